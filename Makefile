@@ -1,0 +1,78 @@
+# HAI: set-up, tests and the platform on this machine. `make help` lists the targets.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/schema lab_extension/hai_lab -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null) \
+  $(wildcard lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py)
+PIP := PIP_CONSTRAINT=requirements.lock PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help up install check test test-fast e2e bench reference lock clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+up: $(VENV)/.up  ## install what is missing and start the whole platform; ARGS="--port 8123" hands options on
+	@exec $(BIN)/hai up $(ARGS)
+
+install: $(VENV)/.up $(VENV)/.dev  ## only set up .venv, with everything for development
+
+check: $(VENV)/.dev $(VENV)/.node  ## linters, type checks and the architecture's contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent lint
+
+test: $(VENV)/.up $(VENV)/.dev $(VENV)/.node  ## install and pass every test, those in a browser where there is a Chromium
+	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent test
+	$(BIN)/pytest -q -n 2 --dist loadfile -m "not e2e and not browser"
+	$(BIN)/pytest -q -m "e2e or browser"
+
+test-fast: $(VENV)/.dev  ## the tests that start no process
+	$(BIN)/pytest -q -n 2 tests/unit tests/contract
+
+e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
+	$(BIN)/pytest -q -m "e2e or browser"
+
+bench: $(VENV)/.up $(VENV)/.dev  ## measure; figures go to the screen and to bench-results/
+	$(BIN)/python -m tests.bench $(ARGS)
+
+reference: $(VENV)/.dev  ## write docs/reference anew
+	$(BIN)/python -m hai_scheduler.api.reference > docs/reference/rest.md
+
+lock: $(VENV)/.up $(VENV)/.dev  ## write requirements.lock from what is installed
+	$(BIN)/python -m pip freeze --exclude-editable --exclude hai-lab --exclude hai-platform > requirements.lock
+
+clean:  ## remove .venv and everything that was built
+	rm -rf $(VENV) lab_extension/node_modules lab_extension/lib lab_extension/hai_lab/labextension lab_extension/*.tsbuildinfo build dist
+
+# -- stamps: what is installed already ----------------------------------------------------------------
+
+$(VENV)/.venv:
+	@test -n "$(PYTHON)" || { echo "HAI needs Python 3.11 or newer: install it, or name it: make up PYTHON=/path/to/python3.11"; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "HAI needs Python 3.11 or newer, $(PYTHON) is older: make up PYTHON=/path/to/python3.11"; exit 2; }
+	@echo "[1/3] creating $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.platform: pyproject.toml requirements.lock $(VENV)/.venv
+	@echo "[2/3] installing JupyterHub, JupyterLab and HAI (a minute or two, the first time)"
+	@$(PIP) -e '.[gpu,hub,notebook,scheduler,examples]' 'jupyterlab>=4.4,<5'
+	@touch $@
+
+$(VENV)/.up: $(LAB_SOURCES) $(VENV)/.platform
+	@echo "[3/3] building the JupyterLab panel (a minute, the first time)"
+	@$(PIP) --force-reinstall --no-deps ./lab_extension
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml requirements.lock $(VENV)/.platform
+	@echo "[dev] installing the tools for tests and checks"
+	@$(PIP) -e '.[dev,examples,gpu,hub,notebook,postgres,scheduler]'
+	@touch $@
+
+$(VENV)/.node: lab_extension/package-lock.json $(VENV)/.dev
+	@echo "[dev] installing the tools of the JupyterLab panel"
+	@cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm ci --silent --no-audit --no-fund
+	@touch $@

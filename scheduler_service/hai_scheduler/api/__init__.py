@@ -1,0 +1,1 @@
+"""The REST interface: handlers parse, authorise, call one use case and encode."""

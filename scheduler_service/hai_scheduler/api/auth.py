@@ -1,0 +1,209 @@
+"""Who asks: users and services by the Hub's tokens and cookies, runs by their own tokens.
+
+The Hub is asked once for a token and its answer kept for a minute. A cookie counts only with the XSRF proof
+that JupyterHub demands of browsers; a token needs none. Nothing here ever raises a token into a log or an error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from jupyterhub.httpclient import JupyterHubHTTPClient
+from jupyterhub.services.auth import HubOAuth, HubOAuthCallbackHandler
+from tornado.web import HTTPError, RequestHandler
+
+from hai_scheduler.api.problems import Refused, unauthorized
+from hai_scheduler.core.model import RunId
+from hai_scheduler.ports import Secret, Store, UserRecord
+from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_READ, SCOPE_WRITE, Caller
+from hai_scheduler.service.run_tokens import RunTokens
+
+if TYPE_CHECKING:
+
+    class _HubOAuthenticated:
+        """What of JupyterHub's mixin is used."""
+
+        hub_auth: Any
+
+        def get_login_url(self) -> str: ...
+
+        def check_xsrf_cookie(self) -> None: ...
+
+else:
+    from jupyterhub.services.auth import HubOAuthenticated as _HubOAuthenticated
+
+#: How long the Hub's answer about a token is believed, in seconds: what a revoked token outlives its end by.
+BELIEVED: Final = 60
+#: How long the Hub may take to answer, in seconds.
+PATIENCE: Final = 15
+
+_HEADER: Final = re.compile(r"(?:bearer|token) +([\x21-\x7e]{1,1024})", re.IGNORECASE)
+_SIGN_IN: Final = (
+    "Send `Authorization: Bearer <token>` with a token of the Hub, or sign in; "
+    "a page in a browser sends its _xsrf cookie as X-XSRFToken too."
+)
+
+#: A scope is also had with any of these; the Hub says so too, in its own time.
+_IMPLIED_BY: Final[Mapping[str, frozenset[str]]] = {
+    SCOPE_READ: frozenset({SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN}),
+    SCOPE_WRITE: frozenset({SCOPE_WRITE, SCOPE_ADMIN}),
+}
+
+
+def has_scope(caller: Caller, scope: str) -> bool:
+    """Whether the caller's token carries the scope, or one that contains it."""
+    return not caller.scopes.isdisjoint(_IMPLIED_BY.get(scope, frozenset({scope})))
+
+
+class Auth:
+    """Tells who asks."""
+
+    def __init__(self, hub: HubOAuth, *, run_tokens: RunTokens, cookie_secret: Secret) -> None:
+        self.hub = hub
+        self.cookie_secret = cookie_secret
+        self._run_tokens = run_tokens
+
+    @classmethod
+    def from_environment(cls, *, run_tokens: RunTokens, cookie_secret: Secret) -> Auth:
+        """As JupyterHub's environment variables say. `cookie_secret` should outlive restarts, or logins do not."""
+        return cls(HubOAuth(cache_max_age=BELIEVED), run_tokens=run_tokens, cookie_secret=cookie_secret)
+
+    @property
+    def lab_url(self) -> str:
+        """Where a user's own JupyterLab is; it is started there if it does not run."""
+        return f"{self.hub.hub_host}{self.hub.hub_prefix}user-redirect/lab"
+
+    async def caller(self, handler: HubHandler) -> Caller:
+        """The user or service of the request. Raises Refused: 401, 403 or 503."""
+        token = _token(handler)
+        if token is not None and token.startswith("run:"):
+            raise unauthorized("A run's token is good for that run's notice and reports only.")
+        model = await self._ask(handler)
+        if model is None:
+            raise unauthorized(
+                f"The Hub does not know this token, or it has expired. {_SIGN_IN}" if token else _SIGN_IN
+            )
+        if not self.hub.check_scopes(self.hub.access_scopes, model):
+            raise Refused("forbidden", "This token may not use HAI: it needs the scope access:services!service=hai.")
+        return caller_of(model)
+
+    def run(self, handler: HubHandler) -> RunId:
+        """The run that the request speaks for. Raises Refused."""
+        token = _token(handler)
+        run_id = self._run_tokens.check(token) if token and token.startswith("run:") else None
+        if run_id is None:
+            raise unauthorized("This needs the token of the run, which its ranks find in HAI_TOKEN_FILE.")
+        return run_id
+
+    async def _ask(self, handler: HubHandler) -> Mapping[str, Any] | None:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                model: Mapping[str, Any] | None = await self.hub.get_user(handler, sync=False)
+                return model
+        except (HTTPError, TimeoutError, OSError):
+            raise Refused("unavailable", "The Hub cannot say who you are now: try again in a moment.") from None
+
+    async def close(self) -> None:
+        """Let go of the connections to the Hub."""
+        await JupyterHubHTTPClient.loop_instance().close()
+
+
+class HubHandler(_HubOAuthenticated, RequestHandler):
+    """A request whose cookies are JupyterHub's."""
+
+    auth: Auth
+
+    def initialize(self, *, auth: Auth, **_: Any) -> None:
+        """Called by tornado with what the routing table says."""
+        self.auth = auth
+        self.hub_auth = auth.hub
+
+    def get_current_user(self) -> None:
+        """Nobody: who asks is found out once, by `Auth`, and never by a call that blocks the loop."""
+        return
+
+    def set_default_headers(self) -> None:
+        """Nothing of this service is a page: nothing may be framed, guessed or kept."""
+        set_security_headers(self)
+
+
+def set_security_headers(handler: RequestHandler) -> None:
+    """The same headers on every answer."""
+    handler.clear_header("Server")
+    handler.set_header("Cache-Control", "no-store")
+    handler.set_header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+    handler.set_header("Referrer-Policy", "no-referrer")
+    handler.set_header("X-Content-Type-Options", "nosniff")
+
+
+class Callback(HubOAuthCallbackHandler):
+    """The end of a login at the Hub."""
+
+    def initialize(self, *, auth: Auth) -> None:
+        """Called by tornado with what the routing table says."""
+        self.hub_auth = auth.hub
+
+    def set_default_headers(self) -> None:
+        """As everywhere."""
+        set_security_headers(self)
+
+
+class Home(HubHandler):
+    """The address that the Hub links to: on to the user's Lab."""
+
+    async def get(self) -> None:
+        """Redirect, by way of a login if need be."""
+        try:
+            await self.auth.caller(self)
+        except Refused as refused:
+            if refused.code != "unauthorized":
+                raise HTTPError(503 if refused.code == "unavailable" else 403, refused.detail) from None
+            self.redirect(self.get_login_url())
+            return
+        self.redirect(self.auth.lab_url)
+
+
+class UserBook:
+    """Keeps the store's record of users' groups up to date: quota of groups counts by it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._written: dict[str, frozenset[str]] = {}
+
+    async def see(self, caller: Caller) -> None:
+        """Write the groups of a user if they are not the ones last written."""
+        if caller.kind != "user" or self._written.get(caller.name) == caller.groups:
+            return
+        async with self._store.write() as tx:
+            await tx.put_user(UserRecord(name=caller.name, groups=caller.groups))
+        self._written[caller.name] = caller.groups
+
+
+def caller_of(model: Mapping[str, Any]) -> Caller:
+    """The caller that a user model of the Hub describes.
+
+    A scope that is filtered to the caller himself counts as his; any other filter makes it a scope that is not ours.
+    """
+    own = f"!user={model['name']}"
+    scopes = {str(scope).removesuffix(own) for scope in model.get("scopes", ()) if SCOPE_ADMIN not in str(scope)}
+    scopes |= {SCOPE_ADMIN} & set(model.get("scopes", ()))
+    return Caller(
+        name=str(model["name"]),
+        kind="service" if model.get("kind") == "service" else "user",
+        groups=frozenset(map(str, model.get("groups") or ())),
+        scopes=frozenset(scopes),
+    )
+
+
+def _token(handler: RequestHandler) -> str | None:
+    """The token in the Authorization header; None if there is no such header. Raises Refused if it is malformed."""
+    header = handler.request.headers.get("Authorization")
+    if header is None:
+        return None
+    match = _HEADER.fullmatch(header.strip())
+    if match is None:
+        raise unauthorized("The Authorization header is malformed: write `Bearer` and the token after it.")
+    return match.group(1)

@@ -1,0 +1,350 @@
+"""Between the values of the core and the models of the wire."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Literal
+
+from hai_scheduler.api.schemas import (
+    CheckpointOut,
+    ClusterOut,
+    EventOut,
+    GroupOverview,
+    HolderOut,
+    LevelCount,
+    LogCount,
+    LogHits,
+    LogLine,
+    LogPage,
+    NodeOut,
+    NoticeOut,
+    OwnQuota,
+    PriorityChoice,
+    PriorityName,
+    QuotaOut,
+    RankOut,
+    RankReport,
+    RunOut,
+    TaskDetail,
+    TaskSubmit,
+    TaskSummary,
+    VerdictOut,
+)
+from hai_scheduler.core.explain import why
+from hai_scheduler.core.model import Checkpoint, Notice, Priority, Profile, Quota, Rank, Run
+from hai_scheduler.core.reasons import Reason, sentence_of
+from hai_scheduler.core.verdicts import Verdict
+from hai_scheduler.ports import Event
+from hai_scheduler.service.caller import Caller
+from hai_scheduler.service.jobs import Report, RunNotice
+from hai_scheduler.service.logs import Hits, Line, Page
+from hai_scheduler.service.queries import ClusterView, GroupView, NodeView, QuotaView, TaskStory, TaskView
+from hai_scheduler.service.submissions import Submission
+
+#: Reasons that end a task, so that a notice for them is not one of suspension.
+_FOR_GOOD = frozenset({Reason.USER_STOPPED, Reason.TIME_LIMIT})
+
+
+def level_name(level: Priority) -> PriorityName:
+    """The wire's name of a level."""
+    name: PriorityName = level.name  # type: ignore[assignment]  # a test compares the two lists
+    return name
+
+
+def choice_of(level: Priority | None) -> PriorityChoice:
+    """The wire's name of what was asked for."""
+    return "AUTO" if level is None else level_name(level)
+
+
+def level_of(choice: PriorityChoice) -> Priority | None:
+    """What the name asks for; None is AUTO."""
+    return None if choice == "AUTO" else Priority[choice]
+
+
+def submission_of(body: TaskSubmit) -> Submission:
+    """What a client submits."""
+    return Submission(
+        name=body.name,
+        command=tuple(body.command),
+        cwd=body.cwd,
+        nodes=body.nodes,
+        priority=level_of(body.priority),
+        group=body.group,
+        env=body.env,
+        profile=Profile(body.profile),
+        grace=_length(body.grace_s),
+        time_limit=_length(body.time_limit_s),
+        checkpoint_dir=body.checkpoint_dir,
+        tags=tuple(body.tags),
+        hold=body.hold,
+    )
+
+
+def submit_of(submission: Submission) -> TaskSubmit:
+    """The body that submits it. Raises pydantic's ValidationError."""
+    return TaskSubmit(
+        name=submission.name,
+        command=list(submission.command),
+        cwd=submission.cwd,
+        nodes=submission.nodes,
+        priority=choice_of(submission.priority),
+        group=submission.group,
+        env=dict(submission.env),
+        profile=submission.profile.value,
+        grace_s=_seconds(submission.grace),
+        time_limit_s=_seconds(submission.time_limit),
+        checkpoint_dir=submission.checkpoint_dir,
+        tags=list(submission.tags),
+        hold=submission.hold,
+    )
+
+
+def report_of(body: RankReport) -> Report:
+    """What a rank reports."""
+    return Report(
+        kind=body.kind,
+        at=body.at,
+        seconds=body.seconds,
+        step=body.step,
+        path=body.path,
+        all_ranks=body.all_ranks,
+        text=body.text,
+    )
+
+
+def summary(view: TaskView, caller: Caller, now: datetime) -> TaskSummary:
+    """A task in a list."""
+    return TaskSummary.model_validate(_summary(view, caller, now))
+
+
+def detail(story: TaskStory, caller: Caller, now: datetime) -> TaskDetail:
+    """A task with everything."""
+    task, spec = story.view.task, story.spec
+    return TaskDetail.model_validate(
+        {
+            **_summary(story.view, caller, now),
+            "tags": list(spec.tags),
+            "command": list(spec.command),
+            "cwd": spec.cwd,
+            "env": dict(spec.env),
+            "profile": task.profile.value,
+            "grace_s": task.grace.total_seconds(),
+            "time_limit_s": _seconds(task.time_limit),
+            "checkpoint_dir": story.checkpoint_dir,
+            "job_state": task.job_state,
+            "runs": [run_out(run) for run in story.runs],
+        }
+    )
+
+
+def _summary(view: TaskView, caller: Caller, now: datetime) -> dict[str, object]:
+    task, run = view.task, view.task.live_run
+    return {
+        "id": task.id,
+        "name": task.name,
+        "user": task.user,
+        "state": task.state.value,
+        "held": task.held,
+        "priority": choice_of(task.priority),
+        "effective_priority": None if view.effective is None else level_name(view.effective),
+        "group": task.group,
+        "nodes": task.nodes,
+        "node_names": list(run.nodes) if run else [],
+        "submitted_at": task.submitted_at,
+        "running_since": run.running_at if run else None,
+        "ended_at": task.ended_at,
+        "served_s": view.served.total_seconds(),
+        "run_count": task.run.number if task.run else 0,
+        "suspensions": task.suspensions,
+        "checkpoint": _checkpoint(task.checkpoint),
+        "reason": task.reason.value if task.reason else None,
+        "message": view.message,
+        "verdict": None if view.verdict is None else verdict_out(view.verdict, caller, now),
+        "deadline": run.notice.deadline if run and run.notice else None,
+    }
+
+
+def verdict_out(verdict: Verdict, caller: Caller, now: datetime) -> VerdictOut:
+    """Why a task waits. Names of other users' tasks are theirs: only ids are told."""
+    return VerdictOut(
+        kind=verdict.kind.value,
+        sentence=why(verdict, now),
+        position=verdict.position,
+        earliest_start=verdict.earliest_start,
+        data=dict(verdict.data),
+        holders=[
+            HolderOut(
+                task_id=holder.task_id,
+                name=holder.name if caller.may_see(holder.user) else "",
+                user=holder.user,
+                priority=level_name(holder.priority),
+                nodes=holder.nodes,
+            )
+            for holder in verdict.holders
+        ],
+    )
+
+
+def run_out(run: Run) -> RunOut:
+    """One run."""
+    return RunOut(
+        id=run.id,
+        number=run.number,
+        state=_run_state(run),
+        priority=level_name(run.priority),
+        nodes=list(run.nodes),
+        ranks=[_rank(rank) for rank in run.ranks],
+        started_at=run.started_at,
+        running_at=run.running_at,
+        ended_at=run.ended_at,
+        notice=_notice(run.notice),
+        checkpoint=_checkpoint(run.checkpoint),
+        reason=run.reason.value if run.reason else None,
+        clean=run.clean,
+        lost_s=_seconds(run.lost),
+    )
+
+
+def _run_state(run: Run) -> Literal["starting", "running", "leaving", "ended"]:
+    if not run.live:
+        return "ended"
+    if run.notice is not None or run.killed_at is not None:
+        return "leaving"
+    return "starting" if run.running_at is None else "running"
+
+
+def _rank(rank: Rank) -> RankOut:
+    return RankOut(
+        rank=rank.rank,
+        node=rank.node,
+        state=rank.state.value,
+        exit_code=rank.exit_code,
+        notified_at=rank.notified_at,
+        done=rank.done,
+        message=rank.message,
+    )
+
+
+def _notice(notice: Notice | None) -> NoticeOut | None:
+    """A notice as its history shows it: the other task by its id alone."""
+    if notice is None:
+        return None
+    other = f" (task {notice.beneficiary})" if notice.beneficiary is not None else ""
+    return _notice_out(
+        notice, "stop" if notice.reason in _FOR_GOOD else "suspend", sentence_of(notice.reason) + other
+    )
+
+
+def notice_out(told: RunNotice) -> NoticeOut:
+    """A notice as a rank is told it."""
+    return _notice_out(told.notice, told.kind, told.message)
+
+
+def _notice_out(notice: Notice, kind: Literal["suspend", "stop"], message: str) -> NoticeOut:
+    return NoticeOut(
+        kind=kind,
+        reason=notice.reason.value,
+        message=message,
+        beneficiary=notice.beneficiary,
+        at=notice.at,
+        deadline=notice.deadline,
+        revision=notice.revision,
+    )
+
+
+def _checkpoint(checkpoint: Checkpoint | None) -> CheckpointOut | None:
+    if checkpoint is None:
+        return None
+    return CheckpointOut(at=checkpoint.at, step=checkpoint.step, path=checkpoint.path)
+
+
+def event_out(event: Event) -> EventOut:
+    """One line of history."""
+    return EventOut(
+        seq=event.seq,
+        at=event.at,
+        kind=event.kind,
+        actor=event.actor,
+        user=event.user,
+        task_id=event.task_id,
+        data=dict(event.data),
+    )
+
+
+def line_out(line: Line) -> LogLine:
+    """One line of a log."""
+    return LogLine(run=line.run, rank=line.rank, at=line.at, text=line.text)
+
+
+def page_out(page: Page) -> LogPage:
+    """A page of a log."""
+    return LogPage(lines=[line_out(line) for line in page.lines], next_cursor=str(page.cursor), final=page.final)
+
+
+def hits_out(hits: Hits) -> LogHits:
+    """What a search found."""
+    counts = [LogCount(run=run, rank=rank, hits=n) for (run, rank), n in sorted(hits.counts.items())]
+    return LogHits(counts=counts, lines=[line_out(line) for line in hits.lines], complete=hits.complete)
+
+
+def node_out(view: NodeView) -> NodeOut:
+    """A node."""
+    node = view.node
+    return NodeOut(
+        name=node.name,
+        group=node.group,
+        leaf=node.leaf,
+        zone=node.zone,
+        gpus=node.gpus,
+        ready=node.ready,
+        mark=node.mark.value,
+        task_id=view.task_id,
+        user=view.user,
+    )
+
+
+def cluster_out(view: ClusterView) -> ClusterOut:
+    """The cluster at a glance."""
+    return ClusterOut(paused=view.paused, groups=[_group(group) for group in view.groups])
+
+
+def _group(group: GroupView) -> GroupOverview:
+    return GroupOverview(
+        group=group.group,
+        nodes=group.nodes,
+        held=group.held,
+        free=group.free,
+        unavailable=group.unavailable,
+        levels=[
+            LevelCount(
+                priority=level_name(level.priority),
+                running_tasks=level.running_tasks,
+                running_nodes=level.running_nodes,
+                waiting_tasks=level.waiting_tasks,
+                waiting_nodes=level.waiting_nodes,
+            )
+            for level in group.levels
+        ],
+    )
+
+
+def quota_out(quota: Quota) -> QuotaOut:
+    """A row of quota."""
+    return QuotaOut(
+        subject=quota.subject, group=quota.group, priority=level_name(quota.priority), limit=quota.limit
+    )
+
+
+def own_quota_out(view: QuotaView) -> OwnQuota:
+    """What a user may hold, and holds."""
+    return OwnQuota(
+        group=view.group, priority=level_name(view.priority), limit=view.limit, used=view.used, source=view.source
+    )
+
+
+def _length(seconds: float | None) -> timedelta | None:
+    return None if seconds is None else timedelta(seconds=seconds)
+
+
+def _seconds(length: timedelta | None) -> float | None:
+    return None if length is None else length.total_seconds()

@@ -1,0 +1,475 @@
+"""The wire: every body of the REST interface as a pydantic model. The OpenAPI document is made from them.
+
+Input models refuse unknown keys and name the field, the value and the remedy. Times are RFC 3339 in UTC,
+lengths of time are seconds in fields that end in `_s`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+PriorityName = Literal[
+    "LOW", "BELOW_NORMAL", "NORMAL", "ABOVE_NORMAL", "HIGH", "VERY_HIGH", "EXTREME_HIGH"
+]
+PriorityChoice = Literal[
+    "AUTO", "LOW", "BELOW_NORMAL", "NORMAL", "ABOVE_NORMAL", "HIGH", "VERY_HIGH", "EXTREME_HIGH"
+]
+TaskStateName = Literal[
+    "queued", "starting", "running", "suspending", "suspended", "stopping", "succeeded", "failed", "stopped"
+]
+ProfileName = Literal["sigterm", "cooperative", "slurm", "kill"]
+
+#: The longest length of time that is read, in seconds: ten years.
+MAX_SECONDS = 315_360_000
+#: The largest number that every database keeps.
+MAX_NUMBER = 2**63 - 1
+
+Seconds = Annotated[float, Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)]
+
+
+class Input(BaseModel):
+    """A body that a client sends."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_nul(cls, given: Any) -> Any:
+        """No database and no environment can hold a NUL character."""
+        _refuse_nul(given)
+        return given
+
+
+def _refuse_nul(given: Any) -> None:
+    """Depth is no danger: what nests too deeply is not read as JSON at all."""
+    if isinstance(given, str) and "\0" in given:
+        raise ValueError("a text holds a NUL character: remove it")
+    if isinstance(given, dict):
+        for key, value in given.items():
+            _refuse_nul(key)
+            _refuse_nul(value)
+    elif isinstance(given, list):
+        for value in given:
+            _refuse_nul(value)
+
+
+class Output(BaseModel):
+    """A body that the service sends."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Problem(Output):
+    """An error (RFC 9457, `application/problem+json`)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    #: One sentence: what is wrong and what to do.
+    detail: str
+    #: Machine-readable word: invalid, not_found, forbidden, unauthorized, conflict, quota, too_large, unavailable;
+    #: also gone (410), method_not_allowed (405), unsupported_media_type (415), too_many (429), internal (500).
+    code: str
+    errors: list[FieldError] = []
+
+
+class FieldError(Output):
+    """What is wrong with one field."""
+
+    field: str
+    value: Any = None
+    message: str
+
+
+class TaskSubmit(Input):
+    """A task to submit."""
+
+    name: Annotated[str, Field(max_length=128)]
+    command: Annotated[list[str], Field(min_length=1, max_length=1000)]
+    cwd: Annotated[str, Field(max_length=4096)]
+    nodes: Annotated[int, Field(ge=1, le=100_000)] = 1
+    priority: PriorityChoice = "AUTO"
+    group: Annotated[str, Field(max_length=128)] = "training"
+    env: dict[str, str] = {}
+    profile: ProfileName = "sigterm"
+    #: None: the group's default.
+    grace_s: Seconds | None = None
+    time_limit_s: Annotated[float, Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)] | None = None
+    checkpoint_dir: Annotated[str, Field(max_length=4096)] | None = None
+    tags: Annotated[list[Annotated[str, Field(max_length=128)]], Field(max_length=50)] = []
+    hold: bool = False
+
+
+class PriorityChange(Input):
+    """A new priority."""
+
+    priority: PriorityChoice
+
+
+class OrderChange(Input):
+    """Move a waiting task directly before, or after, another waiting one of the same user and priority."""
+
+    before: Annotated[int, Field(ge=1, le=MAX_NUMBER)] | None = None
+    after: Annotated[int, Field(ge=1, le=MAX_NUMBER)] | None = None
+
+
+class CheckpointOut(Output):
+    """What is known of a saved state."""
+
+    at: datetime
+    step: int | None
+    path: str | None
+
+
+class NoticeOut(Output):
+    """The word to every rank that it must leave."""
+
+    #: `suspend` or `stop`.
+    kind: Literal["suspend", "stop"]
+    reason: str
+    #: A sentence.
+    message: str
+    beneficiary: int | None
+    at: datetime
+    deadline: datetime
+    revision: int
+
+
+class RankOut(Output):
+    """One rank of a run."""
+
+    rank: int
+    node: str
+    state: Literal["pending", "running", "exited", "lost"]
+    exit_code: int | None
+    notified_at: datetime | None
+    done: bool
+    message: str | None
+
+
+class RunOut(Output):
+    """One run of a task."""
+
+    id: str
+    number: int
+    state: Literal["starting", "running", "leaving", "ended"]
+    priority: PriorityName
+    nodes: list[str]
+    ranks: list[RankOut]
+    started_at: datetime
+    running_at: datetime | None
+    ended_at: datetime | None
+    notice: NoticeOut | None
+    checkpoint: CheckpointOut | None
+    #: Why it ended; a word of `Reason`.
+    reason: str | None
+    clean: bool | None
+    #: Node seconds of work lost with it.
+    lost_s: float | None
+
+
+class HolderOut(Output):
+    """A task that holds nodes which another one needs."""
+
+    task_id: int
+    name: str
+    user: str
+    priority: PriorityName
+    nodes: int
+
+
+class VerdictOut(Output):
+    """Why a task waits."""
+
+    kind: Literal["QUOTA", "CAPACITY", "TURN", "RESERVED", "DRAINING", "TOPOLOGY", "HELD", "PAUSED", "NEVER", "NEXT"]
+    sentence: str
+    #: Place among the waiting tasks of its group, from 1; None for a held one.
+    position: int | None
+    #: When it can start at the earliest, if that can be said.
+    earliest_start: datetime | None
+    #: What the kind needs said: needs, free, limit, used, subject, until, deadline, ...
+    data: dict[str, Any]
+    holders: list[HolderOut] = []
+
+
+class TaskSummary(Output):
+    """A task in a list."""
+
+    id: int
+    name: str
+    user: str
+    state: TaskStateName
+    held: bool
+    #: What was asked for.
+    priority: PriorityChoice
+    #: What it counts as now: of the run, or of the verdict for AUTO.
+    effective_priority: PriorityName | None
+    group: str
+    #: How many nodes it takes.
+    nodes: int
+    #: Where it runs now, in rank order.
+    node_names: list[str]
+    submitted_at: datetime
+    #: When its latest run was up.
+    running_since: datetime | None
+    ended_at: datetime | None
+    #: Running time so far over all runs.
+    served_s: float
+    run_count: int
+    suspensions: int
+    checkpoint: CheckpointOut | None
+    #: Why it ended, or why its last run did; a word of `Reason`.
+    reason: str | None
+    #: One sentence on what it does now or why it ended.
+    message: str
+    verdict: VerdictOut | None
+    #: Deadline of the notice that is out, if any.
+    deadline: datetime | None
+    tags: list[str] = []
+
+
+class TaskDetail(TaskSummary):
+    """A task with its runs and what it executes."""
+
+    command: list[str]
+    cwd: str
+    env: dict[str, str]
+    profile: ProfileName
+    grace_s: float
+    time_limit_s: float | None
+    checkpoint_dir: str
+    job_state: str | None
+    runs: list[RunOut]
+
+
+class TaskPage(Output):
+    """A page of tasks, newest first."""
+
+    items: list[TaskSummary]
+    next_cursor: str | None
+
+
+class ExplainOut(Output):
+    """Why a task waits, or what it does."""
+
+    task_id: int
+    state: TaskStateName
+    sentence: str
+    verdict: VerdictOut | None
+
+
+class LogLine(Output):
+    """One line of a log. Lines of the platform itself (`rank` None) mark starts and ends of runs."""
+
+    run: int
+    rank: int | None
+    #: When the line was written.
+    at: datetime | None
+    text: str
+
+
+class LogPage(Output):
+    """Lines of one rank over the runs of a task, in order, as one story."""
+
+    lines: list[LogLine]
+    #: Hand it on, unchanged, to read further: `<run>:<offset>`, or `<run>:start` before a run's first line.
+    next_cursor: str
+    #: Nothing will ever be added.
+    final: bool
+
+
+class LogHits(Output):
+    """How often a text occurs, by run and rank, and the first lines that hold it."""
+
+    counts: list[LogCount]
+    lines: list[LogLine]
+    #: False: the log is so long that only a part was searched.
+    complete: bool = True
+
+
+class LogCount(Output):
+    """Hits in one rank of one run."""
+
+    run: int
+    rank: int
+    hits: int
+
+
+class EventOut(Output):
+    """One line of history."""
+
+    seq: int
+    at: datetime
+    kind: str
+    actor: str
+    user: str | None
+    task_id: int | None
+    data: dict[str, Any]
+
+
+class EventPage(Output):
+    """Events in order."""
+
+    items: list[EventOut]
+
+
+class NodeOut(Output):
+    """A node, its mark and what runs on it."""
+
+    name: str
+    group: str
+    leaf: str
+    zone: str
+    gpus: int
+    ready: bool
+    mark: Literal["none", "cordoned", "draining"]
+    #: The task that holds it; for other users' tasks only the id is shown.
+    task_id: int | None
+    user: str | None
+
+
+class NodeList(Output):
+    """All nodes, by name."""
+
+    items: list[NodeOut]
+
+
+class LevelCount(Output):
+    """Tasks and nodes at one priority."""
+
+    priority: PriorityName
+    running_tasks: int
+    running_nodes: int
+    waiting_tasks: int
+    waiting_nodes: int
+
+
+class GroupOverview(Output):
+    """A node group at a glance."""
+
+    group: str
+    nodes: int
+    held: int
+    free: int
+    #: Cordoned, draining or not ready, and not held.
+    unavailable: int
+    levels: list[LevelCount]
+
+
+class ClusterOut(Output):
+    """The cluster at a glance."""
+
+    paused: bool
+    groups: list[GroupOverview]
+
+
+class QuotaOut(Output):
+    """A row of quota. limit None is no limit."""
+
+    subject: str
+    group: str
+    priority: PriorityName
+    limit: int | None
+
+
+class QuotaList(Output):
+    """All rows."""
+
+    items: list[QuotaOut]
+
+
+class QuotaPut(Input):
+    """Write a row of quota. `subject` is `user:NAME`, `group:NAME` or `public`; limit null is no limit."""
+
+    subject: Annotated[str, Field(pattern=r"^(public|user:.+|group:.+)$", max_length=300)]
+    group: Annotated[str, Field(max_length=128)] = "training"
+    priority: PriorityName
+    limit: Annotated[int, Field(ge=0, le=1_000_000)] | None
+
+
+class QuotaKey(Input):
+    """Names a row of quota."""
+
+    subject: Annotated[str, Field(max_length=300)]
+    group: Annotated[str, Field(max_length=128)] = "training"
+    priority: PriorityName
+
+
+class PauseRequest(Input):
+    """How the platform is paused."""
+
+    #: The longest that a run gets to save, in seconds; null leaves each task its own grace.
+    grace_s: Seconds | None = None
+
+
+class OwnQuota(Output):
+    """What a user may hold at a level, and holds."""
+
+    group: str
+    priority: PriorityName
+    #: None is no limit.
+    limit: int | None
+    used: int
+    #: The row that decides: `user:NAME`, `group:NAME`, `public` or `none`.
+    source: str
+
+
+class MeOut(Output):
+    """Who asks."""
+
+    name: str
+    kind: Literal["user", "service"]
+    admin: bool
+    groups: list[str]
+    scopes: list[str]
+    quota: list[OwnQuota]
+
+
+class PolicyOut(Output):
+    """The numbers that the scheduler decides with."""
+
+    min_run_s: float
+    slice_s: float
+    default_grace_s: float
+    max_grace_s: float
+    groups: list[str]
+
+
+class HealthOut(Output):
+    """Whether the service is well. `status` is `ok` or `degraded`."""
+
+    status: Literal["ok", "degraded"]
+    version: str
+    #: Seconds since the last tick that went through.
+    last_tick_s: float | None
+    detail: str | None = None
+
+
+class NoticeAnswer(Output):
+    """What a rank's supervisor is told. notice None: go on."""
+
+    notice: NoticeOut | None
+
+
+class RankReport(Input):
+    """What a rank's supervisor reports. Repeating a report is harmless."""
+
+    #: received: the notice arrived. saving: asks for `seconds` more. saved: a checkpoint exists.
+    #: done: the rank has saved and may go. state: a short text to keep.
+    kind: Literal["received", "saving", "saved", "done", "state"]
+    at: datetime
+    seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None = None
+    step: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)] | None = None
+    path: Annotated[str, Field(max_length=4096)] | None = None
+    #: With done: it speaks for every rank.
+    all_ranks: bool = False
+    text: Annotated[str, Field(max_length=4096)] | None = None
+    #: With received: the revision of the notice.
+    revision: Annotated[int, Field(ge=0, le=MAX_NUMBER)] | None = None
+
+
+Problem.model_rebuild()
+LogHits.model_rebuild()

@@ -1,0 +1,30 @@
+"""What the handlers use, put together by `app`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hai_scheduler.api.metrics import Metrics
+from hai_scheduler.core.policy import Policy
+from hai_scheduler.ports import Store
+from hai_scheduler.service.admin import Administration
+from hai_scheduler.service.feed import Feed
+from hai_scheduler.service.jobs import Jobs
+from hai_scheduler.service.logs import Logs
+from hai_scheduler.service.queries import Queries
+from hai_scheduler.service.submissions import Submissions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The use cases."""
+
+    store: Store
+    submissions: Submissions
+    administration: Administration
+    jobs: Jobs
+    queries: Queries
+    logs: Logs
+    feed: Feed
+    policy: Policy
+    metrics: Metrics

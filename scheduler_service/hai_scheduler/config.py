@@ -1,0 +1,153 @@
+"""Configuration of the service: traitlets, turned into frozen settings. Nothing below imports traitlets.
+
+`python -m hai_scheduler --help-all` lists everything. Secrets come from the environment or from files, never
+from the command line.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+from traitlets import Int, TraitError, Unicode, validate
+from traitlets.config import Application, Configurable
+
+from hai_client.durations import parse_duration
+from hai_client.errors import Invalid
+from hai_scheduler import __version__
+from hai_scheduler.core.policy import Policy
+from hai_scheduler.service.settings import ServiceSettings
+
+
+class ConfigError(ValueError):
+    """A setting is wrong; the message names it, its value and the remedy."""
+
+
+class SchedulingPolicy(Configurable):  # type: ignore[misc]  # traitlets has no types
+    """The numbers that the scheduling rules leave to an admin. Lengths of time: `90s`, `15m`, `4h`."""
+
+    min_run = Unicode("15m", help="P2: a turn is never ended for an equal before it has lasted this long.").tag(
+        config=True
+    )
+    slice = Unicode("30m", help="P2: a turn that has lasted this long may be ended for an equal.").tag(config=True)
+    default_grace = Unicode("120s", help="How long a task has to save, unless it says otherwise.").tag(config=True)
+    max_grace = Unicode("1800s", help="The longest that a task may ask for, extensions included.").tag(config=True)
+    max_failed_starts = Int(3, help="Failed starts in a row before a task is given up.").tag(config=True)
+
+    @validate("min_run", "slice", "default_grace", "max_grace")
+    def _is_duration(self, proposal: Any) -> Any:
+        try:
+            parse_duration(proposal.value)
+        except Invalid as error:
+            raise TraitError(f"SchedulingPolicy.{proposal.trait.name}: {error}") from None
+        return proposal.value
+
+    def policy(self) -> Policy:
+        """The frozen form. Raises PolicyError."""
+        return Policy(
+            min_run=_duration(self.min_run),
+            slice=_duration(self.slice),
+            default_grace=_duration(self.default_grace),
+            max_grace=_duration(self.max_grace),
+            max_failed_starts=self.max_failed_starts,
+        )
+
+
+def _duration(text: str) -> timedelta:
+    return timedelta(seconds=parse_duration(text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All that `app` needs to put the service together."""
+
+    state_dir: Path
+    db_url: str
+    ip: str
+    port: int
+    #: Path of the service under the Hub, with slashes at both ends.
+    prefix: str
+    nodes: int | None
+    gpus_per_node: int | None
+    nodes_file: Path | None
+    service: ServiceSettings
+
+
+class HaiScheduler(Application):  # type: ignore[misc]  # traitlets has no types
+    """Reads the command line and the configuration file."""
+
+    name = "hai-scheduler"
+    version = __version__
+    description = "The scheduler service of HAI. JupyterHub starts it; see docs/operations.md."
+    classes = [SchedulingPolicy]
+
+    state_dir = Unicode("", help="Folder of the database, runs and logs. Must be given.").tag(config=True)
+    db_url = Unicode("", help="SQLAlchemy address of the database; empty is SQLite in the state folder.").tag(
+        config=True
+    )
+    ip = Unicode("127.0.0.1", help="Address to listen on.").tag(config=True)
+    port = Int(0, help="Port to listen on; 0 takes it from JUPYTERHUB_SERVICE_URL.").tag(config=True)
+    nodes = Int(None, allow_none=True, help="How many nodes this machine is cut into.").tag(config=True)
+    gpus_per_node = Int(None, allow_none=True, help="GPUs of each of them.").tag(config=True)
+    nodes_file = Unicode("", help="TOML file that describes the nodes instead.").tag(config=True)
+    config_file = Unicode("", help="Configuration file, Python or JSON.").tag(config=True)
+    tick_every = Unicode("1s", help="Longest time between two looks at the cluster.").tag(config=True)
+    keep_ended = Unicode("720h", help="How long ended tasks and their logs are kept.").tag(config=True)
+    tasks_per_user = Int(10_000, help="Unfinished tasks that a user may have.").tag(config=True)
+
+    aliases = {
+        "state-dir": "HaiScheduler.state_dir",
+        "db-url": "HaiScheduler.db_url",
+        "ip": "HaiScheduler.ip",
+        "port": "HaiScheduler.port",
+        "nodes": "HaiScheduler.nodes",
+        "gpus-per-node": "HaiScheduler.gpus_per_node",
+        "nodes-file": "HaiScheduler.nodes_file",
+        "config": "HaiScheduler.config_file",
+        "log-level": "Application.log_level",
+        "min-run": "SchedulingPolicy.min_run",
+        "slice": "SchedulingPolicy.slice",
+    }
+
+    def settings(self, argv: list[str]) -> Settings:
+        """Parse and check everything. Raises ConfigError."""
+        try:
+            self.initialize(argv)
+            if self.config_file:
+                self.load_config_file(Path(self.config_file).name, path=str(Path(self.config_file).parent))
+                self.parse_command_line(argv)  # the command line wins over the file
+            return self._settings()
+        except (TraitError, ValueError, Invalid) as error:
+            raise ConfigError(str(error)) from None
+
+    def _settings(self) -> Settings:
+        if not self.state_dir:
+            raise ConfigError("state-dir: name the folder that holds the service's state: --state-dir DIR")
+        state_dir = Path(self.state_dir).resolve()
+        return Settings(
+            state_dir=state_dir,
+            db_url=self.db_url or f"sqlite+aiosqlite:///{state_dir / 'hai.sqlite'}",
+            ip=self.ip,
+            port=self.port or _hub_port(),
+            prefix=os.environ.get("JUPYTERHUB_SERVICE_PREFIX", "/services/hai/"),
+            nodes=self.nodes,
+            gpus_per_node=self.gpus_per_node,
+            nodes_file=Path(self.nodes_file) if self.nodes_file else None,
+            service=ServiceSettings(
+                policy=SchedulingPolicy(parent=self).policy(),
+                tick_every=_duration(self.tick_every),
+                keep_ended=_duration(self.keep_ended),
+                tasks_per_user=self.tasks_per_user,
+            ),
+        )
+
+
+def _hub_port() -> int:
+    port = urlparse(os.environ.get("JUPYTERHUB_SERVICE_URL", "")).port
+    if port is None:
+        raise ConfigError("port: give --port, or let JupyterHub start the service with JUPYTERHUB_SERVICE_URL")
+    return port

@@ -1,0 +1,374 @@
+"""The states of a task as a table: `advance(task, event) -> (task, effects)`.
+
+Every pair of state and event is in `TRANSITIONS` or raises `InvalidTransition`; a test walks them all.
+How a run ended is read in `endings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import TypeVar
+
+from hai_scheduler.core.endings import Ending, ending_of
+from hai_scheduler.core.events import (
+    AskedToStop,
+    AskedToSuspend,
+    Done,
+    Event,
+    Held,
+    NoticeReceived,
+    Overdue,
+    Promised,
+    RanksSeen,
+    Released,
+    Saved,
+    Saving,
+    Started,
+    StartFailed,
+    StateKept,
+)
+from hai_scheduler.core.model import (
+    Notice,
+    Profile,
+    Rank,
+    RankState,
+    Run,
+    RunId,
+    Task,
+    TaskId,
+    TaskState,
+)
+from hai_scheduler.core.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Start every rank of the run."""
+
+    task_id: TaskId
+    run_id: RunId
+
+
+@dataclass(frozen=True, slots=True)
+class Notify:
+    """The run's notice is new or has changed: whoever waits for it should look."""
+
+    run_id: RunId
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """End what is left of the run."""
+
+    run_id: RunId
+
+
+Effect = Launch | Notify | Kill
+Advanced = tuple[Task, tuple[Effect, ...]]
+
+
+class InvalidTransition(Exception):
+    """The event cannot happen in that state: the caller should have known better."""
+
+    def __init__(self, task: Task, event: Event) -> None:
+        super().__init__(f"task {task.id} is {task.state.value}: {type(event).__name__} cannot happen now")
+        self.task = task
+        self.event = event
+
+
+def advance(task: Task, event: Event) -> Advanced:
+    """The task after the event, and what is to be done outside. Raises InvalidTransition."""
+    handler = TRANSITIONS.get((task.state, type(event)))
+    if handler is None:
+        raise InvalidTransition(task, event)
+    return handler(task, event)
+
+
+def _live(task: Task) -> Run:
+    run = task.live_run
+    assert run is not None, f"task {task.id} is {task.state.value} without a live run"
+    return run
+
+
+# -- waiting ------------------------------------------------------------------------------------------
+
+
+def _start(task: Task, event: Started) -> Advanced:
+    number = 1 if task.run is None else task.run.number + 1
+    run = Run(
+        id=task.run_id(number),
+        number=number,
+        ranks=tuple(Rank(rank=i, node=node) for i, node in enumerate(event.nodes)),
+        priority=event.priority,
+        started_at=event.at,
+    )
+    task = replace(task, state=TaskState.STARTING, run=run, reason=None, promise=frozenset())
+    return task, (Launch(task.id, run.id),)
+
+
+def _promise(task: Task, event: Promised) -> Advanced:
+    return replace(task, promise=event.nodes), ()
+
+
+def _stop_waiting(task: Task, event: AskedToStop) -> Advanced:
+    return replace(task, state=TaskState.STOPPED, reason=event.reason, ended_at=event.at, held=False), ()
+
+
+def _hold(task: Task, _event: Held | AskedToSuspend) -> Advanced:
+    return replace(task, held=True, promise=frozenset()), ()
+
+
+def _release(task: Task, _event: Released) -> Advanced:
+    return replace(task, held=False), ()
+
+
+def _ignore(task: Task, _event: Event) -> Advanced:
+    return task, ()
+
+
+# -- telling a run to leave ---------------------------------------------------------------------------
+
+
+def _tell(task: Task, event: AskedToSuspend | AskedToStop, at_most: timedelta | None) -> Advanced:
+    run = _live(task)
+    grace = timedelta(0) if task.profile is Profile.KILL else task.grace
+    if at_most is not None:
+        grace = min(grace, at_most)
+    notice = Notice(
+        reason=event.reason,
+        at=event.at,
+        deadline=event.at + grace,
+        limit=event.at + max(grace, event.limit if at_most is None else at_most),
+        beneficiary=event.beneficiary if isinstance(event, AskedToSuspend) else None,
+        revision=1 if run.notice is None else run.notice.revision + 1,
+    )
+    told = replace(task, run=replace(run, notice=notice))
+    if grace <= timedelta(0):
+        told, effects = _kill(told, event.at)
+        return told, (Notify(run.id), *effects)
+    return told, (Notify(run.id),)
+
+
+def _suspend(task: Task, event: AskedToSuspend) -> Advanced:
+    held = replace(task, state=TaskState.SUSPENDING, held=task.held or event.hold)
+    return _tell(held, event, event.at_most)
+
+
+def _suspend_again(task: Task, event: AskedToSuspend) -> Advanced:
+    """A second wish to leave: the first notice stands, unless less time is left now."""
+    run = _live(task)
+    assert run.notice is not None
+    if event.hold and task.state is TaskState.SUSPENDING:
+        task = replace(task, held=True)
+    latest = run.notice.deadline if event.at_most is None else event.at + event.at_most
+    if latest >= run.notice.deadline:
+        return task, ()
+    notice = replace(run.notice, deadline=latest, limit=latest, revision=run.notice.revision + 1)
+    return replace(task, run=replace(run, notice=notice)), (Notify(run.id),)
+
+
+def _stop(task: Task, event: AskedToStop) -> Advanced:
+    return _tell(replace(task, state=TaskState.STOPPING, held=False), event, None)
+
+
+def _stop_leaving(task: Task, event: AskedToStop) -> Advanced:
+    """It is leaving already: the deadline that it was told stands."""
+    run = _live(task)
+    assert run.notice is not None
+    notice = replace(run.notice, reason=event.reason, beneficiary=None, revision=run.notice.revision + 1)
+    run = replace(run, notice=notice)
+    return replace(task, state=TaskState.STOPPING, held=False, run=run), (Notify(run.id),)
+
+
+def _more_time(task: Task, event: Saving) -> Advanced:
+    run = _live(task)
+    if run.notice is None or run.killed_at is not None:
+        return task, ()
+    asked = min(event.at + timedelta(seconds=event.seconds), run.notice.limit)
+    if asked <= run.notice.deadline:
+        return task, ()
+    notice = replace(run.notice, deadline=asked, revision=run.notice.revision + 1)
+    return replace(task, run=replace(run, notice=notice)), (Notify(run.id),)
+
+
+def _kill(task: Task, at: datetime) -> Advanced:
+    run = _live(task)
+    run = replace(run, killed_at=run.killed_at or at)
+    return replace(task, run=run), (Kill(run.id),)
+
+
+def _overdue(task: Task, event: Overdue) -> Advanced:
+    return _kill(task, event.at)
+
+
+def _with_done(task: Task, event: Done) -> Task:
+    """Mark the rank; the run is done when every rank has said so or is gone (or one spoke for all)."""
+    run = _live(task)
+    ranks = tuple(replace(rank, done=True) if event.rank in (None, rank.rank) else rank for rank in run.ranks)
+    done = all(rank.done or rank.state.gone for rank in ranks)
+    return replace(task, run=replace(run, ranks=ranks, done=done))
+
+
+def _done(task: Task, event: Done) -> Advanced:
+    """All of it has saved and may go: its nodes are freed at once."""
+    task = _with_done(task, event)
+    return _kill(task, event.at) if _live(task).done else (task, ())
+
+
+def _yield(task: Task, event: Done) -> Advanced:
+    """The job gives its nodes back though nobody asked."""
+    task = _with_done(task, event)
+    run = _live(task)
+    if not run.done:
+        return task, ()
+    notice = Notice(reason=Reason.YIELDED, at=event.at, deadline=event.at, limit=event.at)
+    return _kill(replace(task, state=TaskState.SUSPENDING, run=replace(run, notice=notice)), event.at)
+
+
+# -- what the job and the cluster say -----------------------------------------------------------------
+
+
+def _received(task: Task, event: NoticeReceived) -> Advanced:
+    run = _live(task)
+    ranks = tuple(
+        replace(rank, notified_at=rank.notified_at or event.at) if rank.rank == event.rank else rank
+        for rank in run.ranks
+    )
+    return replace(task, run=replace(run, ranks=ranks)), ()
+
+
+def _saved(task: Task, event: Saved) -> Advanced:
+    run = replace(_live(task), checkpoint=event.checkpoint)
+    return replace(task, run=run, checkpoint=event.checkpoint), ()
+
+
+def _keep_state(task: Task, event: StateKept) -> Advanced:
+    return replace(task, job_state=event.text), ()
+
+
+def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
+    run = replace(_live(task), ranks=event.ranks)
+    if all(rank.state.gone for rank in run.ranks):
+        return _end(replace(task, run=run), event.at)
+    effects: tuple[Effect, ...] = ()
+    if run.killed_at is None and _broken(run):
+        run = replace(run, killed_at=event.at)
+        effects = (Kill(run.id),)
+    started = all(rank.state is not RankState.PENDING for rank in run.ranks)
+    state = task.state
+    if started and run.running_at is None:
+        run = replace(run, running_at=event.at)
+    if state is TaskState.STARTING and started:
+        state = TaskState.RUNNING
+        task = replace(task, failed_starts=0)
+    return replace(task, state=state, run=run), effects
+
+
+def _broken(run: Run) -> bool:
+    """Whether the gang is no longer whole: a rank was lost, or failed while nobody had asked it to leave."""
+    if any(rank.state is RankState.LOST for rank in run.ranks):
+        return True
+    failed = any(rank.state is RankState.EXITED and rank.exit_code != 0 for rank in run.ranks)
+    return failed and run.notice is None
+
+
+def _end(task: Task, at: datetime) -> Advanced:
+    run = _live(task)
+    ending = ending_of(task, run)
+    served = timedelta(0) if run.running_at is None else at - run.running_at
+    lost = _lost_work(run, ending, at)
+    ended = replace(run, ended_at=at, reason=ending.reason, clean=ending.clean, lost=lost)
+    task = replace(task, run=ended, served=task.served + served, reason=ending.reason)
+    if ending.state is not TaskState.SUSPENDED:
+        return replace(task, state=ending.state, ended_at=at, held=False), ()
+    return _back_in_queue(task, ending, at), ()
+
+
+def _back_in_queue(task: Task, ending: Ending, at: datetime) -> Task:
+    """A task that had its full turn goes behind its equals; any other keeps its place (docs/scheduling.md, O3)."""
+    lost = frozenset(rank.node for rank in task.run.ranks if rank.state is RankState.LOST) if task.run else ()
+    return replace(
+        task,
+        state=TaskState.SUSPENDED,
+        place=at if ending.reason is Reason.TURN_OVER else task.place,
+        suspensions=task.suspensions + (0 if ending.reason.infrastructure else 1),
+        avoid=task.avoid.union(lost),
+    )
+
+
+def _lost_work(run: Run, ending: Ending, at: datetime) -> timedelta | None:
+    """Node time since the last checkpoint of a run that will be resumed; a clean end lost none."""
+    if ending.state is not TaskState.SUSPENDED:
+        return None
+    if ending.clean or run.running_at is None:
+        return timedelta(0)
+    since = run.running_at if run.checkpoint is None else max(run.running_at, run.checkpoint.at)
+    return max(timedelta(0), at - since) * len(run.ranks)
+
+
+def _start_failed(task: Task, event: StartFailed) -> Advanced:
+    run = _live(task)
+    ended = replace(run, ended_at=event.at, reason=Reason.START_FAILED)
+    task = replace(
+        task,
+        run=ended,
+        reason=Reason.START_FAILED,
+        avoid=task.avoid | event.nodes,
+        failed_starts=task.failed_starts + 1,
+    )
+    if task.state is TaskState.STOPPING:
+        return replace(task, state=TaskState.STOPPED, ended_at=event.at), ()
+    if event.give_up:
+        return replace(task, state=TaskState.FAILED, ended_at=event.at), ()
+    return replace(task, state=TaskState.SUSPENDED), ()
+
+
+# -- the table ----------------------------------------------------------------------------------------
+
+E_ = TypeVar("E_", bound=Event)
+Handler = Callable[[Task, Event], Advanced]
+
+
+def _rows(
+    event: type[E_], handler: Callable[[Task, E_], Advanced], *states: TaskState
+) -> dict[tuple[TaskState, type[Event]], Handler]:
+    return {(state, event): handler for state in states}  # type: ignore[misc]  # the key picks the handler
+
+
+_WAITING = (TaskState.QUEUED, TaskState.SUSPENDED)
+_UP = (TaskState.STARTING, TaskState.RUNNING)
+_LEAVING = (TaskState.SUSPENDING, TaskState.STOPPING)
+_ENDED = (TaskState.SUCCEEDED, TaskState.FAILED, TaskState.STOPPED)
+
+#: What happens to a task in that state at that event. A pair that is not here cannot happen.
+TRANSITIONS: Mapping[tuple[TaskState, type[Event]], Handler] = MappingProxyType(
+    _rows(Started, _start, *_WAITING)
+    | _rows(Promised, _promise, *_WAITING)
+    | _rows(AskedToStop, _stop_waiting, *_WAITING)
+    | _rows(AskedToStop, _stop, *_UP)
+    | _rows(AskedToStop, _stop_leaving, TaskState.SUSPENDING)
+    | _rows(AskedToStop, _ignore, TaskState.STOPPING)
+    | _rows(AskedToSuspend, _hold, *_WAITING)
+    | _rows(AskedToSuspend, _suspend, *_UP)
+    | _rows(AskedToSuspend, _suspend_again, *_LEAVING)
+    | _rows(Held, _hold, *_WAITING, *_UP, TaskState.SUSPENDING)
+    | _rows(Released, _release, *_WAITING, *_UP, TaskState.SUSPENDING)
+    | _rows(RanksSeen, _ranks_seen, *_UP, *_LEAVING)
+    | _rows(StartFailed, _start_failed, *_UP, *_LEAVING)
+    | _rows(Saving, _more_time, *_UP, *_LEAVING)
+    | _rows(Saved, _saved, *_UP, *_LEAVING)
+    | _rows(StateKept, _keep_state, *_UP, *_LEAVING)
+    | _rows(NoticeReceived, _received, *_LEAVING)
+    | _rows(Done, _yield, *_UP)
+    | _rows(Done, _done, *_LEAVING)
+    | _rows(Overdue, _overdue, *_LEAVING)
+    # What arrives late, from a run that has ended meanwhile, changes nothing.
+    | _rows(NoticeReceived, _ignore, *_WAITING, *_UP, *_ENDED)
+    | _rows(Saving, _ignore, *_WAITING, *_ENDED)
+    | _rows(Saved, _ignore, *_WAITING, *_ENDED)
+    | _rows(StateKept, _ignore, *_WAITING, *_ENDED)
+    | _rows(Done, _ignore, *_WAITING, *_ENDED)
+)

@@ -1,0 +1,319 @@
+"""The words of the platform as values (docs/architecture.md, "Words").
+
+Everything here is frozen. Times are aware UTC datetimes, lengths of time are timedeltas.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import IntEnum, StrEnum
+from typing import NewType
+
+from hai_scheduler.core.reasons import Reason
+
+TaskId = NewType("TaskId", int)
+#: `"<task id>.<run number>"`, for example `"41.2"`. Everything a cluster does is idempotent by it.
+RunId = NewType("RunId", str)
+
+
+class Priority(IntEnum):
+    """Priority levels; higher goes first (O1). AUTO (Q4) is written as None where a task asks for a level."""
+
+    LOW = 0
+    BELOW_NORMAL = 5
+    NORMAL = 10
+    ABOVE_NORMAL = 20
+    HIGH = 30
+    VERY_HIGH = 40
+    EXTREME_HIGH = 50
+
+
+class TaskState(StrEnum):
+    """Public states of a task."""
+
+    #: Waits and has never run.
+    QUEUED = "queued"
+    #: Has its nodes; ranks are being started.
+    STARTING = "starting"
+    #: Every rank runs.
+    RUNNING = "running"
+    #: Was told to leave and will be resumed.
+    SUSPENDING = "suspending"
+    #: Has run and waits for its next turn or, held, for its owner.
+    SUSPENDED = "suspended"
+    #: Was told to leave for good.
+    STOPPING = "stopping"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the task holds no node and may get a turn."""
+        return self in (TaskState.QUEUED, TaskState.SUSPENDED)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the task is over for good."""
+        return self in (TaskState.SUCCEEDED, TaskState.FAILED, TaskState.STOPPED)
+
+    @property
+    def live(self) -> bool:
+        """Whether the task holds nodes."""
+        return not self.waiting and not self.ended
+
+
+class Profile(StrEnum):
+    """How a job is told to leave (docs/scheduling.md, "Suspending, in time")."""
+
+    #: SIGTERM to the workers of every rank.
+    SIGTERM = "sigterm"
+    #: The notice file only; the job polls.
+    COOPERATIVE = "cooperative"
+    #: Slurm's environment, SIGUSR1 to the workers, `scontrol requeue` means done.
+    SLURM = "slurm"
+    #: No notice: the job is ended at once.
+    KILL = "kill"
+
+
+class RankState(StrEnum):
+    """What is known of one rank."""
+
+    #: Ordered, not seen yet.
+    PENDING = "pending"
+    RUNNING = "running"
+    EXITED = "exited"
+    #: Gone without an exit status: its node or its supervisor died.
+    LOST = "lost"
+
+    @property
+    def gone(self) -> bool:
+        """Whether nothing of the rank is left on its node (B4)."""
+        return self in (RankState.EXITED, RankState.LOST)
+
+
+class NodeMark(StrEnum):
+    """What an admin, or the platform, has marked a node with (F3)."""
+
+    NONE = "none"
+    #: No new runs.
+    CORDONED = "cordoned"
+    #: No new runs, and the runs on it are asked to leave.
+    DRAINING = "draining"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One machine, or one slot of a machine. `gpus` is the number of its GPUs, real or simulated."""
+
+    name: str
+    group: str = "training"
+    leaf: str = ""
+    zone: str = ""
+    gpus: int = 0
+    #: Whether the cluster can reach it now.
+    ready: bool = True
+    mark: NodeMark = NodeMark.NONE
+
+    @property
+    def schedulable(self) -> bool:
+        """Whether new runs may be placed here (F3)."""
+        return self.ready and self.mark is NodeMark.NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """What the platform knows of a saved state: when, at which step and where; never its content."""
+
+    at: datetime
+    step: int | None = None
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """The word to every rank of a run that it must leave."""
+
+    #: Why.
+    reason: Reason
+    at: datetime
+    #: Ranks that are left now are ended.
+    deadline: datetime
+    #: The latest deadline that a job which is saving can ask for.
+    limit: datetime
+    #: The task that the nodes are freed for (B3), if any.
+    beneficiary: TaskId | None = None
+    #: Grows with each change, so that a supervisor sees an extension.
+    revision: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rank:
+    """One process group of a run, on one node; rank 0 is the master."""
+
+    rank: int
+    node: str
+    state: RankState = RankState.PENDING
+    exit_code: int | None = None
+    #: When the rank's supervisor received the notice.
+    notified_at: datetime | None = None
+    #: Whether the rank said that it has saved and may go.
+    done: bool = False
+    #: Why the rank could not be started, if it could not.
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One uninterrupted execution of a task on a fixed set of nodes. It is also the task's turn."""
+
+    id: RunId
+    number: int
+    #: In rank order.
+    ranks: tuple[Rank, ...]
+    #: The effective priority, fixed for the turn (Q4).
+    priority: Priority
+    started_at: datetime
+    #: When every rank was up.
+    running_at: datetime | None = None
+    ended_at: datetime | None = None
+    notice: Notice | None = None
+    #: When the run was ordered to end at once. Repeating the order is harmless.
+    killed_at: datetime | None = None
+    #: Whether the job said that all of it has saved and may go.
+    done: bool = False
+    checkpoint: Checkpoint | None = None
+    #: Why it ended; set with ended_at.
+    reason: Reason | None = None
+    #: For a run that was told to leave: whether it left by itself, saved or as its profile says.
+    clean: bool | None = None
+    #: Running time since the last checkpoint, times nodes; set when a suspended run has ended.
+    lost: timedelta | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether ranks of it may be left anywhere."""
+        return self.ended_at is None
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Names of its nodes in rank order."""
+        return tuple(rank.node for rank in self.ranks)
+
+    @property
+    def turn_start(self) -> datetime:
+        """When the turn began: when every rank was up or, until then, when it was ordered."""
+        return self.running_at or self.started_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What the scheduler knows of a task. What it executes is its `TaskSpec`, which no decision reads."""
+
+    id: TaskId
+    name: str
+    user: str
+    group: str
+    #: The level asked for; None is AUTO (Q4).
+    priority: Priority | None
+    #: How many whole nodes (U1, U2).
+    nodes: int
+    submitted_at: datetime
+    #: Its place among equals: the first submission, or the end of its last full turn (docs/scheduling.md, O3).
+    place: datetime
+    profile: Profile = Profile.SIGTERM
+    #: How long it has to save after a notice.
+    grace: timedelta = timedelta(seconds=120)
+    #: Longest running time over all its runs; None is no limit.
+    time_limit: timedelta | None = None
+    state: TaskState = TaskState.QUEUED
+    #: Waits for its owner, not for a turn.
+    held: bool = False
+    #: The user's own order among his tasks; smaller first, None last.
+    custom_rank: float | None = None
+    #: The latest run, live or ended.
+    run: Run | None = None
+    #: Running time over all ended runs.
+    served: timedelta = timedelta(0)
+    #: How often it was suspended.
+    suspensions: int = 0
+    #: Nodes it was unlucky on (F3).
+    avoid: frozenset[str] = frozenset()
+    #: Nodes that others were told to leave for it (B3), until it starts.
+    promise: frozenset[str] = frozenset()
+    #: Starts in a row that failed for reasons that are not the user's.
+    failed_starts: int = 0
+    checkpoint: Checkpoint | None = None
+    #: A short text that the job keeps over its runs (`HAI_STATE`).
+    job_state: str | None = None
+    #: Why it ended or, while it waits, why its last run did.
+    reason: Reason | None = None
+    ended_at: datetime | None = None
+    #: Grows with each save; a save with an older one is refused.
+    version: int = 0
+
+    @property
+    def live_run(self) -> Run | None:
+        """The run that holds nodes now."""
+        return self.run if self.run is not None and self.run.live else None
+
+    @property
+    def left_for(self) -> TaskId | None:
+        """The task that its latest run was told to leave for (P5)."""
+        return self.run.notice.beneficiary if self.run is not None and self.run.notice is not None else None
+
+    def run_id(self, number: int) -> RunId:
+        """The id of this task's run with that number."""
+        return RunId(f"{self.id}.{number}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSpec:
+    """What a task executes. The core never looks inside."""
+
+    command: tuple[str, ...]
+    #: Folder the command starts in.
+    cwd: str
+    env: dict[str, str] = field(default_factory=dict)
+    #: Where the job is told to keep its checkpoints; None lets the platform choose.
+    checkpoint_dir: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """One row of quota (Q1): how many nodes a subject may hold at once at a level; limit None is no limit.
+
+    `subject` is `user:NAME`, `group:NAME` or `public`.
+    """
+
+    subject: str
+    group: str
+    priority: Priority
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankObservation:
+    """What a cluster shows of one rank."""
+
+    rank: int
+    state: RankState
+    exit_code: int | None = None
+    notified_at: datetime | None = None
+    done: bool = False
+    #: The rank's `done` speaks for the whole run (`scontrol requeue`).
+    done_all: bool = False
+    checkpoint: Checkpoint | None = None
+    job_state: str | None = None
+    #: Why the rank could not be started; such an end is not the user's.
+    start_error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What a cluster shows of one run. Ranks that it has never heard of are left out."""
+
+    run_id: RunId
+    ranks: tuple[RankObservation, ...]

@@ -1,0 +1,60 @@
+"""Why a run or a task ended: one enum with total maps (a test walks it)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why a run ended, or was told to."""
+
+    #: Every rank exited with 0.
+    SUCCEEDED = "succeeded"
+    #: A rank exited with another status: the user's own (H2).
+    FAILED = "failed"
+    #: Ran longer than its time limit.
+    TIME_LIMIT = "time_limit"
+    #: A task of higher priority needs the nodes (P1).
+    PREEMPTED = "preempted"
+    #: Its turn is over and an equal waits (P2).
+    TURN_OVER = "turn_over"
+    #: A node of it is being drained.
+    DRAINED = "drained"
+    #: The platform is being paused or stopped.
+    PAUSED = "paused"
+    #: Its owner, or an admin, suspended it.
+    USER_SUSPENDED = "user_suspended"
+    #: Its owner, or an admin, stopped it.
+    USER_STOPPED = "user_stopped"
+    #: The job gave its nodes back by itself.
+    YIELDED = "yielded"
+    #: A node of it, or the supervisor on it, was lost (H1).
+    NODE_LOST = "node_lost"
+    #: Its ranks could not be started, for a reason that is not the user's.
+    START_FAILED = "start_failed"
+
+    @property
+    def infrastructure(self) -> bool:
+        """Whether the platform, not the user or the scheduler, is to blame."""
+        return self in (Reason.NODE_LOST, Reason.START_FAILED)
+
+
+SENTENCES: dict[Reason, str] = {
+    Reason.SUCCEEDED: "every rank exited with status 0",
+    Reason.FAILED: "its command failed",
+    Reason.TIME_LIMIT: "it reached its time limit",
+    Reason.PREEMPTED: "a task of higher priority needed its nodes",
+    Reason.TURN_OVER: "its turn was over and a task of equal priority waited",
+    Reason.DRAINED: "a node of it was being drained",
+    Reason.PAUSED: "the platform was paused",
+    Reason.USER_SUSPENDED: "it was suspended by hand",
+    Reason.USER_STOPPED: "it was stopped by hand",
+    Reason.YIELDED: "it gave its nodes back",
+    Reason.NODE_LOST: "a node of it was lost",
+    Reason.START_FAILED: "it could not be started on its nodes",
+}
+
+
+def sentence_of(reason: Reason) -> str:
+    """A sentence, without capital or full stop, that says what the reason means to a user."""
+    return SENTENCES[reason]

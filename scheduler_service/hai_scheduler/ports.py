@@ -1,0 +1,349 @@
+"""What the service needs of the world. One contract suite a port runs against every adapter (tests/contract)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from hai_scheduler.core.model import (
+    Node,
+    NodeMark,
+    Observation,
+    Quota,
+    Run,
+    RunId,
+    Task,
+    TaskId,
+    TaskSpec,
+    TaskState,
+)
+
+
+class NotFound(LookupError):
+    """There is no such thing."""
+
+
+class Conflict(Exception):
+    """Somebody else changed it meanwhile; nothing was written."""
+
+
+class LeaseLost(Conflict):
+    """Another scheduler holds the leader lease; nothing was written."""
+
+
+class Temporary(Exception):
+    """A cluster could not do it now; the loop tries again at its next tick."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One line of history, of the feed and of the audit trail.
+
+    `kind` is a dotted word: `task.submitted`, `task.state`, `run.notice`, `task.priority`, `node.mark`, ...
+    `user` is whose task it is about (None: the cluster's), `actor` who caused it (`scheduler` for the loop).
+    """
+
+    seq: int = 0
+    at: datetime
+    kind: str
+    actor: str
+    user: str | None = None
+    task_id: TaskId | None = None
+    #: JSON values only.
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFilter:
+    """Which tasks to list; None is any. Newest first."""
+
+    user: str | None = None
+    states: frozenset[TaskState] | None = None
+    group: str | None = None
+    priority: str | None = None
+    #: A part of the name, letter case ignored.
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserRecord:
+    """A user as the Hub last showed him."""
+
+    name: str
+    groups: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The leader lease. `token` grows with every change of holder: a write with an older one is refused."""
+
+    holder: str
+    token: int
+    expires_at: datetime
+
+
+class Tx(Protocol):
+    """One transaction: all of it or nothing. Reads see its own writes."""
+
+    async def add_task(self, task: Task, spec: TaskSpec, *, idempotency_key: str | None = None) -> Task:
+        """Store a new task; its id is given here (`task.id` is ignored), ids grow.
+
+        With a key that the same user has used before, nothing is stored and the earlier task is returned.
+        """
+        ...
+
+    async def get_task(self, task_id: TaskId) -> Task:
+        """The task with its latest run. Raises NotFound."""
+        ...
+
+    async def find_task(self, user: str, name: str) -> Task | None:
+        """The user's latest task of that name: an unfinished one if there is one."""
+        ...
+
+    async def get_spec(self, task_id: TaskId) -> TaskSpec:
+        """What it executes. Raises NotFound."""
+        ...
+
+    async def save_task(self, task: Task) -> Task:
+        """Write the task and its latest run; returns it with the next version.
+
+        Raises Conflict if the stored version is not `task.version`, NotFound if there is no such task.
+        """
+        ...
+
+    async def unfinished_tasks(self) -> Sequence[Task]:
+        """Every task that has not ended, by id."""
+        ...
+
+    async def list_tasks(self, where: TaskFilter, *, before: TaskId | None, limit: int) -> Sequence[Task]:
+        """At most `limit` tasks with ids smaller than `before`, newest first."""
+        ...
+
+    async def count_tasks(self, user: str) -> int:
+        """How many unfinished tasks the user has."""
+        ...
+
+    async def runs(self, task_id: TaskId) -> Sequence[Run]:
+        """All runs of a task, by number."""
+        ...
+
+    async def ended_before(self, when: datetime, *, limit: int) -> Sequence[Task]:
+        """Tasks that ended before then, oldest first."""
+        ...
+
+    async def delete_task(self, task_id: TaskId) -> None:
+        """Forget an ended task, its spec and its runs; its events stay."""
+        ...
+
+    async def add_event(self, event: Event) -> Event:
+        """Append; `seq` is given here and grows in commit order."""
+        ...
+
+    async def events(
+        self, *, after: int, limit: int, user: str | None = None, task_id: TaskId | None = None
+    ) -> Sequence[Event]:
+        """At most `limit` events with a greater seq, in order. With `user`: his own and the cluster's."""
+        ...
+
+    async def last_event_seq(self) -> int:
+        """The greatest seq, 0 if there is none."""
+        ...
+
+    async def quotas(self) -> Sequence[Quota]:
+        """All rows, by subject, group, priority."""
+        ...
+
+    async def put_quota(self, quota: Quota) -> None:
+        """Write the row of (subject, group, priority)."""
+        ...
+
+    async def delete_quota(self, quota: Quota) -> bool:
+        """Remove the row of (subject, group, priority); whether there was one."""
+        ...
+
+    async def users(self) -> Sequence[UserRecord]:
+        """All users seen so far."""
+        ...
+
+    async def put_user(self, user: UserRecord) -> None:
+        """Write what the Hub shows of a user."""
+        ...
+
+    async def node_marks(self) -> Mapping[str, NodeMark]:
+        """Marks by node name; nodes without one are left out."""
+        ...
+
+    async def put_node_mark(self, node: str, mark: NodeMark) -> None:
+        """Mark a node; NONE removes the mark."""
+        ...
+
+    async def setting(self, name: str) -> str | None:
+        """A small named value of the platform (`paused`), or None."""
+        ...
+
+    async def put_setting(self, name: str, value: str | None) -> None:
+        """Write or, with None, remove it."""
+        ...
+
+    async def acquire_lease(self, holder: str, *, now: datetime, length: timedelta) -> Lease | None:
+        """Take or extend the leader lease; None while somebody else's has not expired.
+
+        The token grows when the holder changes and stays when the same holder extends.
+        """
+        ...
+
+    async def check_lease(self, token: int) -> None:
+        """Raises LeaseLost unless the lease's token is this one. Holds until the transaction ends."""
+        ...
+
+    async def release_lease(self, holder: str) -> None:
+        """Give the lease up, if it is this holder's."""
+        ...
+
+
+class Store(Protocol):
+    """Durable truth. What a committed transaction wrote survives any crash."""
+
+    def read(self) -> AbstractAsyncContextManager[Tx]:
+        """A consistent view. Writing in it is an error."""
+        ...
+
+    def write(self) -> AbstractAsyncContextManager[Tx]:
+        """Commits at the end, rolls back on any exception. Writers are serialised."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        ...
+
+
+class Secret:
+    """A value that no log, repr or error shows."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """The value itself."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    __str__ = __repr__
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """All that a cluster needs to start a run."""
+
+    run_id: RunId
+    task_id: TaskId
+    user: str
+    #: Node names in rank order.
+    nodes: tuple[str, ...]
+    command: tuple[str, ...]
+    cwd: str
+    #: The same for every rank. The cluster adds what only it knows: rank, node, addresses, GPUs, folders.
+    env: Mapping[str, str]
+    profile: str
+    #: What the ranks speak to the service with.
+    token: Secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogChunk:
+    """A piece of a rank's log, whole lines only unless one line is longer than the limit.
+
+    Offsets are bytes since the first line; they stay valid when old parts are rotated away: then
+    `start` is greater than the offset asked for.
+    """
+
+    start: int
+    next: int
+    data: bytes
+    #: Nothing will ever be added.
+    final: bool
+
+
+class Cluster(Protocol):
+    """The machines. Everything is idempotent by run id; all truth is read by `observe`.
+
+    Ranks learn of notices from the service's REST interface through their supervisor, on every cluster alike.
+    """
+
+    async def nodes(self) -> Sequence[Node]:
+        """Every node, unmarked. Raises Temporary."""
+        ...
+
+    async def observe(self) -> Sequence[Observation]:
+        """Every run that it has not forgotten and is not sure to have ended long ago. Raises Temporary.
+
+        A rank is EXITED or LOST only when no process of it is left.
+        """
+        ...
+
+    def changes(self) -> AsyncIterator[None]:
+        """Bare wake-ups: something may have changed. May be late, may be too many, carries no fact."""
+        ...
+
+    async def launch(self, launch: Launch) -> None:
+        """Order every rank of the run. Repeating it starts no rank twice and completes a partial start.
+
+        Raises Temporary when it should be tried again. A rank that cannot be started is observed
+        EXITED with a `start_error`.
+        """
+        ...
+
+    async def kill(self, run_id: RunId) -> None:
+        """End every rank: SIGTERM, ten seconds later SIGKILL, with all their descendants. Unknown runs are fine."""
+        ...
+
+    async def read_log(self, run_id: RunId, rank: int, *, offset: int, limit: int) -> LogChunk:
+        """At most about `limit` bytes from `offset`. Raises NotFound for a run or rank it does not know."""
+        ...
+
+    async def forget(self, run_id: RunId) -> None:
+        """Remove all that is kept of an ended run, its logs included."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of resources; runs go on."""
+        ...
+
+
+class Bus(Protocol):
+    """A doorbell. A ring carries no fact; a lost ring costs latency, never a task."""
+
+    async def ring(self, topic: str) -> None:
+        """Wake everybody who listens to the topic. Never raises."""
+        ...
+
+    def listen(self, *topics: str) -> AbstractAsyncContextManager[Ears]:
+        """Rings from the moment of entering on are kept until waited for."""
+        ...
+
+
+class Ears(Protocol):
+    """What `Bus.listen` gives."""
+
+    async def wait(self, timeout: float | None) -> bool:
+        """Wait for the next ring, at most `timeout` seconds; whether there was one. Rings are merged."""
+        ...
+
+
+class Clock(Protocol):
+    """Time."""
+
+    def now(self) -> datetime:
+        """Aware UTC. Never goes back within a process."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...

@@ -1,0 +1,1 @@
+"""The application: async, orchestrates the ports around the core; no SQL, no HTTP."""

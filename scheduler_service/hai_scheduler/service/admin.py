@@ -1,0 +1,95 @@
+"""What admins do: mark nodes, write quota, pause the platform. Each change is in the audit trail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from hai_scheduler.core.model import NodeMark, Quota
+from hai_scheduler.ports import Bus, Clock, Event, Store, Tx
+from hai_scheduler.service.caller import Caller
+from hai_scheduler.service.effects import FEED, TICK
+from hai_scheduler.service.errors import Invalid, NotAllowed, Unknown
+from hai_scheduler.service.pause import Pause, text_of
+from hai_scheduler.service.watch import Watch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Administration:
+    """The use cases of admins."""
+
+    store: Store
+    bus: Bus
+    clock: Clock
+    watch: Watch
+
+    async def mark_node(self, caller: Caller, name: str, mark: NodeMark) -> None:
+        """Cordon, drain or uncordon a node."""
+        self._check(caller)
+        if name not in self.watch.by_name():
+            raise Unknown(f"There is no node {name!r}: `hai nodes` lists them.")
+        async with self.store.write() as tx:
+            await tx.put_node_mark(name, mark)
+            await self._line(tx, caller, "node.mark", {"node": name, "mark": mark.value})
+        await self._wake()
+
+    async def put_quota(self, caller: Caller, quota: Quota) -> None:
+        """Write a row of quota."""
+        self._check(caller)
+        groups = self.watch.groups()
+        if groups and quota.group not in groups:
+            raise Invalid(
+                "group",
+                quota.group,
+                f"there is no node group {quota.group!r}: choose one of {', '.join(sorted(groups))}",
+            )
+        async with self.store.write() as tx:
+            await tx.put_quota(quota)
+            await self._line(tx, caller, "quota.put", {**_row(quota), "limit": quota.limit})
+        await self._wake()
+
+    async def delete_quota(self, caller: Caller, quota: Quota) -> None:
+        """Remove a row of quota. Raises Unknown if there is none."""
+        self._check(caller)
+        async with self.store.write() as tx:
+            if not await tx.delete_quota(quota):
+                raise Unknown(
+                    f"There is no quota row of {quota.subject} at {quota.priority.name} in group {quota.group!r}."
+                )
+            await self._line(tx, caller, "quota.deleted", _row(quota))
+        await self._wake()
+
+    async def pause(self, caller: Caller, *, grace: timedelta | None = None) -> None:
+        """Tell every run to leave, within `grace` at the longest, and start nothing until `unpause`."""
+        self._check(caller)
+        async with self.store.write() as tx:
+            await tx.put_setting("paused", text_of(Pause(grace)))
+            seconds = None if grace is None else grace.total_seconds()
+            await self._line(tx, caller, "cluster.paused", {"grace_s": seconds})
+        await self._wake()
+
+    async def unpause(self, caller: Caller) -> None:
+        """Go on."""
+        self._check(caller)
+        async with self.store.write() as tx:
+            if await tx.setting("paused") is not None:
+                await tx.put_setting("paused", None)
+                await self._line(tx, caller, "cluster.resumed", {})
+        await self._wake()
+
+    def _check(self, caller: Caller) -> None:
+        if not caller.admin:
+            raise NotAllowed("Only admins may do this: it needs the scope custom:hai:admin.")
+
+    async def _line(self, tx: Tx, caller: Caller, kind: str, data: Mapping[str, Any]) -> None:
+        await tx.add_event(Event(at=self.clock.now(), kind=kind, actor=caller.name, data=data))
+
+    async def _wake(self) -> None:
+        await self.bus.ring(TICK)
+        await self.bus.ring(FEED)
+
+
+def _row(quota: Quota) -> dict[str, Any]:
+    return {"subject": quota.subject, "group": quota.group, "priority": quota.priority.name}

@@ -1,0 +1,194 @@
+"""One tick, and the loop that repeats it (docs/architecture.md, "The core decides, the shell acts").
+
+Hold the lease, read the world, turn what it shows into events, plan, write the targets in one transaction,
+then act. A tick that dies anywhere is simply done again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, Started
+from hai_scheduler.core.lifecycle import Effect, Kill, Launch
+from hai_scheduler.core.model import Node, NodeMark, Observation, RunId, Task, TaskId
+from hai_scheduler.core.observing import read
+from hai_scheduler.core.plan import Decision, Keep, Plan, Start, Stop, Suspend, plan
+from hai_scheduler.core.snapshot import Snapshot
+from hai_scheduler.ports import Bus, Clock, Cluster, Conflict, Store, Temporary, Tx
+from hai_scheduler.service.changes import SCHEDULER, change
+from hai_scheduler.service.effects import FEED, TICK, Effects
+from hai_scheduler.service.pause import pause_of
+from hai_scheduler.service.settings import ServiceSettings
+from hai_scheduler.service.watch import Watch
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, kw_only=True)
+class Cycle:
+    """The scheduler's loop. Of several replicas, the one that holds the lease does the work."""
+
+    store: Store
+    cluster: Cluster
+    bus: Bus
+    clock: Clock
+    effects: Effects
+    settings: ServiceSettings
+    watch: Watch
+    #: Who this replica is, unlike any other.
+    holder: str
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def tick(self) -> bool:
+        """Do one tick; whether this replica is the leader. Raises Temporary and Conflict: try again."""
+        began = time.perf_counter()
+        nodes = await self.cluster.nodes()
+        observed = {o.run_id: o for o in await self.cluster.observe()}
+        now = self.clock.now()
+        async with self.store.write() as tx:
+            lease = await tx.acquire_lease(self.holder, now=now, length=self.settings.lease_length)
+            if lease is None:
+                return False
+            first_seq = await tx.last_event_seq()
+            marks = await tx.node_marks()
+            marked = tuple(replace(node, mark=marks.get(node.name, NodeMark.NONE)) for node in nodes)
+            tasks, effects = await self._read_world(tx, observed)
+            planning = time.perf_counter()
+            made = plan(await self._snapshot(tx, marked, tasks), self.settings.policy)
+            self.watch.plan_seconds = time.perf_counter() - planning
+            effects += await self._write_targets(tx, tasks, made)
+            told = await tx.last_event_seq() > first_seq
+        self._show(marked, made, time.perf_counter() - began)
+        if told:
+            await self.bus.ring(FEED)
+        await self.effects.carry_out(effects, nodes=self.watch.by_name())
+        return True
+
+    async def _read_world(
+        self, tx: Tx, observed: Mapping[RunId, Observation]
+    ) -> tuple[dict[TaskId, Task], list[Effect]]:
+        """Bring every live task up to what the cluster shows, and end what belongs to nobody."""
+        now = self.clock.now()
+        effects: list[Effect] = []
+        tasks: dict[TaskId, Task] = {}
+        live: set[RunId] = set()
+        for task in await tx.unfinished_tasks():
+            run = task.live_run
+            if run is not None:
+                seen = read(task, observed.get(run.id), now, max_failed_starts=self.settings.policy.max_failed_starts)
+                task, wanted = await change(tx, task, *seen.events, actor=SCHEDULER)
+                effects += wanted
+                run = task.live_run
+                if run is not None and seen.launch_again:
+                    effects.append(Launch(task.id, run.id))
+                if run is not None:
+                    live.add(run.id)
+                    if run.killed_at is not None:
+                        effects.append(Kill(run.id))
+            if not task.state.ended:
+                tasks[task.id] = task
+        orphans = (
+            o.run_id for o in observed.values() if o.run_id not in live and not all(rank.state.gone for rank in o.ranks)
+        )
+        effects += [Kill(run_id) for run_id in orphans]
+        return tasks, list(dict.fromkeys(effects))
+
+    async def _snapshot(self, tx: Tx, nodes: tuple[Node, ...], tasks: Mapping[TaskId, Task]) -> Snapshot:
+        pause = pause_of(await tx.setting("paused"))
+        return Snapshot(
+            now=self.clock.now(),
+            nodes=nodes,
+            tasks=tuple(tasks.values()),
+            quotas=tuple(await tx.quotas()),
+            groups_of={user.name: user.groups for user in await tx.users()},
+            paused=pause is not None,
+            pause_grace=pause.grace if pause else None,
+        )
+
+    async def _write_targets(self, tx: Tx, tasks: Mapping[TaskId, Task], made: Plan) -> list[Effect]:
+        effects: list[Effect] = []
+        pause = pause_of(await tx.setting("paused"))
+        at_most = pause.grace if pause else None
+        for decision in made.decisions:
+            event = self._event_of(decision, at_most)
+            _, wanted = await change(tx, tasks[decision.task_id], event, actor=SCHEDULER)
+            effects += wanted
+        return effects
+
+    def _event_of(self, decision: Decision, at_most: timedelta | None) -> Event:
+        now, limit = self.clock.now(), self.settings.policy.max_grace
+        match decision:
+            case Start():
+                return Started(at=now, nodes=decision.nodes, priority=decision.priority)
+            case Suspend():
+                return AskedToSuspend(
+                    at=now,
+                    reason=decision.reason,
+                    beneficiary=decision.beneficiary,
+                    at_most=at_most,
+                    limit=limit,
+                )
+            case Keep():
+                return Promised(at=now, nodes=decision.nodes)
+            case Stop():
+                return AskedToStop(at=now, reason=decision.reason, limit=limit)
+
+    def _show(self, nodes: Sequence[Node], made: Plan, seconds: float) -> None:
+        self.watch.nodes = sorted(nodes, key=lambda node: node.name)
+        self.watch.verdicts = made.verdicts
+        self.watch.last_tick = self.clock.now()
+        self.watch.tick_seconds = seconds
+        self.watch.ticks += 1
+        self.watch.trouble = None
+
+    # -- the loop ---------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Tick until `stop`. A tick is begun by a ring, by a change of the cluster or by the time.
+
+        After a tick the loop rests as long as the tick took: a storm of rings never takes more than half
+        of the process from those who ask.
+        """
+        async with self.bus.listen(TICK) as ears:
+            changes = asyncio.create_task(self._ring_on_changes())
+            try:
+                while not self._stopping.is_set():
+                    await self._tick_safely()
+                    await self.clock.sleep(min(self.watch.tick_seconds, 1.0))
+                    await ears.wait(self.settings.tick_every.total_seconds())
+            finally:
+                changes.cancel()
+                with suppress(asyncio.CancelledError):
+                    await changes
+                async with self.store.write() as tx:
+                    await tx.release_lease(self.holder)
+
+    async def stop(self) -> None:
+        """End the loop after the tick that it is in."""
+        self._stopping.set()
+        await self.bus.ring(TICK)
+
+    async def _tick_safely(self) -> None:
+        try:
+            await self.tick()
+        except (Temporary, Conflict) as error:
+            self.watch.trouble = str(error)
+            log.warning("tick will be repeated: %s", error)
+        except Exception as error:  # the loop must outlive any single tick; it is level-triggered
+            self.watch.trouble = f"{type(error).__name__}"
+            log.exception("tick failed and will be repeated")
+
+    async def _ring_on_changes(self) -> None:
+        while True:
+            try:
+                async for _ in self.cluster.changes():
+                    await self.bus.ring(TICK)
+            except Temporary as error:
+                log.warning("watching the cluster failed and starts again: %s", error)
+            await self.clock.sleep(1.0)

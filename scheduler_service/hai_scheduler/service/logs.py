@@ -1,0 +1,309 @@
+"""The log of a task as one story over its runs.
+
+Between what the runs have written stand lines of the platform that say when a run started, where, and how it
+ended. They are made from the history of the runs, so that they are the same whenever they are read.
+
+A cursor says what has been read: `<run>:<bytes of that run's log>`, or `<run>:start` when not even the line
+that says that the run started has been. Users hand cursors on unchanged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from hai_scheduler.core.model import Run, Task
+from hai_scheduler.ports import Bus, Cluster, LogChunk, NotFound, Store, Temporary
+from hai_scheduler.service.caller import Caller
+from hai_scheduler.service.effects import FEED
+from hai_scheduler.service.errors import Invalid, Unavailable
+from hai_scheduler.service.lookup import find
+from hai_scheduler.service.markers import end_of, lost_bytes, no_log, start_of
+
+#: Bytes that are asked of a cluster at once.
+CHUNK = 256 * 1024
+#: Text after which a page ends, though it has fewer lines than asked for.
+PAGE_BYTES = 1024 * 1024
+#: Bytes of a log that a tail looks at, at most.
+TAIL_BYTES = 8 * 1024 * 1024
+#: Bytes that one search reads at most.
+SEARCH_BYTES = 256 * 1024 * 1024
+#: Lines that one search shows at most; all hits are counted.
+SEARCH_LINES = 200
+
+_CURSOR = re.compile(r"([1-9][0-9]{0,8}):(start|[0-9]{1,18})", re.ASCII)
+_STAMPED = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a reader is. offset None: before the line that says that the run started."""
+
+    run: int
+    offset: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.run}:{'start' if self.offset is None else self.offset}"
+
+    @classmethod
+    def parse(cls, text: str) -> Cursor:
+        """Read a cursor. Raises Invalid."""
+        match = _CURSOR.fullmatch(text)
+        if match is None:
+            raise Invalid("cursor", text, "is not a cursor: use `next_cursor` or the id of a line as it was given")
+        run, offset = match.groups()
+        return cls(int(run), None if offset == "start" else int(offset))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of the story; rank None is the platform's own. `cursor` is behind it."""
+
+    run: int
+    rank: int | None
+    at: datetime | None
+    text: str
+    cursor: Cursor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Lines in order. `final` says that nothing will ever be added behind the cursor."""
+
+    lines: Sequence[Line]
+    cursor: Cursor
+    final: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hits:
+    """What a search found: hits by (run, rank), the first lines, and whether everything was read."""
+
+    counts: dict[tuple[int, int], int]
+    lines: Sequence[Line]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A step of the story: lines, and where to go on. `waits`: nothing there yet, but there may be."""
+
+    lines: Sequence[Line]
+    cursor: Cursor
+    waits: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logs:
+    """Reads the logs of tasks."""
+
+    store: Store
+    cluster: Cluster
+    bus: Bus
+    #: Longest time between two looks of a follower, in seconds.
+    look_every: float = 1.0
+
+    async def page(
+        self,
+        caller: Caller,
+        ref: str,
+        *,
+        rank: int = 0,
+        run: int | None = None,
+        cursor: Cursor | None = None,
+        limit: int = 1000,
+    ) -> Page:
+        """At most `limit` lines behind the cursor, of one run or of all. Raises Unknown, Invalid, Unavailable."""
+        task, runs = await self._read(caller, ref)
+        _check(task, runs, rank, run, cursor)
+        here = cursor or Cursor(run or 1)
+        lines: list[Line] = []
+        size = 0
+        while len(lines) < limit and size < PAGE_BYTES:
+            if _over(task, runs, run, here):
+                return Page(lines=lines, cursor=here, final=True)
+            piece = await self._piece(runs, rank, here, limit - len(lines))
+            lines += piece.lines
+            size += sum(len(line.text) for line in piece.lines)
+            here = piece.cursor
+            if piece.waits:
+                break
+        return Page(lines=lines, cursor=here, final=_over(task, runs, run, here))
+
+    async def tail(self, caller: Caller, ref: str, *, rank: int = 0, run: int | None = None, lines: int) -> Page:
+        """The last lines of the story. The cursor is behind them, so that a follower can go on."""
+        task, runs = await self._read(caller, ref)
+        _check(task, runs, rank, run, None)
+        wanted = [r for r in runs if run is None or r.number == run]
+        end = Cursor(run or 1)
+        kept: list[Line] = []
+        for one in reversed(wanted):
+            own, behind = await self._last_of_run(one, rank, lines - len(kept))
+            if one is wanted[-1]:
+                end = behind
+            kept = own + kept
+            if len(kept) >= lines:
+                break
+        return Page(lines=kept, cursor=end, final=_over(task, runs, run, end))
+
+    async def _last_of_run(self, run: Run, rank: int, count: int) -> tuple[list[Line], Cursor]:
+        """At most the last `count` lines of a run, the platform's included, and the cursor behind them."""
+        chunks: deque[LogChunk] = deque()
+        offset, whole = 0, True
+        while (chunk := await self._chunk(run, rank, offset)) is not None and chunk.data:
+            chunks.append(chunk)
+            offset = chunk.next
+            while len(chunks) > 1 and _enough(chunks, count):
+                chunks.popleft()
+                whole = False
+            await asyncio.sleep(0)  # a long log must not keep others waiting
+        lines = [_own(run, run.started_at, start_of(run), Cursor(run.number, 0))] if whole else []
+        if chunk is None and not chunks and not run.live:
+            lines.append(_own(run, None, no_log(run), Cursor(run.number, 0)))
+        lines += [line for one in chunks for line in _lines(run, rank, one)]
+        behind = Cursor(run.number, offset)
+        if not run.live:
+            behind = Cursor(run.number + 1)
+            lines.append(_own(run, run.ended_at, end_of(run), behind))
+        return lines[max(0, len(lines) - count) :], behind
+
+    async def follow(
+        self,
+        caller: Caller,
+        ref: str,
+        *,
+        rank: int = 0,
+        run: int | None = None,
+        cursor: Cursor | None = None,
+    ) -> AsyncGenerator[Page, None]:
+        """Pages as they come, empty ones when a look has found nothing; ends with the final page."""
+        async with self.bus.listen(FEED) as ears:
+            while True:
+                page = await self.page(caller, ref, rank=rank, run=run, cursor=cursor)
+                yield page
+                if page.final:
+                    return
+                if not page.lines:
+                    await ears.wait(self.look_every)
+                cursor = page.cursor
+
+    async def search(self, caller: Caller, ref: str, text: str) -> Hits:
+        """Lines of any rank and run that hold the text, letter case ignored. Raises Unknown, Unavailable."""
+        _, runs = await self._read(caller, ref)
+        sought, budget = text.casefold(), SEARCH_BYTES
+        counts: Counter[tuple[int, int]] = Counter()
+        shown: list[Line] = []
+        for run, rank in ((one, rank) for one in runs for rank in range(len(one.ranks))):
+            offset = 0
+            while budget > 0 and (chunk := await self._chunk(run, rank, offset)) is not None and chunk.data:
+                hits = [line for line in _lines(run, rank, chunk) if sought in line.text.casefold()]
+                counts[run.number, rank] += len(hits)
+                shown += hits[: SEARCH_LINES - len(shown)]
+                budget -= len(chunk.data)
+                offset = chunk.next
+                await asyncio.sleep(0)  # a long log must not keep others waiting
+        return Hits(counts={key: n for key, n in counts.items() if n}, lines=shown, complete=budget > 0)
+
+    async def _read(self, caller: Caller, ref: str) -> tuple[Task, Sequence[Run]]:
+        async with self.store.read() as tx:
+            task = await find(tx, caller, ref)
+            return task, await tx.runs(task.id)
+
+    async def _piece(self, runs: Sequence[Run], rank: int, here: Cursor, limit: int) -> _Piece:
+        """The next step from the cursor on, at most `limit` lines."""
+        run = next((r for r in runs if r.number == here.run), None)
+        if run is None:
+            return _Piece([], here, waits=True)
+        if here.offset is None:
+            begun = Cursor(run.number, 0)
+            return _Piece([_own(run, run.started_at, start_of(run), begun)], begun)
+        chunk = await self._chunk(run, rank, here.offset)
+        if chunk is not None and chunk.data:
+            return _data_piece(run, rank, here.offset, chunk, limit)
+        if run.live:
+            return _Piece([], here, waits=True)
+        behind = Cursor(run.number + 1)
+        own = [_own(run, run.ended_at, end_of(run), behind)]
+        if chunk is None and here.offset == 0:
+            own.insert(0, _own(run, None, no_log(run), here))
+        return _Piece(own, behind)
+
+    async def _chunk(self, run: Run, rank: int, offset: int) -> LogChunk | None:
+        """A piece of a rank's log; None if the cluster has none."""
+        if rank >= len(run.ranks):
+            return None
+        try:
+            return await self.cluster.read_log(run.id, rank, offset=offset, limit=CHUNK)
+        except NotFound:
+            return None
+        except Temporary as error:
+            raise Unavailable(f"The log of run {run.id} cannot be read now: try again soon.") from error
+
+
+def _check(task: Task, runs: Sequence[Run], rank: int, run: int | None, cursor: Cursor | None) -> None:
+    if not 0 <= rank < task.nodes:
+        raise Invalid("rank", rank, f"task {task.id} has ranks 0 to {task.nodes - 1}")
+    if run is not None and not any(r.number == run for r in runs):
+        known = f"it has runs 1 to {runs[-1].number}" if runs else "it has not run yet"
+        raise Invalid("run", run, f"there is no run {run} of task {task.id}: {known}")
+    first, last = (run, run) if run else (1, runs[-1].number if runs else 0)
+    if cursor is not None and not first <= cursor.run <= last + 1:
+        raise Invalid("cursor", str(cursor), "belongs to another run, or to another task: leave it out")
+
+
+def _over(task: Task, runs: Sequence[Run], run: int | None, here: Cursor) -> bool:
+    """Whether nothing can follow behind the cursor."""
+    if run is not None:
+        return here.run > run
+    return task.state.ended and here.run > (runs[-1].number if runs else 0)
+
+
+def _own(run: Run, at: datetime | None, text: str, cursor: Cursor) -> Line:
+    return Line(run=run.number, rank=None, at=at, text=text, cursor=cursor)
+
+
+def _data_piece(run: Run, rank: int, asked: int, chunk: LogChunk, limit: int) -> _Piece:
+    lines = _lines(run, rank, chunk)
+    if chunk.start > asked:
+        gap = _own(run, None, lost_bytes(run, chunk.start - asked), Cursor(run.number, chunk.start))
+        lines.insert(0, gap)
+    lines = lines[:limit]
+    return _Piece(lines, lines[-1].cursor)
+
+
+def _lines(run: Run, rank: int, chunk: LogChunk) -> list[Line]:
+    """The lines of a chunk. What does not begin with a time is shown as it is."""
+    lines, offset = [], chunk.start
+    for raw in chunk.data.removesuffix(b"\n").split(b"\n"):
+        offset = min(offset + len(raw) + 1, chunk.next)
+        match = _STAMPED.match(raw)
+        at = _time(match.group(1)) if match else None
+        text = raw[match.end() :] if match and at else raw
+        lines.append(
+            Line(
+                run=run.number,
+                rank=rank,
+                at=at,
+                text=text.decode("utf-8", "replace"),
+                cursor=Cursor(run.number, offset),
+            )
+        )
+    return lines
+
+
+def _enough(chunks: deque[LogChunk], count: int) -> bool:
+    """Whether the first chunk is not needed for the last `count` lines, or is too much."""
+    size = sum(len(chunk.data) for chunk in chunks)
+    behind = sum(chunk.data.count(b"\n") for chunk in chunks) - chunks[0].data.count(b"\n")
+    return behind >= count or size > TAIL_BYTES
+
+
+def _time(stamp: bytes) -> datetime | None:
+    try:
+        return datetime.fromisoformat(stamp.decode())
+    except ValueError:
+        return None

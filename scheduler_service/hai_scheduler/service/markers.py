@@ -1,0 +1,79 @@
+"""The platform's own lines in a log: when a run started, where, how it ended and why."""
+
+from __future__ import annotations
+
+from hai_scheduler.core.explain import span
+from hai_scheduler.core.model import Checkpoint, Run
+from hai_scheduler.core.reasons import Reason, sentence_of
+
+#: Nodes, or ranks, that a line names before it says how many more there are.
+_NAMED = 4
+
+
+def start_of(run: Run) -> str:
+    """The line at the start of a run."""
+    return f"-- run {run.number} started on {_some(run.nodes)} --"
+
+
+def end_of(run: Run) -> str:
+    """The line at the end of a run: how it ended, when, why and what was saved."""
+    at = f" at {run.ended_at:%H:%M:%S} UTC" if run.ended_at else ""
+    parts = [f"run {run.number} {_ending(run)}{at}: {_because(run)}"]
+    if run.checkpoint is not None:
+        parts.append(_saved(run.checkpoint))
+    if run.lost:
+        # Lost work is counted over all nodes; what a reader sees is how far back the task starts again.
+        parts.append(f"{span(run.lost / max(1, len(run.ranks)))} of work lost")
+    return f"-- {'; '.join(parts)} --"
+
+
+def no_log(run: Run) -> str:
+    """The line in place of a log that is not there."""
+    return f"-- no log of run {run.number} is kept --"
+
+
+def lost_bytes(run: Run, count: int) -> str:
+    """The line in place of what rotation has removed."""
+    return f"-- {count:,} bytes of the log of run {run.number} are no longer kept --"
+
+
+def _some(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _ending(run: Run) -> str:
+    match run.reason:
+        case Reason.SUCCEEDED:
+            return "succeeded"
+        case Reason.FAILED:
+            return "failed"
+        case Reason.USER_STOPPED:
+            return "stopped"
+        case Reason.TIME_LIMIT | Reason.NODE_LOST | Reason.START_FAILED | None:
+            return "ended"
+        case _:
+            return "suspended clean" if run.clean else "suspended without having saved"
+
+
+def _because(run: Run) -> str:
+    if run.reason is None:
+        return "it ended"
+    beneficiary = run.notice.beneficiary if run.notice else None
+    task = f" (task {beneficiary})" if beneficiary is not None else ""
+    return sentence_of(run.reason) + task + _ranks(run)
+
+
+def _ranks(run: Run) -> str:
+    """Exit statuses of the ranks that failed, and why ranks could not start."""
+    if run.reason is Reason.FAILED:
+        told = [f"rank {r.rank} on {r.node} exited with status {r.exit_code}" for r in run.ranks if r.exit_code]
+    elif run.reason is not None and run.reason.infrastructure:
+        told = [f"rank {r.rank} on {r.node}: {r.message}" for r in run.ranks if r.message]
+    else:
+        told = []
+    return f" ({_some(tuple(told))})" if told else ""
+
+
+def _saved(checkpoint: Checkpoint) -> str:
+    return "saved" if checkpoint.step is None else f"saved at step {checkpoint.step}"

@@ -1,0 +1,329 @@
+"""What users read: tasks with their runs and verdicts, the cluster at a glance, nodes, quota.
+
+Everything is read from the store in one view; only nodes and verdicts come from the last tick.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from hai_scheduler.core.explain import message_of
+from hai_scheduler.core.model import Node, NodeMark, Priority, Quota, Run, Task, TaskId, TaskSpec
+from hai_scheduler.core.quota import LEVELS, QuotaBook
+from hai_scheduler.core.verdicts import Verdict, VerdictKind
+from hai_scheduler.ports import Clock, Event, Store, TaskFilter, Tx
+from hai_scheduler.service.caller import Caller
+from hai_scheduler.service.environment import Places, checkpoint_dir
+from hai_scheduler.service.errors import Invalid, NotAllowed, Unknown
+from hai_scheduler.service.lookup import find
+from hai_scheduler.service.watch import Watch
+
+#: `?user=` of an admin who asks for everybody.
+EVERYBODY = "*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskView:
+    """A task with what can be said of it now."""
+
+    task: Task
+    #: Why it waits, if it does and a tick has looked at it.
+    verdict: Verdict | None
+    #: One sentence on what it does now, or why it ended.
+    message: str
+    #: What it counts as now (Q4), if that is known.
+    effective: Priority | None
+    #: Running time over all runs, the present one included.
+    served: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskStory:
+    """A task with what it executes and all its runs, by number."""
+
+    view: TaskView
+    spec: TaskSpec
+    runs: Sequence[Run]
+    #: Where it keeps its checkpoints: its own choice or the platform's.
+    checkpoint_dir: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskList:
+    """A page of tasks, newest first; cursor None says that it is the last."""
+
+    items: Sequence[TaskView]
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeView:
+    """A node and what holds it. `user` is None for tasks that are not the caller's."""
+
+    node: Node
+    task_id: TaskId | None
+    user: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelView:
+    """Tasks and nodes at one priority."""
+
+    priority: Priority
+    running_tasks: int
+    running_nodes: int
+    waiting_tasks: int
+    waiting_nodes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupView:
+    """A node group at a glance. Every node is held, free or unavailable."""
+
+    group: str
+    nodes: int
+    held: int
+    free: int
+    unavailable: int
+    levels: Sequence[LevelView]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterView:
+    """The cluster at a glance."""
+
+    paused: bool
+    groups: Sequence[GroupView]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaView:
+    """What a user may hold at a level, by which row, and holds."""
+
+    group: str
+    priority: Priority
+    limit: int | None
+    source: str
+    used: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queries:
+    """All reads of the interface."""
+
+    store: Store
+    clock: Clock
+    watch: Watch
+    places: Places
+
+    async def task(self, caller: Caller, ref: str) -> TaskStory:
+        """One task with everything. Raises Unknown."""
+        async with self.store.read() as tx:
+            task = await find(tx, caller, ref)
+            spec, runs = await tx.get_spec(task.id), await tx.runs(task.id)
+        return TaskStory(
+            view=self.view(task),
+            spec=spec,
+            runs=runs,
+            checkpoint_dir=checkpoint_dir(task, spec, self.places),
+        )
+
+    async def summary(self, caller: Caller, ref: str) -> TaskView:
+        """One task without its runs. Raises Unknown."""
+        async with self.store.read() as tx:
+            return self.view(await find(tx, caller, ref))
+
+    async def runs(self, caller: Caller, ref: str) -> Sequence[Run]:
+        """Its runs, by number. Raises Unknown."""
+        async with self.store.read() as tx:
+            return await tx.runs((await find(tx, caller, ref)).id)
+
+    async def events(self, caller: Caller, ref: str, *, after: int, limit: int) -> Sequence[Event]:
+        """Its history after that number. Raises Unknown."""
+        async with self.store.read() as tx:
+            task = await find(tx, caller, ref)
+            return await tx.events(after=after, limit=limit, task_id=task.id)
+
+    async def tasks(self, caller: Caller, where: TaskFilter, *, cursor: str | None, limit: int) -> TaskList:
+        """A page of tasks; `where.user` None is the caller himself. Raises NotAllowed and Invalid."""
+        where = replace(where, user=whose(caller, where.user))
+        before = None if cursor is None else _before(cursor)
+        async with self.store.read() as tx:
+            found = await tx.list_tasks(where, before=before, limit=limit + 1)
+        more = len(found) > limit
+        page = found[:limit]
+        return TaskList(items=[self.view(task) for task in page], cursor=str(page[-1].id) if more and page else None)
+
+    def view(self, task: Task) -> TaskView:
+        """The task as it looks now."""
+        now, verdict = self.clock.now(), self._verdict(task)
+        run = task.live_run
+        effective = run.priority if run else verdict.priority if verdict else task.priority
+        if effective is None and task.run is not None:
+            effective = task.run.priority
+        return TaskView(
+            task=task,
+            verdict=verdict,
+            message=message_of(task, verdict, now),
+            effective=effective,
+            served=task.served + _running_for(run, now),
+        )
+
+    def _verdict(self, task: Task) -> Verdict | None:
+        """The last tick's verdict, unless the task has changed since."""
+        if not task.state.waiting:
+            return None
+        verdict = self.watch.verdicts.get(task.id)
+        if task.held and (verdict is None or verdict.kind is not VerdictKind.HELD):
+            level = verdict.priority if verdict else task.priority or Priority.NORMAL
+            return Verdict(kind=VerdictKind.HELD, priority=level)
+        if verdict is not None and verdict.kind is VerdictKind.HELD and not task.held:
+            return None
+        return verdict
+
+    async def nodes(self, caller: Caller) -> Sequence[NodeView]:
+        """Every node, by name, with the task that holds it."""
+        _, nodes = await self.everything()
+        return [
+            view if view.user is None or caller.may_see(view.user) else replace(view, user=None) for view in nodes
+        ]
+
+    async def everything(self) -> tuple[Sequence[Task], Sequence[NodeView]]:
+        """All unfinished tasks and all nodes, for nobody in particular."""
+        async with self.store.read() as tx:
+            nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
+        holder = {name: task for task in tasks for name in _held(task)}
+        return tasks, [_node_view(node, holder.get(node.name)) for node in nodes]
+
+    async def node(self, caller: Caller, name: str) -> NodeView:
+        """One node. Raises Unknown."""
+        for view in await self.nodes(caller):
+            if view.node.name == name:
+                return view
+        raise Unknown(f"There is no node {name!r}: `hai nodes` lists them.")
+
+    async def _nodes(self, tx: Tx) -> list[Node]:
+        # A mark is shown from the moment it is written, not from the next tick on.
+        marks = await tx.node_marks()
+        nodes = (replace(node, mark=marks.get(node.name, NodeMark.NONE)) for node in self.watch.nodes)
+        return sorted(nodes, key=lambda node: node.name)
+
+    async def cluster(self) -> ClusterView:
+        """The cluster at a glance."""
+        async with self.store.read() as tx:
+            nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
+            paused = await tx.setting("paused") is not None
+        views = [self.view(task) for task in tasks]
+        names = sorted({node.group for node in nodes} | {task.group for task in tasks})
+        return ClusterView(paused=paused, groups=[_group_view(name, nodes, views) for name in names])
+
+    async def quotas(self, caller: Caller) -> Sequence[Quota]:
+        """All rows for an admin; for others those that can count for them."""
+        async with self.store.read() as tx:
+            rows = await tx.quotas()
+        return [row for row in rows if sees_quota_of(caller, row.subject)]
+
+    async def own_quota(self, caller: Caller) -> Sequence[QuotaView]:
+        """What the caller may hold and holds, wherever there is a row or a held node; highest level first."""
+        async with self.store.read() as tx:
+            rows, tasks = await tx.quotas(), await tx.unfinished_tasks()
+        book = QuotaBook(rows, {caller.name: caller.groups})
+        used: Counter[tuple[str, Priority]] = Counter()
+        for task in tasks:
+            if task.user == caller.name and task.live_run:
+                used[task.group, task.live_run.priority] += task.nodes
+        groups = sorted(set(self.watch.groups()) | {row.group for row in rows} | {group for group, _ in used})
+        views = []
+        for group in groups:
+            for level in LEVELS:
+                cap = book.cap(caller.name, group, level)
+                if cap.source != "none" or used[group, level]:
+                    views.append(
+                        QuotaView(
+                            group=group,
+                            priority=level,
+                            limit=cap.limit,
+                            source=cap.source,
+                            used=used[group, level],
+                        )
+                    )
+        return views
+
+    def groups(self) -> list[str]:
+        """Names of the node groups."""
+        return sorted(self.watch.groups())
+
+    def silence(self) -> timedelta | None:
+        """How long ago the last tick went through; None before the first."""
+        last = self.watch.last_tick
+        return None if last is None else max(timedelta(0), self.clock.now() - last)
+
+
+def whose(caller: Caller, user: str | None) -> str | None:
+    """Whose things to show: None is everybody's. Raises NotAllowed."""
+    if user is None or user == caller.name:
+        return caller.name
+    if not caller.admin:
+        raise NotAllowed("Only an admin may ask for other users' tasks: leave `user` out to see your own.")
+    return None if user == EVERYBODY else user
+
+
+def sees_quota_of(caller: Caller, subject: str) -> bool:
+    """Whether rows of that subject can count for the caller."""
+    own = {"public", f"user:{caller.name}", *(f"group:{group}" for group in caller.groups)}
+    return caller.admin or subject in own
+
+
+def _before(cursor: str) -> TaskId:
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= 18):
+        raise Invalid("cursor", cursor, "is not a cursor: use `next_cursor` of the page before, unchanged")
+    return TaskId(int(cursor))
+
+
+def _running_for(run: Run | None, now: datetime) -> timedelta:
+    if run is None or run.running_at is None:
+        return timedelta(0)
+    return max(timedelta(0), now - run.running_at)
+
+
+def _held(task: Task) -> tuple[str, ...]:
+    return task.live_run.nodes if task.live_run else ()
+
+
+def _node_view(node: Node, task: Task | None) -> NodeView:
+    return NodeView(node=node, task_id=task.id if task else None, user=task.user if task else None)
+
+
+def _group_view(group: str, nodes: Iterable[Node], views: Iterable[TaskView]) -> GroupView:
+    own = [node for node in nodes if node.group == group]
+    members = [view for view in views if view.task.group == group]
+    held_names = {name for view in members for name in _held(view.task)}
+    held = sum(node.name in held_names for node in own)
+    free = sum(node.schedulable and node.name not in held_names for node in own)
+    return GroupView(
+        group=group,
+        nodes=len(own),
+        held=held,
+        free=free,
+        unavailable=len(own) - held - free,
+        levels=[level for priority in LEVELS if (level := _level_view(priority, members)) is not None],
+    )
+
+
+def _level_view(priority: Priority, members: Iterable[TaskView]) -> LevelView | None:
+    """One row; a task of AUTO that no tick has looked at counts as NORMAL. None if there is nothing."""
+    at_level = [view.task for view in members if (view.effective or Priority.NORMAL) is priority]
+    if not at_level:
+        return None
+    running = [task.nodes for task in at_level if not task.state.waiting]
+    waiting = [task.nodes for task in at_level if task.state.waiting]
+    return LevelView(
+        priority=priority,
+        running_tasks=len(running),
+        running_nodes=sum(running),
+        waiting_tasks=len(waiting),
+        waiting_nodes=sum(waiting),
+    )

@@ -1,0 +1,23 @@
+"""The service's numbers, below traitlets: plain and frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from hai_scheduler.core.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceSettings:
+    """How the service behaves around the core."""
+
+    policy: Policy = field(default_factory=Policy)
+    #: Longest time between two ticks; rings make it shorter.
+    tick_every: timedelta = timedelta(seconds=1)
+    #: How long a leader that has died stays leader.
+    lease_length: timedelta = timedelta(seconds=15)
+    #: How long ended tasks, their logs and their history are kept.
+    keep_ended: timedelta = timedelta(days=30)
+    #: Unfinished tasks that a user may have.
+    tasks_per_user: int = 10_000

@@ -1,0 +1,38 @@
+"""What the last tick saw: nodes, verdicts, how long ago. Explanations come from the scheduler's own plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hai_scheduler.core.model import Node, TaskId
+from hai_scheduler.core.verdicts import Verdict
+
+
+@dataclass(slots=True)
+class Watch:
+    """The view of the latest tick. One writer, the loop; many readers."""
+
+    #: With their marks, by name.
+    nodes: Sequence[Node] = ()
+    #: Of every task that waited after the tick.
+    verdicts: Mapping[TaskId, Verdict] = field(default_factory=dict)
+    last_tick: datetime | None = None
+    #: Seconds that the last tick, and the plan in it, took.
+    tick_seconds: float = 0.0
+    plan_seconds: float = 0.0
+    ticks: int = 0
+    #: Why the last tick did not go through, if it did not.
+    trouble: str | None = None
+
+    def groups(self) -> dict[str, int]:
+        """How many nodes each group has."""
+        counts: dict[str, int] = {}
+        for node in self.nodes:
+            counts[node.group] = counts.get(node.group, 0) + 1
+        return counts
+
+    def by_name(self) -> dict[str, Node]:
+        """Nodes by name."""
+        return {node.name: node for node in self.nodes}

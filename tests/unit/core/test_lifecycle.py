@@ -1,0 +1,265 @@
+"""The table of states: every pair of state and event, and the stories that cross several of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from builders import T0, a_checkpoint, a_notice, a_run, a_task, at
+from hai_scheduler.core import events as ev
+from hai_scheduler.core.lifecycle import TRANSITIONS, InvalidTransition, Kill, Launch, Notify, advance
+from hai_scheduler.core.model import Priority, Profile, Rank, RankState, Run, Task, TaskState
+from hai_scheduler.core.reasons import Reason
+
+EVENTS: dict[type[ev.Event], ev.Event] = {
+    type(event): event
+    for event in (
+        ev.Started(at=at(10), nodes=("node-1",), priority=Priority.NORMAL),
+        ev.Promised(at=at(10), nodes=frozenset({"node-1"})),
+        ev.AskedToSuspend(at=at(10), reason=Reason.PREEMPTED),
+        ev.AskedToStop(at=at(10), reason=Reason.USER_STOPPED),
+        ev.Held(at=at(10)),
+        ev.Released(at=at(10)),
+        ev.RanksSeen(at=at(10), ranks=(Rank(rank=0, node="node-1", state=RankState.RUNNING),)),
+        ev.NoticeReceived(at=at(10), rank=0),
+        ev.Saving(at=at(10), seconds=5),
+        ev.Saved(at=at(10), checkpoint=a_checkpoint()),
+        ev.StateKept(at=at(10), text="epoch 3"),
+        ev.Done(at=at(10), rank=0),
+        ev.Overdue(at=at(10)),
+        ev.StartFailed(at=at(10), message="no disk", nodes=frozenset({"node-1"}), give_up=False),
+    )
+}
+LEAVING = (TaskState.SUSPENDING, TaskState.STOPPING)
+
+
+def in_state(state: TaskState, **fields: object) -> Task:
+    task = a_task(state=state, **fields)
+    if state in LEAVING:
+        assert task.run is not None
+        task = replace(task, run=replace(task.run, notice=a_notice()))
+    return task
+
+
+def running(task: Task) -> Run:
+    assert task.run is not None
+    return task.run
+
+
+def exits(*codes: int | None, lost: bool = False) -> ev.RanksSeen:
+    state = RankState.LOST if lost else RankState.EXITED
+    ranks = tuple(Rank(rank=n, node=f"node-{n + 1}", state=state, exit_code=c) for n, c in enumerate(codes))
+    return ev.RanksSeen(at=at(60), ranks=ranks)
+
+
+def test_every_event_class_is_walked() -> None:
+    assert {cls for cls in vars(ev).values() if isinstance(cls, type) and issubclass(cls, ev.Event)} == {
+        ev.Event,
+        *EVENTS,
+    }
+
+
+@pytest.mark.parametrize("state", TaskState)
+@pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
+def test_every_pair_is_in_the_table_or_an_error(state: TaskState, kind: type[ev.Event]) -> None:
+    task = in_state(state)
+    if (state, kind) not in TRANSITIONS:
+        with pytest.raises(InvalidTransition, match=state.value):
+            advance(task, EVENTS[kind])
+        return
+    after, _ = advance(task, EVENTS[kind])
+    assert after.state.live == (after.live_run is not None), "holds nodes if, and only if, it has a live run"
+    assert after.state.ended == (after.ended_at is not None)
+    assert (after.id, after.user, after.submitted_at) == (task.id, task.user, task.submitted_at)
+
+
+@pytest.mark.parametrize("state", [TaskState.SUCCEEDED, TaskState.FAILED, TaskState.STOPPED])
+@pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
+def test_what_has_ended_never_changes(state: TaskState, kind: type[ev.Event]) -> None:
+    task = in_state(state)
+    if (state, kind) in TRANSITIONS:
+        assert advance(task, EVENTS[kind]) == (task, ())
+
+
+def test_a_start_gives_it_a_numbered_run_and_launches_it() -> None:
+    task, effects = advance(a_task(7), ev.Started(at=T0, nodes=("b", "a"), priority=Priority.HIGH))
+    assert running(task).id == "7.1"
+    assert running(task).nodes == ("b", "a")
+    assert effects == (Launch(task.id, running(task).id),)
+    again = replace(task, state=TaskState.SUSPENDED, run=replace(running(task), ended_at=T0))
+    again, _ = advance(again, ev.Started(at=T0, nodes=("c",), priority=Priority.LOW))
+    assert running(again).id == "7.2"
+
+
+def test_it_runs_when_every_rank_is_up() -> None:
+    task, _ = advance(a_task(nodes=2), ev.Started(at=T0, nodes=("a", "b"), priority=Priority.NORMAL))
+    up, pending = Rank(rank=0, node="a", state=RankState.RUNNING), Rank(rank=1, node="b")
+    task, _ = advance(task, ev.RanksSeen(at=at(1), ranks=(up, pending)))
+    assert task.state is TaskState.STARTING
+    task, _ = advance(task, ev.RanksSeen(at=at(2), ranks=(up, replace(pending, state=RankState.RUNNING))))
+    assert task.state is TaskState.RUNNING
+    assert running(task).running_at == at(2)
+
+
+def test_the_notice_carries_grace_limit_and_beneficiary() -> None:
+    task = a_task(state=TaskState.RUNNING, grace=timedelta(seconds=30))
+    event = ev.AskedToSuspend(at=at(5), reason=Reason.PREEMPTED, beneficiary=9, limit=timedelta(seconds=90))
+    told, effects = advance(task, event)
+    notice = running(told).notice
+    assert notice is not None
+    assert (notice.deadline, notice.limit, notice.beneficiary) == (at(35), at(95), 9)
+    assert effects == (Notify(running(told).id),)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "seconds", "deadline"),
+    [
+        ("more time moves the deadline", 200, at(10 + 200)),
+        ("never beyond the limit", 9999, at(1800)),
+        ("never back", 1, at(120)),
+    ],
+)
+def test_saving(sentence: str, seconds: float, deadline: object) -> None:
+    task, effects = advance(in_state(TaskState.SUSPENDING), ev.Saving(at=at(10), seconds=seconds))
+    notice = running(task).notice
+    assert notice is not None
+    assert notice.deadline == deadline, sentence
+    assert bool(effects) == (deadline != at(120))
+
+
+def test_a_second_wish_to_suspend_only_ever_shortens() -> None:
+    task = in_state(TaskState.SUSPENDING)
+    same, effects = advance(task, ev.AskedToSuspend(at=at(1), reason=Reason.PAUSED))
+    assert (same, effects) == (task, ())
+    sooner, _ = advance(task, ev.AskedToSuspend(at=at(1), reason=Reason.PAUSED, at_most=timedelta(seconds=20)))
+    notice = running(sooner).notice
+    assert notice is not None
+    assert (notice.deadline, notice.reason, notice.revision) == (at(21), Reason.TURN_OVER, 2)
+
+
+def test_profile_kill_gets_no_time() -> None:
+    task = a_task(state=TaskState.RUNNING, profile=Profile.KILL)
+    told, effects = advance(task, ev.AskedToSuspend(at=at(5), reason=Reason.PREEMPTED))
+    assert Kill(running(told).id) in effects
+    assert running(told).killed_at == at(5)
+
+
+ENDINGS: list[tuple[str, Profile, bool, bool, tuple[int, ...], TaskState, bool | None]] = [
+    # sentence, profile, told to leave, killed at the deadline, exit codes, state, clean
+    ("all zero is success", Profile.SIGTERM, False, False, (0, 0), TaskState.SUCCEEDED, None),
+    ("one failure fails the gang", Profile.SIGTERM, False, True, (0, 3), TaskState.FAILED, None),
+    ("SIGTERM's status is a clean leave", Profile.SIGTERM, True, False, (143, 143), TaskState.SUSPENDED, True),
+    ("zero after the signal is a clean leave", Profile.SIGTERM, True, False, (0, 0), TaskState.SUSPENDED, True),
+    ("a crash after the signal is a dirty leave", Profile.SIGTERM, True, False, (0, 1), TaskState.SUSPENDED, False),
+    ("killed at the deadline is dirty", Profile.SIGTERM, True, True, (137, 137), TaskState.SUSPENDED, False),
+    ("a poller that ends by itself has finished", Profile.COOPERATIVE, True, False, (0, 0), TaskState.SUCCEEDED, None),
+    ("a poller that crashes has failed", Profile.COOPERATIVE, True, False, (1, 0), TaskState.FAILED, None),
+    ("a poller that is killed is suspended", Profile.COOPERATIVE, True, True, (137, 0), TaskState.SUSPENDED, False),
+    ("SIGUSR1's status is clean for Slurm", Profile.SLURM, True, False, (138, 138), TaskState.SUSPENDED, True),
+    ("without notice nothing is clean", Profile.KILL, True, True, (143, 143), TaskState.SUSPENDED, False),
+]
+
+
+@pytest.mark.parametrize(
+    ("profile", "told", "killed", "codes", "state", "clean"),
+    [row[1:] for row in ENDINGS],
+    ids=[row[0] for row in ENDINGS],
+)
+def test_endings(
+    profile: Profile, told: bool, killed: bool, codes: tuple[int, ...], state: TaskState, clean: bool | None
+) -> None:
+    task = a_task(state=TaskState.SUSPENDING if told else TaskState.RUNNING, nodes=2, profile=profile)
+    run = replace(running(task), notice=a_notice() if told else None, killed_at=at(30) if killed else None)
+    after, _ = advance(replace(task, run=run), exits(*codes))
+    assert after.state is state
+    assert running(after).clean is clean
+
+
+def test_done_by_every_rank_is_clean_whatever_the_exit() -> None:
+    task = a_task(state=TaskState.SUSPENDING, nodes=2, profile=Profile.COOPERATIVE)
+    task = replace(task, run=replace(running(task), notice=a_notice()))
+    task, effects = advance(task, ev.Done(at=at(20), rank=0))
+    assert effects == (), "the other rank is still saving"
+    task, effects = advance(task, ev.Done(at=at(21), rank=1))
+    assert effects == (Kill(running(task).id),), "now the nodes are freed at once"
+    task, _ = advance(task, exits(0, 143))
+    assert (task.state, running(task).clean) == (TaskState.SUSPENDED, True)
+
+
+def test_requeue_by_one_rank_speaks_for_all() -> None:
+    task = a_task(state=TaskState.SUSPENDING, nodes=3, profile=Profile.SLURM)
+    task = replace(task, run=replace(running(task), notice=a_notice()))
+    task, effects = advance(task, ev.Done(at=at(20), rank=None))
+    assert effects == (Kill(running(task).id),)
+
+
+def test_a_job_may_give_its_nodes_back_unasked() -> None:
+    task, _ = advance(a_task(state=TaskState.RUNNING), ev.Done(at=at(9), rank=0))
+    task, _ = advance(task, exits(0))
+    assert (task.state, task.reason, running(task).clean) == (TaskState.SUSPENDED, Reason.YIELDED, True)
+
+
+def test_a_lost_rank_ends_the_others_and_costs_the_place_nothing() -> None:
+    task = a_task(state=TaskState.RUNNING, nodes=2)
+    gone = Rank(rank=0, node="node-1", state=RankState.LOST)
+    left = Rank(rank=1, node="node-2", state=RankState.RUNNING)
+    task, effects = advance(task, ev.RanksSeen(at=at(50), ranks=(gone, left)))
+    assert effects == (Kill(running(task).id),)
+    assert task.state.live, "B4: a node belongs to its run until every rank is known to be gone"
+    task, _ = advance(task, ev.RanksSeen(at=at(60), ranks=(gone, replace(left, state=RankState.EXITED, exit_code=143))))
+    assert (task.state, task.reason, task.place) == (TaskState.SUSPENDED, Reason.NODE_LOST, T0)
+    assert task.avoid == {"node-1"}
+    assert task.suspensions == 0
+
+
+@pytest.mark.parametrize(
+    ("reason", "place"), [(Reason.TURN_OVER, at(60)), (Reason.PREEMPTED, T0), (Reason.DRAINED, T0)]
+)
+def test_only_a_full_turn_moves_a_task_behind_its_equals(reason: Reason, place: object) -> None:
+    task = a_task(state=TaskState.SUSPENDING)
+    task = replace(task, run=replace(running(task), notice=a_notice(reason)))
+    after, _ = advance(task, exits(143))
+    assert after.place == place
+
+
+def test_lost_work_is_node_time_since_the_last_checkpoint() -> None:
+    task = a_task(state=TaskState.SUSPENDING, nodes=2)
+    run = replace(running(task), notice=a_notice(), killed_at=at(59), checkpoint=a_checkpoint(at=at(40)))
+    after, _ = advance(replace(task, run=run), exits(137, 137))
+    assert running(after).lost == timedelta(seconds=40)
+    assert after.served == timedelta(seconds=60)
+
+
+def test_a_stop_during_a_suspension_keeps_the_deadline() -> None:
+    task, effects = advance(in_state(TaskState.SUSPENDING), ev.AskedToStop(at=at(50), reason=Reason.USER_STOPPED))
+    notice = running(task).notice
+    assert notice is not None
+    assert (task.state, notice.deadline, notice.revision) == (TaskState.STOPPING, at(120), 2)
+    assert effects == (Notify(running(task).id),)
+    ended, _ = advance(task, exits(143))
+    assert (ended.state, ended.reason) == (TaskState.STOPPED, Reason.USER_STOPPED)
+
+
+def test_reaching_the_time_limit_is_a_failure() -> None:
+    task, _ = advance(a_task(state=TaskState.RUNNING), ev.AskedToStop(at=at(50), reason=Reason.TIME_LIMIT))
+    ended, _ = advance(task, exits(143))
+    assert (ended.state, ended.reason) == (TaskState.FAILED, Reason.TIME_LIMIT)
+
+
+def test_failed_starts_are_given_up_in_the_end() -> None:
+    task = a_task(state=TaskState.STARTING)
+    again, _ = advance(task, EVENTS[ev.StartFailed])
+    assert (again.state, again.failed_starts, again.avoid) == (TaskState.SUSPENDED, 1, {"node-1"})
+    over, _ = advance(task, replace(EVENTS[ev.StartFailed], give_up=True))
+    assert (over.state, over.reason) == (TaskState.FAILED, Reason.START_FAILED)
+
+
+def test_a_new_run_keeps_nothing_of_the_old_notice() -> None:
+    old = a_run(1, 1, notice=a_notice(), ended_at=at(60))
+    task, _ = advance(
+        a_task(state=TaskState.SUSPENDED, run=old), ev.Started(at=at(70), nodes=("x",), priority=Priority.NORMAL)
+    )
+    assert running(task).notice is None
+    assert running(task).number == 2
