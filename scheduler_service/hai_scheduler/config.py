@@ -27,7 +27,7 @@ class ConfigError(ValueError):
     """A setting is wrong; the message names it, its value and the remedy."""
 
 
-class SchedulingPolicy(Configurable):  # type: ignore[misc]  # traitlets has no types
+class SchedulingPolicy(Configurable):
     """The numbers that the scheduling rules leave to an admin. Lengths of time: `90s`, `15m`, `4h`."""
 
     min_run = Unicode("15m", help="P2: a turn is never ended for an equal before it has lasted this long.").tag(
@@ -77,7 +77,7 @@ class Settings:
     service: ServiceSettings
 
 
-class HaiScheduler(Application):  # type: ignore[misc]  # traitlets has no types
+class HaiScheduler(Application):
     """Reads the command line and the configuration file."""
 
     name = "hai-scheduler"

@@ -190,9 +190,11 @@ def caller_of(model: Mapping[str, Any]) -> Caller:
     own = f"!user={model['name']}"
     scopes = {str(scope).removesuffix(own) for scope in model.get("scopes", ()) if SCOPE_ADMIN not in str(scope)}
     scopes |= {SCOPE_ADMIN} & set(model.get("scopes", ()))
+    service = model.get("kind") == "service"
     return Caller(
-        name=str(model["name"]),
-        kind="service" if model.get("kind") == "service" else "user",
+        # A service must never be taken for the user of the same name.
+        name=f"service:{model['name']}" if service else str(model["name"]),
+        kind="service" if service else "user",
         groups=frozenset(map(str, model.get("groups") or ())),
         scopes=frozenset(scopes),
     )

@@ -230,9 +230,7 @@ def _notice(notice: Notice | None) -> NoticeOut | None:
     if notice is None:
         return None
     other = f" (task {notice.beneficiary})" if notice.beneficiary is not None else ""
-    return _notice_out(
-        notice, "stop" if notice.reason in _FOR_GOOD else "suspend", sentence_of(notice.reason) + other
-    )
+    return _notice_out(notice, "stop" if notice.reason in _FOR_GOOD else "suspend", sentence_of(notice.reason) + other)
 
 
 def notice_out(told: RunNotice) -> NoticeOut:
@@ -330,9 +328,7 @@ def _group(group: GroupView) -> GroupOverview:
 
 def quota_out(quota: Quota) -> QuotaOut:
     """A row of quota."""
-    return QuotaOut(
-        subject=quota.subject, group=quota.group, priority=level_name(quota.priority), limit=quota.limit
-    )
+    return QuotaOut(subject=quota.subject, group=quota.group, priority=level_name(quota.priority), limit=quota.limit)
 
 
 def own_quota_out(view: QuotaView) -> OwnQuota:

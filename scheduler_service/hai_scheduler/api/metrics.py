@@ -14,6 +14,7 @@ from hai_scheduler.service.watch import Watch
 
 __all__ = ["CONTENT_TYPE_LATEST", "Metrics"]
 
+_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 _SHORT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
@@ -23,9 +24,7 @@ class Metrics:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._registry = CollectorRegistry()
-        self._tasks = Gauge(
-            "hai_tasks", "Unfinished tasks.", ["state", "priority"], registry=self._registry
-        )
+        self._tasks = Gauge("hai_tasks", "Unfinished tasks.", ["state", "priority"], registry=self._registry)
         self._task_nodes = Gauge(
             "hai_task_nodes",
             "Nodes that unfinished tasks hold or wait for.",
@@ -58,7 +57,8 @@ class Metrics:
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request. `route` is the pattern, never the path: paths are without number."""
-        self._requests.labels(method, route, str(status)).observe(seconds)
+        known = method if method in _METHODS else "other"
+        self._requests.labels(known, route, str(status)).observe(seconds)
 
     def incident(self) -> None:
         """Count a fault of ours."""

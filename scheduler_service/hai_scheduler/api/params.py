@@ -80,5 +80,3 @@ class NoticeQuery(Input):
     seen: Position = 0
     #: How long to wait for a newer one, in seconds.
     wait: Annotated[float, Field(ge=0, le=60, allow_inf_nan=False)] = 0
-
-

@@ -14,7 +14,7 @@ from tornado.web import HTTPError
 
 from hai_scheduler.api.schemas import FieldError, Problem
 from hai_scheduler.ports import Conflict, NotFound, Temporary
-from hai_scheduler.service.errors import HaiError, Invalid, InTheWay
+from hai_scheduler.service.errors import HaiError, Invalid
 from hai_scheduler.service.experiments import InvalidExperiment
 
 CONTENT_TYPE: Final = "application/problem+json"
@@ -92,7 +92,7 @@ def make(code: str, detail: str, errors: Sequence[FieldError] = ()) -> Problem:
     return Problem(title=title, status=status, detail=detail, code=code, errors=list(errors))
 
 
-def gone(error: InTheWay) -> Refused:
+def gone(error: HaiError) -> Refused:
     """For runs: over is not a conflict but for good."""
     return Refused("gone", str(error))
 

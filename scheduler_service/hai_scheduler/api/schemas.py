@@ -7,16 +7,12 @@ lengths of time are seconds in fields that end in `_s`.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-PriorityName = Literal[
-    "LOW", "BELOW_NORMAL", "NORMAL", "ABOVE_NORMAL", "HIGH", "VERY_HIGH", "EXTREME_HIGH"
-]
-PriorityChoice = Literal[
-    "AUTO", "LOW", "BELOW_NORMAL", "NORMAL", "ABOVE_NORMAL", "HIGH", "VERY_HIGH", "EXTREME_HIGH"
-]
+PriorityName = Literal["LOW", "BELOW_NORMAL", "NORMAL", "ABOVE_NORMAL", "HIGH", "VERY_HIGH", "EXTREME_HIGH"]
+PriorityChoice = Literal["AUTO", "LOW", "BELOW_NORMAL", "NORMAL", "ABOVE_NORMAL", "HIGH", "VERY_HIGH", "EXTREME_HIGH"]
 TaskStateName = Literal[
     "queued", "starting", "running", "suspending", "suspended", "stopping", "succeeded", "failed", "stopped"
 ]
@@ -35,25 +31,21 @@ class Input(BaseModel):
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _no_nul(cls, given: Any) -> Any:
+    @model_validator(mode="after")
+    def _no_nul(self) -> Self:
         """No database and no environment can hold a NUL character."""
-        _refuse_nul(given)
-        return given
+        for name, value in self.__dict__.items():
+            if _holds_nul(value):
+                raise ValueError(f"{name} holds a NUL character: remove it")
+        return self
 
 
-def _refuse_nul(given: Any) -> None:
-    """Depth is no danger: what nests too deeply is not read as JSON at all."""
-    if isinstance(given, str) and "\0" in given:
-        raise ValueError("a text holds a NUL character: remove it")
-    if isinstance(given, dict):
-        for key, value in given.items():
-            _refuse_nul(key)
-            _refuse_nul(value)
-    elif isinstance(given, list):
-        for value in given:
-            _refuse_nul(value)
+def _holds_nul(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, dict):
+        return any(_holds_nul(part) for pair in value.items() for part in pair)
+    return isinstance(value, list) and any(map(_holds_nul, value))
 
 
 class Output(BaseModel):
@@ -91,7 +83,7 @@ class TaskSubmit(Input):
     command: Annotated[list[str], Field(min_length=1, max_length=1000)]
     cwd: Annotated[str, Field(max_length=4096)]
     nodes: Annotated[int, Field(ge=1, le=100_000)] = 1
-    priority: PriorityChoice = "AUTO"
+    priority: PriorityChoice = "NORMAL"
     group: Annotated[str, Field(max_length=128)] = "training"
     env: dict[str, str] = {}
     profile: ProfileName = "sigterm"
@@ -169,6 +161,12 @@ class RunOut(Output):
     clean: bool | None
     #: Node seconds of work lost with it.
     lost_s: float | None
+
+
+class RunList(Output):
+    """The runs of a task, by number."""
+
+    items: list[RunOut]
 
 
 class HolderOut(Output):

@@ -103,7 +103,7 @@ def notice_of(notice: Notice, beneficiary: Task | None) -> str:
         return sentence_of(notice.reason)
     asked = beneficiary.priority.name if beneficiary.priority is not None else "AUTO"
     return (
-        f"{sentence_of(notice.reason)} (task {beneficiary.id} {beneficiary.name} of "
+        f"{sentence_of(notice.reason)} (task {beneficiary.id} of "
         f"{beneficiary.user}, {asked}, {nodes(beneficiary.nodes)})"
     )
 

@@ -39,6 +39,8 @@ def read(task: Task, observation: Observation | None, now: datetime, *, max_fail
         return Seen(tuple(events))
     if ranks != run.ranks:
         events.append(RanksSeen(at=now, ranks=ranks))
+    if all(rank.state.gone for rank in ranks):
+        return Seen(tuple(events))
     if missing and run.notice is not None and run.killed_at is None:
         # It was told to leave before all of it was there: what is there ends, the rest never starts.
         events.append(Overdue(at=now))

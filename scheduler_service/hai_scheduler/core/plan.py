@@ -340,7 +340,7 @@ class _GroupPlan:
         task, priority = waiting.task, waiting.priority
         open_now = free + coming
         until = self._turns_end(task, priority, task.nodes - free - coming, able)
-        holders = _holders(t for t in self.live.values() if t.live_run is not None)
+        holders = _holders(self.live.values())
         if until is None:
             self._wait(waiting, VerdictKind.CAPACITY, holders=holders, needs=task.nodes, free=open_now)
         else:
@@ -348,7 +348,7 @@ class _GroupPlan:
                 waiting,
                 VerdictKind.TURN,
                 earliest=until,
-                holders=holders,
+                holders=tuple(holder for holder in holders if holder.priority == priority),
                 needs=task.nodes,
                 free=open_now,
                 until=until,

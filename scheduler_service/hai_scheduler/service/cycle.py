@@ -53,11 +53,12 @@ class Cycle:
         now = self.clock.now()
         async with self.store.write() as tx:
             lease = await tx.acquire_lease(self.holder, now=now, length=self.settings.lease_length)
-            if lease is None:
-                return False
-            first_seq = await tx.last_event_seq()
             marks = await tx.node_marks()
             marked = tuple(replace(node, mark=marks.get(node.name, NodeMark.NONE)) for node in nodes)
+            if lease is None:
+                self.watch.nodes = sorted(marked, key=lambda node: node.name)
+                return False
+            first_seq = await tx.last_event_seq()
             tasks, effects = await self._read_world(tx, observed)
             planning = time.perf_counter()
             made = plan(await self._snapshot(tx, marked, tasks), self.settings.policy)

@@ -41,7 +41,7 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
     "options.py_venv": "leave it out and name the environment's interpreter: entrypoint_executable with a script",
     "options.override_node_resource": _WHOLE_NODES,
     "options.watchdog_time": "HAI has no watchdog: leave it out, or submit with a time limit",
-    "options.timeout": "leave it out and submit with a time limit (`hai run --time-limit`)",
+    "options.timeout": "leave it out and submit with a time limit",
     "options.shared_in_group": "tasks are their owner's: leave it out",
     "options.sidecar": "HAI starts nothing beside a task: leave it out",
     "options.profile": "HAI does not profile: leave it out and start the profiler from the entrypoint",

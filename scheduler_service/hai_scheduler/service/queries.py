@@ -187,9 +187,7 @@ class Queries:
     async def nodes(self, caller: Caller) -> Sequence[NodeView]:
         """Every node, by name, with the task that holds it."""
         _, nodes = await self.everything()
-        return [
-            view if view.user is None or caller.may_see(view.user) else replace(view, user=None) for view in nodes
-        ]
+        return [view if view.user is None or caller.may_see(view.user) else replace(view, user=None) for view in nodes]
 
     async def everything(self) -> tuple[Sequence[Task], Sequence[NodeView]]:
         """All unfinished tasks and all nodes, for nobody in particular."""

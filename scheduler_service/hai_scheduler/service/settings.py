@@ -16,7 +16,7 @@ class ServiceSettings:
     #: Longest time between two ticks; rings make it shorter.
     tick_every: timedelta = timedelta(seconds=1)
     #: How long a leader that has died stays leader.
-    lease_length: timedelta = timedelta(seconds=15)
+    lease_length: timedelta = timedelta(seconds=5)
     #: How long ended tasks, their logs and their history are kept.
     keep_ended: timedelta = timedelta(days=30)
     #: Unfinished tasks that a user may have.

@@ -68,13 +68,7 @@ class Submissions:
         """Store a new task. With a key that the caller has used before, the earlier task is returned."""
         self._check(submission)
         async with self.store.write() as tx:
-            if await tx.count_tasks(caller.name) >= self.settings.tasks_per_user:
-                raise InTheWay(
-                    f"You have {self.settings.tasks_per_user} unfinished tasks, which is the most: "
-                    "wait for some to end, or stop some."
-                )
             priority = submission.priority
-            await self._check_quota(tx, caller, submission.group, priority, submission.nodes)
             now = self.clock.now()
             task = await tx.add_task(
                 Task(
@@ -101,6 +95,7 @@ class Submissions:
                 idempotency_key=key,
             )
             if not await tx.events(after=0, limit=1, task_id=task.id):  # else the key was used before
+                await self._check_room(tx, caller, task)
                 await self._line(tx, caller, "task.submitted", task, name=task.name, nodes=task.nodes)
         await self._wake()
         return task
@@ -253,6 +248,15 @@ class Submissions:
         if caller.groups:
             groups_of[caller.name] = caller.groups
         return QuotaBook(await tx.quotas(), groups_of)
+
+    async def _check_room(self, tx: Tx, caller: Caller, task: Task) -> None:
+        """Refuse a new task that is one too many or larger than every cap; the transaction is given up then."""
+        if await tx.count_tasks(caller.name) > self.settings.tasks_per_user:
+            raise InTheWay(
+                f"You have {self.settings.tasks_per_user} unfinished tasks, which is the most: "
+                "wait for some to end, or stop some."
+            )
+        await self._check_quota(tx, caller, task.group, task.priority, task.nodes)
 
     async def _check_quota(self, tx: Tx, caller: Caller, group: str, priority: Priority | None, nodes: int) -> None:
         """Refuse what is larger than every cap (Q5)."""

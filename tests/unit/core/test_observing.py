@@ -87,3 +87,10 @@ def test_a_rank_that_could_not_be_started_is_not_the_users_fault() -> None:
     (event,) = look(starting(), shows(gone, broken)).events
     assert isinstance(event, StartFailed)
     assert event.nodes == {"b"}
+
+
+def test_a_rank_that_is_gone_at_its_deadline_is_not_ended_again() -> None:
+    task = a_task(state=TaskState.STOPPING, run=a_run(notice=a_notice()))
+    gone = RankObservation(rank=0, state=RankState.EXITED, exit_code=0)
+    events = look(task, shows(gone), seconds=500).events
+    assert [type(event) for event in events] == [RanksSeen]

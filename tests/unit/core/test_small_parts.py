@@ -131,5 +131,5 @@ def test_messages_say_what_a_task_does() -> None:
 def test_a_notice_names_its_beneficiary() -> None:
     urgent = a_task(3, name="urgent", user="cy", priority=Priority.VERY_HIGH, nodes=2)
     text = notice_of(a_notice(Reason.PREEMPTED, beneficiary=3), urgent)
-    assert text.endswith("(task 3 urgent of cy, VERY_HIGH, 2 nodes)")
+    assert text.endswith("(task 3 of cy, VERY_HIGH, 2 nodes)")
     assert notice_of(a_notice(Reason.DRAINED), None) == sentence_of(Reason.DRAINED)

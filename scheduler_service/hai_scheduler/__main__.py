@@ -1,0 +1,32 @@
+"""`python -m hai_scheduler`: the scheduler service. JupyterHub starts it; see docs/operations.md."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+
+
+def main(argv: list[str]) -> int:
+    """Run the service; 2 for wrong settings, with one line that says what to change."""
+    try:
+        from hai_scheduler.adapters.local.nodes import NodesError
+        from hai_scheduler.adapters.sql.migrate import StateTooNew
+        from hai_scheduler.app import serve
+        from hai_scheduler.config import ConfigError, HaiScheduler
+    except ModuleNotFoundError as error:
+        print(f"hai-scheduler: {error.name} is missing: pip install 'hai-platform[scheduler]'", file=sys.stderr)
+        return 2
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(levelname).1s %(name)s: %(message)s", stream=sys.stderr
+    )
+    try:
+        asyncio.run(serve(HaiScheduler().settings(argv)))
+    except (ConfigError, NodesError, StateTooNew) as error:
+        print(f"hai-scheduler: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

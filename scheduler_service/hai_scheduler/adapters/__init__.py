@@ -1,0 +1,1 @@
+"""The world behind the ports. Adapters do not know each other."""

@@ -1,0 +1,268 @@
+"""The Cluster port on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hai_scheduler.adapters.local.environment import rank_environment
+from hai_scheduler.adapters.local.folders import RankFolder, RunFolder, sweep
+from hai_scheduler.adapters.local.logs import read_log
+from hai_scheduler.adapters.local.nodes import LocalNode
+from hai_scheduler.adapters.local.runs import NEVER_STARTED, LocalRank, LocalRun, runs_in
+from hai_scheduler.core.model import Node, Observation, RunId
+from hai_scheduler.ports import Launch, LogChunk, NotFound, Temporary
+
+#: While runs are live, their files are looked at so often, seconds.
+LOOK_EVERY_S = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalSettings:
+    """What a local cluster must know. Sizes are bytes, lengths of time are seconds."""
+
+    #: Where the runs live; readable by this user only.
+    runs_dir: Path
+    nodes: tuple[LocalNode, ...]
+    #: What supervisors and jobs reach the service at, without a slash at its end.
+    api_url: str
+    #: What supervisors are started with; `hai_client` must be importable there.
+    python: str = field(default=sys.executable)
+    #: Folders that come first on a task's PATH: the platform's own programs.
+    path_prefix: tuple[str, ...] = ()
+    #: Between SIGTERM and SIGKILL.
+    term_wait_s: float = 10.0
+    log_max_bytes: int = 64 * 1024 * 1024
+    log_parts: int = 8
+
+
+class LocalCluster:
+    """Ranks are processes on this machine, each under a supervisor that outlives the service.
+
+    All truth is in the folders: a new cluster on the same folder finds every run. File work is done in threads.
+    """
+
+    def __init__(self, settings: LocalSettings) -> None:
+        self._settings = settings
+        self._nodes = {local.node.name: local for local in settings.nodes}
+        self._root = settings.runs_dir.resolve()
+        self._runs: dict[str, LocalRun] = {}
+        self._loading = asyncio.Lock()
+        self._loaded = False
+        self._listeners: set[asyncio.Event] = set()
+        #: Handles that become readable when a supervisor ends, by its pid.
+        self._handles: dict[int, int] = {}
+
+    async def nodes(self) -> Sequence[Node]:
+        """Every node, in the order of the settings."""
+        return [local.node for local in self._settings.nodes]
+
+    async def observe(self) -> Sequence[Observation]:
+        """Every run that has not been forgotten. Runs that were seen to have ended are not read again."""
+        await self._load()
+        with _as_temporary("the runs cannot be read"):
+            seen = await asyncio.to_thread(self._observe)
+        self._follow()
+        return seen
+
+    def _observe(self) -> list[Observation]:
+        seen = []
+        for run in list(self._runs.values()):
+            with run.guard:
+                seen.append(run.observe())
+        return seen
+
+    async def _load(self) -> None:
+        async with self._loading:
+            if not self._loaded:
+                with _as_temporary(f"{self._root} cannot be read"):
+                    found = await asyncio.to_thread(self._read_folders)
+                self._runs = {**found, **self._runs}
+                self._loaded = True
+
+    def _read_folders(self) -> dict[str, LocalRun]:
+        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        sweep(self._root)
+        return runs_in(self._root, self._settings.python)
+
+    async def changes(self) -> AsyncIterator[None]:
+        """Wake-ups: when a supervisor ends, at once; when a status changes, within a tenth of a second."""
+        event = asyncio.Event()
+        self._listeners.add(event)
+        try:
+            await self._load()
+            seen = self._fingerprint()
+            while True:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_EVERY_S if seen else None):
+                        await event.wait()
+                now = self._fingerprint()
+                if event.is_set() or now != seen:
+                    event.clear()
+                    seen = now
+                    yield
+        finally:
+            self._listeners.discard(event)
+
+    def _fingerprint(self) -> dict[str, int]:
+        """The state of the files of live ranks; empty when there is none."""
+        return {str(rank.folder.path): rank.folder.changed_at() for rank in self._live()}
+
+    def _live(self) -> Iterator[LocalRank]:
+        for run in list(self._runs.values()):
+            yield from (rank for rank in list(run.ranks.values()) if not rank.gone)
+
+    def _wake(self) -> None:
+        for event in self._listeners:
+            event.set()
+
+    def _follow(self) -> None:
+        """Be woken when supervisors end."""
+        for rank in self._live():
+            pid = rank.supervisor
+            if pid is not None and pid not in self._handles:
+                # Without a handle the files are looked at all the same.
+                with contextlib.suppress(OSError):
+                    self._handles[pid] = os.pidfd_open(pid)
+                    asyncio.get_running_loop().add_reader(self._handles[pid], self._on_end, pid, rank)
+
+    def _on_end(self, pid: int, rank: LocalRank) -> None:
+        self._drop(pid)
+        rank.reap()
+        self._wake()
+
+    def _drop(self, pid: int) -> None:
+        handle = self._handles.pop(pid)
+        asyncio.get_running_loop().remove_reader(handle)
+        os.close(handle)
+
+    async def launch(self, launch: Launch) -> None:
+        """Write the folders of all ranks and start their supervisors, as far as that has not been done."""
+        await self._load()
+        folder = RunFolder(self._root, launch.run_id)
+        run = self._runs.setdefault(str(launch.run_id), LocalRun(folder, self._settings.python))
+        with _as_temporary(f"run {launch.run_id} cannot be started"):
+            await asyncio.to_thread(self._launch, run, launch)
+        self._follow()
+        self._wake()
+
+    def _launch(self, run: LocalRun, launch: Launch) -> None:
+        with run.guard:
+            run.folder.make()
+            port = run.folder.master_port()
+            for number, name in enumerate(launch.nodes):
+                self._launch_rank(run, launch, number, name, port)
+
+    def _launch_rank(self, run: LocalRun, launch: Launch, number: int, name: str, port: int) -> None:
+        folder = run.folder.rank(number)
+        node = self._nodes.get(name)
+        if not folder.prepared:
+            folder.prepare(self._spec(launch, folder, node, name, port), launch.token.reveal())
+        rank = run.rank(number)
+        if run.folder.killed:
+            folder.mark_killed()
+            folder.end_unstarted(NEVER_STARTED, None)
+        elif node is None:
+            folder.end_unstarted(None, f"{name} is not a node of this machine; see the list of nodes")
+        else:
+            rank.ensure_started()
+
+    def _spec(self, launch: Launch, folder: RankFolder, node: LocalNode | None, name: str, port: int) -> dict[str, Any]:
+        env = rank_environment(
+            launch,
+            rank=folder.rank,
+            node=node or LocalNode(node=Node(name=name)),
+            folder=folder.path,
+            port=port,
+            path_prefix=self._settings.path_prefix,
+            api_url=self._settings.api_url,
+        )
+        checkpoints = env.get("HAI_CHECKPOINT_DIR")
+        if checkpoints:
+            # Where it cannot be made, the job's own error names it best.
+            with contextlib.suppress(OSError):
+                Path(checkpoints).mkdir(parents=True, exist_ok=True)
+        return {
+            "run_id": launch.run_id,
+            "task_id": launch.task_id,
+            "rank": folder.rank,
+            "node": name,
+            "command": list(launch.command),
+            "cwd": launch.cwd,
+            "env": env,
+            "profile": launch.profile,
+            "api_url": self._settings.api_url,
+            "term_wait_s": self._settings.term_wait_s,
+            "log_max_bytes": self._settings.log_max_bytes,
+            "log_parts": self._settings.log_parts,
+        }
+
+    async def kill(self, run_id: RunId) -> None:
+        """Tell the supervisors to end their ranks; ranks that have not started never will."""
+        await self._load()
+        run = self._runs.get(str(run_id))
+        if run is not None:
+            with _as_temporary(f"run {run_id} cannot be ended"):
+                await asyncio.to_thread(self._kill, run)
+            self._wake()
+
+    def _kill(self, run: LocalRun) -> None:
+        with run.guard:
+            if run.folder.path.is_dir():
+                run.folder.mark_killed()
+            for rank in run.ranks.values():
+                rank.kill(self._settings.term_wait_s)
+
+    async def read_log(self, run_id: RunId, rank: int, *, offset: int, limit: int) -> LogChunk:
+        """Lines of a rank from a logical offset."""
+        await self._load()
+        run = self._runs.get(str(run_id))
+        if run is None or rank not in run.ranks:
+            raise NotFound(f"there is no rank {rank} of a run {run_id}")
+        with _as_temporary(f"the log of run {run_id} cannot be read"):
+            return await asyncio.to_thread(self._read_log, run.ranks[rank], offset, limit)
+
+    def _read_log(self, rank: LocalRank, offset: int, limit: int) -> LogChunk:
+        # Asked first: whatever is written afterwards is seen by the next call.
+        final = rank.gone or (rank.folder.status() or {}).get("state") == "exited"
+        return read_log(rank.folder.path / "log", offset=offset, limit=limit, final=final)
+
+    async def forget(self, run_id: RunId) -> None:
+        """Remove the folder of an ended run. Raises Temporary while anything of it is left."""
+        await self._load()
+        run = self._runs.get(str(run_id))
+        if run is None:
+            return
+        with _as_temporary(f"run {run_id} cannot be forgotten"):
+            await asyncio.to_thread(self._forget, run)
+        del self._runs[str(run_id)]
+
+    def _forget(self, run: LocalRun) -> None:
+        with run.guard:
+            run.observe()
+            if not run.gone:
+                raise Temporary(f"run {run.folder.run_id} cannot be forgotten: it has not ended")
+            run.folder.remove()
+
+    async def close(self) -> None:
+        """Let go of handles; supervisors and their ranks go on."""
+        for pid in list(self._handles):
+            self._drop(pid)
+        for run in self._runs.values():
+            for rank in run.ranks.values():
+                rank.let_go()
+
+
+@contextlib.contextmanager
+def _as_temporary(what: str) -> Iterator[None]:
+    """File trouble of this machine is worth another try."""
+    try:
+        yield
+    except OSError as error:
+        raise Temporary(f"{what}: {error.strerror or error}") from error

@@ -1,0 +1,60 @@
+"""Processes of a rank whose supervisor died: found and killed until none is left (B4)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from hai_client.rank.processes import Process, descendants, read_environment, read_table, send
+from hai_scheduler.adapters.local.folders import RankFolder
+
+_PAUSE_S = 0.01
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+def kill_leftovers(folder: RankFolder, *, patience_s: float) -> bool:
+    """SIGKILL every process of the rank, again and again; whether none is left.
+
+    To be called only when no supervisor of the rank lives. A process belongs to the rank if its environment says
+    so, if the supervisor had listed it, or if it descends from such a process.
+    """
+    end = time.monotonic() + patience_s
+    while True:
+        left = _leftovers(folder)
+        if not left:
+            return True
+        if time.monotonic() >= end:
+            return False
+        for pid in left:
+            send(pid, signal.SIGKILL)
+        time.sleep(_PAUSE_S)
+
+
+def _leftovers(folder: RankFolder) -> set[int]:
+    table = read_table()
+    roots = {pid for pid in table if _belongs(pid, folder)} | _listed(folder, table)
+    found = roots | set(descendants(table, roots))
+    return {pid for pid in found if not table[pid].zombie} - {os.getpid()}
+
+
+def _belongs(pid: int, folder: RankFolder) -> bool:
+    env = read_environment(pid)
+    # The folder too: another platform on this machine may have a run of the same number.
+    return (
+        env.get(b"HAI_RUN_ID") == str(folder.run_id).encode()
+        and env.get(b"HAI_RANK") == str(folder.rank).encode()
+        and env.get(b"HAI_RUNTIME_DIR") == os.fsencode(folder.runtime)
+    )
+
+
+def _listed(folder: RankFolder, table: dict[int, Process]) -> set[int]:
+    try:
+        boot, *lines = (folder.path / "processes").read_text(encoding="ascii").splitlines()
+        listed = [tuple(map(int, line.split())) for line in lines]
+    except (OSError, ValueError):
+        return set()
+    if boot != _BOOT_ID.read_text(encoding="ascii").strip():
+        return set()
+    return {pid for pid, start in listed if pid in table and table[pid].start == start}

@@ -1,0 +1,214 @@
+"""Runs and ranks on this machine, as the service sees them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from hai_scheduler.adapters.local.folders import RankFolder, RunFolder
+from hai_scheduler.adapters.local.leftovers import kill_leftovers
+from hai_scheduler.core.model import Checkpoint, Observation, RankObservation, RankState
+
+#: How often a supervisor that ends before it has written anything is started again.
+MAX_STARTS = 3
+#: The status of a rank that was ended before it started.
+NEVER_STARTED = 128 + signal.SIGTERM
+#: How long one look may spend on killing what a dead supervisor has left.
+PATIENCE_S = 2.0
+#: A supervisor that has not ended its rank so long after its own time limit is killed itself, seconds.
+OVERDUE_S = 30.0
+
+
+class LocalRank:
+    """One rank: its folder, and its supervisor where that is a child of this process."""
+
+    def __init__(self, folder: RankFolder, python: str) -> None:
+        self.folder = folder
+        self._python = python
+        self._process: subprocess.Popen[bytes] | None = None
+        self._starts = 0
+        #: What was observed when nothing of it was left; never read again.
+        self._end: RankObservation | None = None
+
+    @property
+    def gone(self) -> bool:
+        """Whether it has been observed that nothing of it is left."""
+        return self._end is not None
+
+    @property
+    def supervisor(self) -> int | None:
+        """The pid of its supervisor: of a child that has not been collected, or of whoever has the lock."""
+        if self._process is not None and self._process.returncode is None:
+            return self._process.pid
+        return None if self.gone else self.folder.supervisor()
+
+    def ensure_started(self) -> None:
+        """Start a supervisor unless there is, or has been, one. Raises OSError."""
+        if self.folder.status() is not None or not self.reap():
+            return
+        self._starts += 1
+        try:
+            self._process = self._spawn()
+        except (FileNotFoundError, PermissionError) as error:
+            reason = f"{self._python} cannot be started: {error.strerror}; correct the path of Python"
+            self.folder.end_unstarted(None, reason)
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        with (self.folder.path / "supervisor.log").open("ab") as log:
+            return subprocess.Popen(
+                [self._python, "-sP", "-m", "hai_client.rank", str(self.folder.path)],
+                cwd=self.folder.path,
+                env=_supervisor_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def reap(self) -> bool:
+        """Collect the supervisor if it is a child that has ended; whether no child is left."""
+        return self._process is None or self._process.poll() is not None
+
+    def let_go(self) -> None:
+        """Part with a supervisor that goes on without this process."""
+        if self._process is not None and self._process.poll() is None:
+            # Otherwise the destructor would warn of a child that nobody waits for.
+            self._process.returncode = 0
+        self._process = None
+
+    def observe(self) -> RankObservation:
+        """What is known of it now. Raises OSError."""
+        if self._end is not None:
+            return self._end
+        no_child = self.reap()
+        status = self.folder.status()
+        if status is None:
+            if no_child and self._process is not None and self._process.returncode != 0:
+                self._start_again()
+            return RankObservation(rank=self.folder.rank, state=RankState.PENDING)
+        seen = self._judge(status)
+        if seen.state.gone:
+            self._end = seen
+        return seen
+
+    def _start_again(self) -> None:
+        """Its supervisor died before it had written anything: nothing was started."""
+        if self._starts < MAX_STARTS:
+            self.ensure_started()
+        else:
+            self.folder.end_unstarted(None, f"its supervisor does not start: {self._last_words()}")
+
+    def _last_words(self) -> str:
+        lines = (self.folder.path / "supervisor.log").read_text(encoding="utf-8", errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "it says nothing")[:500]
+
+    def _judge(self, status: dict[str, Any]) -> RankObservation:
+        if status.get("state") != "exited" and not self.folder.supervised():
+            # It may have written the end between the two looks.
+            status = self.folder.status() or status
+            if status.get("state") != "exited" and kill_leftovers(self.folder, patience_s=PATIENCE_S):
+                return _observation(self.folder.rank, RankState.LOST, status)
+        if status.get("state") == "exited":
+            return _observation(self.folder.rank, RankState.EXITED, status)
+        state = RankState.PENDING if status.get("pid") is None else RankState.RUNNING
+        return _observation(self.folder.rank, state, status)
+
+    def kill(self, term_wait_s: float) -> None:
+        """Order its end. Raises OSError."""
+        overdue = self.folder.killed_for() > term_wait_s + OVERDUE_S
+        self.folder.mark_killed()
+        if self.gone or self.folder.end_unstarted(NEVER_STARTED, None):
+            return
+        pid = self.folder.supervisor()
+        if pid is None:
+            # Dead, or so young that it sees the mark before it starts the command.
+            return
+        try:
+            handle = os.pidfd_open(pid)
+        except ProcessLookupError:
+            return
+        try:
+            # It held the lock after the handle was opened: the handle is not of a later process with its pid.
+            if self.folder.supervisor() == pid and self.folder.supervised():
+                signal.pidfd_send_signal(handle, signal.SIGKILL if overdue else signal.SIGTERM)
+        except ProcessLookupError:
+            return
+        finally:
+            os.close(handle)
+
+
+class LocalRun:
+    """One run: its ranks as far as they have been prepared. One caller at a time holds `guard`."""
+
+    def __init__(self, folder: RunFolder, python: str) -> None:
+        self.guard = threading.Lock()
+        self.folder = folder
+        self._python = python
+        self._end: Observation | None = None
+        self.ranks = {rank: LocalRank(folder.rank(rank), python) for rank in folder.ranks()}
+
+    def rank(self, rank: int) -> LocalRank:
+        """The rank, new if need be."""
+        if rank not in self.ranks:
+            self._end = None
+            self.ranks[rank] = LocalRank(self.folder.rank(rank), self._python)
+        return self.ranks[rank]
+
+    @property
+    def gone(self) -> bool:
+        """Whether it has been observed that nothing of it is left."""
+        return all(rank.gone for rank in self.ranks.values())
+
+    def observe(self) -> Observation:
+        """What is known of it now. Raises OSError."""
+        if self._end is not None:
+            return self._end
+        ranks = tuple(rank.observe() for _, rank in sorted(self.ranks.items()))
+        seen = Observation(run_id=self.folder.run_id, ranks=ranks)
+        if self.gone:
+            self._end = seen
+        return seen
+
+
+def _supervisor_environment() -> dict[str, str]:
+    """Little: whoever may look at the process must not see the service's secrets in it."""
+    kept = ("PATH", "LANG", "LC_ALL", "HOME", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "TMPDIR")
+    return {name: os.environ[name] for name in kept if name in os.environ}
+
+
+def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObservation:
+    return RankObservation(
+        rank=rank,
+        state=state,
+        exit_code=status.get("exit_code") if state is RankState.EXITED else None,
+        notified_at=_time(status.get("notified_at")),
+        done=bool(status.get("done")),
+        done_all=bool(status.get("done_all")),
+        checkpoint=_checkpoint(status.get("checkpoint")),
+        job_state=status.get("job_state"),
+        start_error=status.get("start_error") if state is RankState.EXITED else None,
+    )
+
+
+def _checkpoint(data: Any) -> Checkpoint | None:
+    at = _time(data.get("at")) if isinstance(data, dict) else None
+    return None if at is None else Checkpoint(at=at, step=data.get("step"), path=data.get("path"))
+
+
+def _time(text: Any) -> datetime | None:
+    """A time that a job may have written itself: anything else than a time is none."""
+    try:
+        at = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
+    return at if at.tzinfo is not None else None
+
+
+def runs_in(root: Path, python: str) -> dict[str, LocalRun]:
+    """Every run that has left a folder, by id."""
+    return {str(folder.run_id): LocalRun(folder, python) for folder in RunFolder.all(root)}

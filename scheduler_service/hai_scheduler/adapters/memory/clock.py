@@ -1,0 +1,160 @@
+"""Time: the machine's for production, virtual for tests and the simulator."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import time
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+from hai_scheduler.ports import Clock
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_T = TypeVar("_T")
+
+#: How often to yield on an event loop that does not show whether it has work left.
+_BLIND_YIELDS = 100
+#: Whoever still runs after this many rounds without time passing will never wait.
+_MOST_YIELDS = 100_000
+
+
+class SystemClock:
+    """The machine's time, in microseconds.
+
+    When the machine's clock is set back, this one goes on at half speed until the machine has caught up: it never
+    goes back, it never stands still (leases still expire), and it ends at the right time.
+    """
+
+    def __init__(self, wall: Callable[[], int] = time.time_ns, steady: Callable[[], int] = time.monotonic_ns) -> None:
+        self._wall = wall
+        self._steady = steady
+        self._last = wall()
+        self._last_steady = steady()
+
+    def now(self) -> datetime:
+        """Aware UTC. Never goes back within a process."""
+        steady = self._steady()
+        at_least = self._last + (steady - self._last_steady) // 2
+        self._last, self._last_steady = max(self._wall(), at_least), steady
+        return _EPOCH + timedelta(microseconds=self._last // 1000)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait that many seconds of real time."""
+        await asyncio.sleep(seconds)
+
+
+class VirtualClock:
+    """Time that passes only when it is told to.
+
+    Whoever sleeps is woken in the order of their times, ties in the order of falling asleep, and `now()` is exactly
+    the time asked for when one wakes. Between two times everything that can run is left to run, so that a test or
+    the simulator sees the world as if no time had passed for computing. One event loop, no threads: what waits for
+    a thread or a socket is not seen as being able to run.
+    """
+
+    def __init__(self, start: datetime = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)) -> None:
+        self._now = start
+        self._sleepers: list[tuple[datetime, int, asyncio.Future[None]]] = []
+        self._order = itertools.count()
+
+    def now(self) -> datetime:
+        """The virtual time, aware UTC."""
+        return self._now
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until the clock has been advanced by that many seconds; zero or less only lets others run."""
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
+        woken = asyncio.get_running_loop().create_future()
+        until = self._now + timedelta(seconds=seconds)
+        heapq.heappush(self._sleepers, (until, next(self._order), woken))
+        await woken
+
+    @property
+    def next_wake(self) -> datetime | None:
+        """When the first of the sleepers wakes; None if nobody sleeps."""
+        while self._sleepers and self._sleepers[0][2].done():
+            heapq.heappop(self._sleepers)
+        return self._sleepers[0][0] if self._sleepers else None
+
+    async def advance(self, seconds: float) -> None:
+        """Let that many seconds pass, waking sleepers at their times."""
+        await self.advance_to(self._now + timedelta(seconds=seconds))
+
+    async def advance_to(self, when: datetime) -> None:
+        """Let time pass until then, waking sleepers at their times. Raises ValueError for a time in the past."""
+        if when < self._now:
+            raise ValueError(f"time does not go back: it is {self._now}, asked for {when}")
+        await self.settle()
+        while (wake := self.next_wake) is not None and wake <= when:
+            self._wake_first()
+            await self.settle()
+        self._now = when
+
+    async def run(self, work: Coroutine[Any, Any, _T], *, limit: float = 86_400.0) -> _T:
+        """Run `work` to its end, letting time pass whenever everything waits for it.
+
+        Raises TimeoutError when `work` needs more than `limit` virtual seconds or waits for what never comes;
+        it is cancelled then.
+        """
+        task = asyncio.ensure_future(work)
+        end = self._now + timedelta(seconds=limit)
+        try:
+            while not await self._settled(task):
+                wake = self.next_wake
+                if wake is None or wake > end:
+                    why = "nobody sleeps" if wake is None else f"the next one wakes at {wake}"
+                    raise TimeoutError(f"not done at {self._now}, limit {end}: {why}")
+                self._wake_first()
+            return task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    async def settle(self) -> None:
+        """Let everything run that can, without letting time pass.
+
+        Raises RuntimeError when something runs on and on without ever waiting.
+        """
+        # Only the loop knows whether a callback is left; the attribute is CPython's and older than asyncio itself.
+        ready = getattr(asyncio.get_running_loop(), "_ready", None)
+        if ready is None:
+            for _ in range(_BLIND_YIELDS):
+                await asyncio.sleep(0)
+            return
+        for _ in range(_MOST_YIELDS):
+            await asyncio.sleep(0)
+            if not ready:
+                return
+        raise RuntimeError(f"something runs on and on at {self._now} without waiting")
+
+    async def _settled(self, task: asyncio.Task[_T]) -> bool:
+        await self.settle()
+        return task.done()
+
+    def _wake_first(self) -> None:
+        when, _, woken = heapq.heappop(self._sleepers)
+        self._now = max(self._now, when)
+        if not woken.done():
+            woken.set_result(None)
+
+
+async def wait_until_set(event: asyncio.Event, clock: Clock, seconds: float | None) -> bool:
+    """Wait for the event, at most `seconds` (None: for ever) of the clock's time; whether it is set."""
+    if seconds is None:
+        return await event.wait()
+    if event.is_set() or seconds <= 0:
+        return event.is_set()
+    waits = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(clock.sleep(seconds))]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
+    return event.is_set()

@@ -1,0 +1,45 @@
+"""All that a memory store holds, as one immutable value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hai_scheduler.adapters.memory.shelf import Shelf
+from hai_scheduler.core.model import NodeMark, Priority, Quota, Run, Task, TaskSpec
+from hai_scheduler.ports import Event, UserRecord
+
+QuotaKey = tuple[str, str, Priority]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldLease:
+    """The lease's row: it stays when nobody holds it, so that tokens only grow."""
+
+    holder: str | None = None
+    token: int = 0
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """One consistent state of the store. A change makes a new one."""
+
+    #: Ids and seqs that have been given away; never given twice.
+    last_task: int = 0
+    last_event: int = 0
+    tasks: Shelf[Task] = field(default_factory=Shelf)
+    #: The same tasks again, those that have not ended: a tick must not walk all history.
+    open: Shelf[Task] = field(default_factory=Shelf)
+    specs: Shelf[TaskSpec] = field(default_factory=Shelf)
+    #: By task id; all runs of the task by number.
+    runs: Shelf[Mapping[int, Run]] = field(default_factory=Shelf)
+    #: Task ids by user and idempotency key.
+    keys: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    events: Shelf[Event] = field(default_factory=Shelf)
+    quotas: Mapping[QuotaKey, Quota] = field(default_factory=dict)
+    users: Mapping[str, UserRecord] = field(default_factory=dict)
+    marks: Mapping[str, NodeMark] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    lease: HeldLease = field(default_factory=HeldLease)

@@ -1,0 +1,113 @@
+"""Connections to SQLite and PostgreSQL, set up so that both keep the same promises."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, event, make_url, text
+from sqlalchemy.engine import URL
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+#: How long a writer waits for one of another process. Longer than any transaction of ours takes.
+_BUSY_MS = 30_000
+#: A writer that hangs (its machine is gone, its network is cut) must not keep everybody else out.
+_IDLE_MS = 60_000
+#: Any number, the same in all processes: who holds it is the writer of this database.
+_WRITER_LOCK = 0x48_41_49_01
+#: Says how a transaction begins in SQLite; see `_begin_sqlite`.
+_BEGIN = "hai_begin"
+
+_SQLITE_PRAGMAS = (
+    f"PRAGMA busy_timeout = {_BUSY_MS}",
+    # Readers and the writer do not wait for one another.
+    "PRAGMA journal_mode = WAL",
+    # One fsync a commit: what is committed survives a power cut as well. With NORMAL it would survive the process only.
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+)
+_POSTGRESQL_LOCK = text(
+    "SELECT set_config('lock_timeout', :busy, true),"
+    " set_config('idle_in_transaction_session_timeout', :idle, true),"
+    " pg_advisory_xact_lock(:lock)"
+).bindparams(busy=f"{_BUSY_MS}ms", idle=f"{_IDLE_MS}ms", lock=_WRITER_LOCK)
+
+_to_json = partial(json.dumps, separators=(",", ":"), allow_nan=False)
+
+
+def parse(url: str) -> URL:
+    """The URL with its driver.
+
+    Raises ValueError for what is neither `sqlite:///FILE` nor `postgresql://...`; its message shows no password.
+    """
+    parsed = make_url(url)
+    kind = parsed.get_backend_name()
+    if kind == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    if kind == "sqlite" and parsed.database and parsed.database != ":memory:":
+        return parsed.set(drivername="sqlite+aiosqlite")
+    raise ValueError(
+        f"the state database {parsed.render_as_string(hide_password=True)!r} is not supported:"
+        " use sqlite:///PATH or postgresql://USER@HOST/NAME"
+    )
+
+
+def connect(url: URL) -> AsyncEngine:
+    """An engine. Nothing is connected yet, but a new SQLite file is made, for its owner's eyes only.
+
+    Errors never show values: the environment of a task may hold secrets.
+    """
+    options: dict[str, Any] = {"json_serializer": _to_json, "hide_parameters": True}
+    if url.get_backend_name() == "postgresql":
+        return create_async_engine(url, pool_pre_ping=True, pool_size=5, max_overflow=15, **options)
+    _make_file(Path(str(url.database)))
+    engine = create_async_engine(url, pool_size=5, max_overflow=15, **options)
+    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    event.listen(engine.sync_engine, "begin", _begin_sqlite)
+    return engine
+
+
+def reading(engine: AsyncEngine) -> AsyncEngine:
+    """The same connections for consistent views."""
+    if engine.dialect.name == "postgresql":
+        return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+    return engine
+
+
+def writing(engine: AsyncEngine) -> AsyncEngine:
+    """The same connections for transactions that write."""
+    if engine.dialect.name == "postgresql":
+        return engine.execution_options(isolation_level="READ COMMITTED")
+    return engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+
+
+def lock_writer(connection: Connection) -> None:
+    """Be the only writer until the transaction ends.
+
+    So seqs grow in commit order, a lease that was checked stays checked, and nobody has to try again. In SQLite
+    `BEGIN IMMEDIATE` has done it.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(_POSTGRESQL_LOCK)
+
+
+def _make_file(path: Path) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # SQLite gives its companion files the mode of this one.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    # The driver would begin transactions by itself, late and deferred; SQLAlchemy's "begin" says when.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in _SQLITE_PRAGMAS:
+        cursor.execute(pragma)
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    connection.exec_driver_sql(connection.get_execution_options().get(_BEGIN, "BEGIN"))

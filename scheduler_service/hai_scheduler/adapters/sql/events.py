@@ -1,0 +1,38 @@
+"""History: the feed, the audit trail and the outbox in one append-only table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlalchemy import func, insert, or_, select
+
+from hai_scheduler.adapters.sql.base import Part
+from hai_scheduler.adapters.sql.rows import event_of, event_values
+from hai_scheduler.adapters.sql.tables import EVENTS
+from hai_scheduler.core.model import TaskId
+from hai_scheduler.ports import Event
+
+
+class EventPart(Part):
+    """The part of a transaction that deals with events."""
+
+    async def add_event(self, event: Event) -> Event:
+        """See `Tx.add_event`. Seqs follow commits because writers are serialised."""
+        (seq,) = (await self._change(insert(EVENTS), event_values(event))).inserted_primary_key or (0,)
+        return replace(event, seq=seq)
+
+    async def events(
+        self, *, after: int, limit: int, user: str | None = None, task_id: TaskId | None = None
+    ) -> Sequence[Event]:
+        """See `Tx.events`."""
+        found = select(EVENTS).where(EVENTS.c.seq > after).order_by(EVENTS.c.seq).limit(limit)
+        if user is not None:
+            found = found.where(or_(EVENTS.c.user_name == user, EVENTS.c.user_name.is_(None)))
+        if task_id is not None:
+            found = found.where(EVENTS.c.task_id == task_id)
+        return [event_of(row) for row in await self._ask(found)]
+
+    async def last_event_seq(self) -> int:
+        """See `Tx.last_event_seq`."""
+        return (await self._ask(select(func.max(EVENTS.c.seq)))).scalar_one() or 0

@@ -1,0 +1,94 @@
+"""Quotas, users, node marks, settings and the lease: small tables that are read whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import and_, delete, select, update
+
+from hai_scheduler.adapters.sql.base import Part
+from hai_scheduler.adapters.sql.rows import of_instant, to_instant
+from hai_scheduler.adapters.sql.tables import LEASE, NODE_MARKS, QUOTAS, SETTINGS, USERS
+from hai_scheduler.core.model import NodeMark, Priority, Quota
+from hai_scheduler.ports import Lease, LeaseLost, UserRecord
+
+_LEASE_ID = 1
+
+
+class FactPart(Part):
+    """The part of a transaction that deals with what the platform knows beside tasks.
+
+    Lists are sorted here, not by the database: its order depends on its language settings.
+    """
+
+    async def quotas(self) -> Sequence[Quota]:
+        """See `Tx.quotas`."""
+        rows = sorted(tuple(row) for row in await self._ask(select(QUOTAS)))
+        return [Quota(subject=s, group=g, priority=Priority(p), limit=limit) for s, g, p, limit in rows]
+
+    async def put_quota(self, quota: Quota) -> None:
+        """See `Tx.put_quota`."""
+        key = {"subject": quota.subject, "group_name": quota.group, "priority": quota.priority.value}
+        await self._put(QUOTAS, {**key, "node_limit": quota.limit})
+
+    async def delete_quota(self, quota: Quota) -> bool:
+        """See `Tx.delete_quota`."""
+        row = and_(
+            QUOTAS.c.subject == quota.subject,
+            QUOTAS.c.group_name == quota.group,
+            QUOTAS.c.priority == quota.priority.value,
+        )
+        return (await self._change(delete(QUOTAS).where(row))).rowcount > 0
+
+    async def users(self) -> Sequence[UserRecord]:
+        """See `Tx.users`; by name."""
+        rows = await self._ask(select(USERS))
+        return sorted((UserRecord(name=row.name, groups=frozenset(row.groups)) for row in rows), key=lambda u: u.name)
+
+    async def put_user(self, user: UserRecord) -> None:
+        """See `Tx.put_user`."""
+        await self._put(USERS, {"name": user.name, "groups": sorted(user.groups)})
+
+    async def node_marks(self) -> Mapping[str, NodeMark]:
+        """See `Tx.node_marks`."""
+        return {row.node: NodeMark(row.mark) for row in await self._ask(select(NODE_MARKS))}
+
+    async def put_node_mark(self, node: str, mark: NodeMark) -> None:
+        """See `Tx.put_node_mark`."""
+        if mark is NodeMark.NONE:
+            await self._change(delete(NODE_MARKS).where(NODE_MARKS.c.node == node))
+        else:
+            await self._put(NODE_MARKS, {"node": node, "mark": mark.value})
+
+    async def setting(self, name: str) -> str | None:
+        """See `Tx.setting`."""
+        return (await self._ask(select(SETTINGS.c.value).where(SETTINGS.c.name == name))).scalar_one_or_none()
+
+    async def put_setting(self, name: str, value: str | None) -> None:
+        """See `Tx.put_setting`."""
+        if value is None:
+            await self._change(delete(SETTINGS).where(SETTINGS.c.name == name))
+        else:
+            await self._put(SETTINGS, {"name": name, "value": value})
+
+    async def acquire_lease(self, holder: str, *, now: datetime, length: timedelta) -> Lease | None:
+        """See `Tx.acquire_lease`."""
+        held = (await self._ask(select(LEASE))).first()
+        mine = held is not None and held.holder == holder
+        if held is not None and held.holder is not None and not mine and of_instant(held.expires_at) > now:
+            return None
+        token = (held.token if held is not None else 0) + (not mine)
+        row = {"id": _LEASE_ID, "holder": holder, "token": token, "expires_at": to_instant(now + length)}
+        await self._put(LEASE, row)
+        return Lease(holder=holder, token=token, expires_at=now + length)
+
+    async def check_lease(self, token: int) -> None:
+        """See `Tx.check_lease`. It holds because no other writer can begin before this one ends."""
+        held = (await self._ask(select(LEASE))).first()
+        if held is None or held.holder is None or held.token != token:
+            raise LeaseLost("another scheduler holds the leader lease, or nobody does")
+
+    async def release_lease(self, holder: str) -> None:
+        """See `Tx.release_lease`."""
+        await self._change(update(LEASE).where(LEASE.c.holder == holder).values(holder=None))

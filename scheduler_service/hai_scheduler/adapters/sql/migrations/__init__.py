@@ -1,0 +1,1 @@
+"""Alembic's scripts. A released one is never edited."""

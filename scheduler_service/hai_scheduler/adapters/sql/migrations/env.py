@@ -1,0 +1,20 @@
+"""What Alembic runs; `migrate` hands it a connection with an open transaction."""
+
+from __future__ import annotations
+
+from alembic import context
+from sqlalchemy import Connection
+
+from hai_scheduler.adapters.sql.migrate import VERSION_TABLE
+from hai_scheduler.adapters.sql.tables import METADATA
+
+
+def _migrate(connection: Connection | None) -> None:
+    if connection is None:
+        raise RuntimeError("run migrations with hai_scheduler.adapters.sql.migrate")
+    context.configure(connection=connection, target_metadata=METADATA, version_table=VERSION_TABLE)
+    # The caller's transaction is the one: all revisions or none.
+    context.run_migrations()
+
+
+_migrate(context.config.attributes.get("connection"))

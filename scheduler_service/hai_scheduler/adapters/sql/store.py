@@ -1,0 +1,113 @@
+"""The store on a database."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+
+from sqlalchemy import select
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from hai_scheduler.adapters.sql.engine import connect, lock_writer, parse, reading, writing
+from hai_scheduler.adapters.sql.events import EventPart
+from hai_scheduler.adapters.sql.facts import FactPart
+from hai_scheduler.adapters.sql.migrate import upgrade
+from hai_scheduler.adapters.sql.tables import LEASE
+from hai_scheduler.adapters.sql.tasks import TaskPart
+from hai_scheduler.ports import Temporary
+
+#: A view begins with its first read: this one, of a table of one row.
+_LOOK = select(LEASE.c.id)
+
+
+class SqlTx(TaskPart, EventPart, FactPart):
+    """A transaction on a database; see `hai_scheduler.ports.Tx`."""
+
+
+class SqlStore:
+    """Keeps everything in a database; made by `open_store`.
+
+    Raises Temporary when the database cannot be reached, is busy or is full: nothing was written then, unless the
+    connection broke during the commit itself.
+    """
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+        self._readers = reading(engine)
+        self._writers = writing(engine)
+        # Serves writers of this process in the order they came; without it they would hold a connection each and
+        # wait for the database's lock, in no order.
+        self._turn = asyncio.Lock()
+
+    def read(self) -> AbstractAsyncContextManager[SqlTx]:
+        """A consistent view, from the moment of entering. Writing in it is a RuntimeError."""
+        return self._read()
+
+    def write(self) -> AbstractAsyncContextManager[SqlTx]:
+        """Commits at the end, rolls back on any exception. There is one writer at a time, over all processes."""
+        return self._write()
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        await self.engine.dispose()
+
+    @asynccontextmanager
+    async def _read(self) -> AsyncIterator[SqlTx]:
+        with _translated():
+            async with self._readers.connect() as connection:
+                await connection.execute(_LOOK)
+                tx = SqlTx(connection, writing=False)
+                try:
+                    yield tx
+                finally:
+                    tx.end()
+
+    @asynccontextmanager
+    async def _write(self) -> AsyncIterator[SqlTx]:
+        with _translated():
+            async with self._turn, self._writers.begin() as connection:
+                await connection.run_sync(lock_writer)
+                tx = SqlTx(connection, writing=True)
+                try:
+                    yield tx
+                finally:
+                    tx.end()
+
+
+async def open_store(url: str) -> SqlStore:
+    """Open the database, make or upgrade its tables, and give the store.
+
+    Args:
+        url: `sqlite:///PATH` (made if it is missing) or `postgresql://USER:PASSWORD@HOST/NAME`.
+
+    Raises:
+        ValueError: It is neither.
+        StateTooNew: A newer version of the platform has written it; nothing was changed.
+        Temporary: It cannot be reached.
+    """
+    engine = connect(parse(url))
+    try:
+        with _translated():
+            await upgrade(engine)
+    except BaseException:
+        await engine.dispose()
+        raise
+    return SqlStore(engine)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """What may be over at the next try becomes Temporary; a mistake of ours stays what it is."""
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        raise Temporary(f"the state database does not answer: {error.orig}") from error
+    except PoolTimeout as error:
+        raise Temporary("the state database is busy: no connection became free") from error
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise Temporary(f"the connection to the state database broke: {error.orig}") from error
+        raise

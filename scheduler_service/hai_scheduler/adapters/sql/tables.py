@@ -1,0 +1,177 @@
+"""The tables. A change here needs a migration: a test compares the two.
+
+Every name begins with `hai_`: the database may be the Hub's own.
+
+Times are integers, microseconds since 1970 in UTC, and lengths of time are microseconds: they come back exactly as they
+went in from every database, compare and sort as numbers, and leave no room for time zones, which SQLite does not know.
+
+Values that are only read and written whole (ranks, a notice, a checkpoint, the environment) are JSON, stored as text.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+METADATA = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+#: Only a column of exactly this type grows by itself in SQLite.
+Id = BigInteger().with_variant(Integer, "sqlite")
+Instant = BigInteger
+Span = BigInteger
+
+
+def _value(name: str) -> Column[object]:
+    return Column(name, JSON(none_as_null=True))
+
+
+TASKS = Table(
+    "hai_tasks",
+    METADATA,
+    Column("id", Id, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("user_name", Text, nullable=False),
+    Column("group_name", Text, nullable=False),
+    # NULL is AUTO.
+    Column("priority", SmallInteger),
+    Column("nodes", Integer, nullable=False),
+    Column("submitted_at", Instant, nullable=False),
+    Column("place", Instant, nullable=False),
+    Column("profile", Text, nullable=False),
+    Column("grace", Span, nullable=False),
+    Column("time_limit", Span),
+    Column("state", Text, nullable=False),
+    # What the state says, for the indexes.
+    Column("ended", Boolean, nullable=False),
+    Column("held", Boolean, nullable=False),
+    Column("custom_rank", Double),
+    # Number of the latest run; NULL while it has never run.
+    Column("run_number", Integer),
+    Column("served", Span, nullable=False),
+    Column("suspensions", Integer, nullable=False),
+    _value("avoid"),
+    _value("promise"),
+    Column("failed_starts", Integer, nullable=False),
+    _value("checkpoint"),
+    Column("job_state", Text),
+    Column("reason", Text),
+    Column("ended_at", Instant),
+    Column("version", BigInteger, nullable=False),
+    Column("idempotency_key", Text),
+    # The latest unfinished task of a name, else the latest; a user's count.
+    Index("ix_hai_tasks_of_user_by_name", "user_name", "name", "ended", "id"),
+    Index("ix_hai_tasks_of_user", "user_name", "id"),
+    Index("ix_hai_tasks_unfinished", "ended", "id"),
+    Index("ix_hai_tasks_ended_at", "ended_at", "id"),
+    UniqueConstraint("user_name", "idempotency_key"),
+    # An id is never given twice, not even that of a deleted task: folders and events are known by it.
+    sqlite_autoincrement=True,
+)
+
+SPECS = Table(
+    "hai_specs",
+    METADATA,
+    Column("task_id", Id, ForeignKey("hai_tasks.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("command", JSON, nullable=False),
+    Column("cwd", Text, nullable=False),
+    Column("env", JSON, nullable=False),
+    Column("checkpoint_dir", Text),
+    Column("tags", JSON, nullable=False),
+)
+
+RUNS = Table(
+    "hai_runs",
+    METADATA,
+    Column("task_id", Id, ForeignKey("hai_tasks.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("run_id", Text, nullable=False),
+    Column("ranks", JSON, nullable=False),
+    Column("priority", SmallInteger, nullable=False),
+    Column("started_at", Instant, nullable=False),
+    Column("running_at", Instant),
+    Column("ended_at", Instant),
+    _value("notice"),
+    Column("killed_at", Instant),
+    Column("done", Boolean, nullable=False),
+    _value("checkpoint"),
+    Column("reason", Text),
+    Column("clean", Boolean),
+    Column("lost", Span),
+)
+
+EVENTS = Table(
+    "hai_events",
+    METADATA,
+    Column("seq", Id, primary_key=True),
+    Column("at", Instant, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("user_name", Text),
+    # No foreign key: events outlive their task.
+    Column("task_id", BigInteger),
+    Column("data", JSON, nullable=False),
+    Index("ix_hai_events_of_user", "user_name", "seq"),
+    Index("ix_hai_events_of_task", "task_id", "seq"),
+    sqlite_autoincrement=True,
+)
+
+QUOTAS = Table(
+    "hai_quotas",
+    METADATA,
+    Column("subject", Text, primary_key=True),
+    Column("group_name", Text, primary_key=True),
+    Column("priority", SmallInteger, primary_key=True, autoincrement=False),
+    # NULL is no limit.
+    Column("node_limit", Integer),
+)
+
+USERS = Table(
+    "hai_users",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("groups", JSON, nullable=False),
+)
+
+NODE_MARKS = Table(
+    "hai_node_marks",
+    METADATA,
+    Column("node", Text, primary_key=True),
+    Column("mark", Text, nullable=False),
+)
+
+SETTINGS = Table(
+    "hai_settings",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+#: One row at most. It stays when nobody holds the lease, so that tokens only grow.
+LEASE = Table(
+    "hai_lease",
+    METADATA,
+    Column("id", SmallInteger, primary_key=True, autoincrement=False),
+    Column("holder", Text),
+    Column("token", BigInteger, nullable=False),
+    Column("expires_at", Instant, nullable=False),
+)

@@ -1,0 +1,69 @@
+"""The tornado application, from the table."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Final
+
+from tornado.httpserver import HTTPServer
+from tornado.web import Application, RequestHandler
+
+from hai_scheduler.api.auth import Auth, Callback, Home, UserBook
+from hai_scheduler.api.endpoint import Endpoint
+from hai_scheduler.api.routes import API, ROUTES
+from hai_scheduler.api.services import Services
+from hai_scheduler.api.table import Table
+
+log = logging.getLogger(__name__)
+
+#: A client that sends its body slower than this, in seconds, is cut off.
+BODY_TIMEOUT: Final = 120.0
+
+
+def make_application(services: Services, *, prefix: str, auth: Auth) -> Application:
+    """The interface below `prefix`, which begins and ends with a slash (`/services/hai/`)."""
+    table = Table(prefix + API, ROUTES)
+    endpoint = {
+        "auth": auth,
+        "table": table,
+        "services": services,
+        "users": UserBook(services.store),
+        "streams": {},
+    }
+    here = re.escape(prefix)
+    return Application(
+        [
+            (rf"{here}?", Home, {"auth": auth}),
+            (rf"{here}oauth_callback", Callback, {"auth": auth}),
+        ],
+        default_handler_class=Endpoint,
+        default_handler_args=endpoint,
+        cookie_secret=auth.cookie_secret.reveal(),
+        log_function=_log,
+        # JupyterHub's own proof is stricter, knows tokens, and is asked for by `Auth`.
+        xsrf_cookies=False,
+        compress_response=False,
+    )
+
+
+def make_server(application: Application) -> HTTPServer:
+    """A server with limits that suit: bodies are bounded by the handlers, headers and slowness here."""
+    return HTTPServer(
+        application,
+        body_timeout=BODY_TIMEOUT,
+        idle_connection_timeout=3600.0,
+        max_header_size=64 * 1024,
+        xheaders=True,
+    )
+
+
+def _log(handler: RequestHandler) -> None:
+    """One line a request: method, pattern or path without its query, status, time. Queries may hold secrets."""
+    request, status = handler.request, handler.get_status()
+    path = request.path
+    if isinstance(handler, Endpoint):
+        route = handler.route.path if handler.route else "none"
+        handler.metrics.request(request.method or "", route, status, handler.seconds)
+    level = logging.WARNING if status >= 500 else logging.DEBUG if status < 400 else logging.INFO
+    log.log(level, "%d %s %s %.0f ms", status, request.method, path[:200], 1000 * request.request_time())

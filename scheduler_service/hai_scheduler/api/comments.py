@@ -1,0 +1,35 @@
+"""The `#:` comments above the fields of a model: what the document says of each field is what the code says."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from functools import cache
+
+from pydantic import BaseModel
+
+_COMMENT = re.compile(r"    #: ?(.*)")
+_FIELD = re.compile(r"    (\w+):")
+
+
+@cache
+def comments_of(model: type[BaseModel]) -> dict[str, str]:
+    """The comment of each field that has one, those of base classes included."""
+    found: dict[str, str] = {}
+    for base in reversed(model.__mro__):
+        if issubclass(base, BaseModel) and base is not BaseModel:
+            found |= _own_comments(base)
+    return found
+
+
+def _own_comments(model: type[BaseModel]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    waiting: list[str] = []
+    for line in inspect.getsource(model).splitlines():
+        if comment := _COMMENT.fullmatch(line):
+            waiting.append(comment.group(1))
+            continue
+        if (name := _FIELD.match(line)) and waiting:
+            found[name.group(1)] = " ".join(waiting)
+        waiting = []
+    return found

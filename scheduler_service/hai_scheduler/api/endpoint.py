@@ -1,0 +1,304 @@
+"""The one tornado handler of the interface: finds the route, finds out who asks, reads the body, answers.
+
+The body is read as it comes, so that one that is too large is thrown away and not kept. A refusal that is
+known before the body has arrived waits until it has: a client that is still sending would not read the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Awaitable
+from contextlib import aclosing, suppress
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel
+from tornado.iostream import StreamClosedError
+from tornado.web import HTTPError, stream_request_body
+
+from hai_scheduler.api import problems
+from hai_scheduler.api.auth import Auth, HubHandler, UserBook, has_scope
+from hai_scheduler.api.bodies import read_body, read_query
+from hai_scheduler.api.metrics import Metrics
+from hai_scheduler.api.params import Nothing
+from hai_scheduler.api.problems import Refused
+from hai_scheduler.api.route import OPEN, RUN, Answer, Ask, Route, Stream, Text
+from hai_scheduler.api.services import Services
+from hai_scheduler.api.table import Table
+from hai_scheduler.core.model import RunId
+from hai_scheduler.service.caller import Caller
+
+log = logging.getLogger(__name__)
+
+#: The largest body that is read, in bytes.
+MAX_BODY: Final = 1024 * 1024
+#: The largest body that is thrown away while its sender waits to be told so; above it he is cut off.
+MAX_DRAINED: Final = 256 * 1024 * 1024
+#: A stream without news says so after this time, in seconds, so that proxies keep it.
+KEEP_ALIVE: Final = 15.0
+#: A reader that takes nothing for this long, in seconds, is let go.
+STALLED: Final = 60.0
+#: A stream ends after this time, in seconds, so that rights are looked at again; clients resume it.
+STREAM_LIFE: Final = 3600.0
+#: Streams that one user may have open.
+STREAMS_PER_USER: Final = 64
+
+_T = TypeVar("_T")
+_BODILESS: Final = re.compile(rb"\s*(\{\s*\})?\s*")
+
+
+@stream_request_body
+class Endpoint(HubHandler):
+    """Every route of the table."""
+
+    def initialize(  # type: ignore[override]  # tornado hands on what the routing rule says
+        self, *, auth: Auth, table: Table, services: Services, users: UserBook, streams: dict[str, int]
+    ) -> None:
+        """Called by tornado with what the routing rule says."""
+        super().initialize(auth=auth)
+        self.route: Route | None = None
+        self._table, self._services, self._users, self._streams = table, services, users, streams
+        self._path: dict[str, str] = {}
+        self._who: Caller | RunId | None = None
+        self._body = bytearray()
+        self._arrived = 0
+        self._refusal: Exception | None = None
+        self._work: asyncio.Future[Any] | None = None
+        self._gone = False
+        self._began = time.monotonic()
+
+    # -- before the body --------------------------------------------------------------------------
+
+    async def prepare(self) -> None:
+        """Find the route and who asks. A refusal is kept until the body has gone by."""
+        connection: Any = self.request.connection
+        connection.set_max_body_size(2**62)  # `data_received` is the limit, and answers
+        try:
+            self.route, self._path = self._table.find(self.request.method or "", self.request.path)
+            self._check_length()
+            await self._admit(self.route)
+        except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
+            self._refusal = error
+            if not self._worth_waiting():
+                self._cut_off(error)
+
+    def _check_length(self) -> None:
+        length = self.request.headers.get("Content-Length", "0")
+        if not length.isdigit() or int(length) > MAX_BODY:
+            raise _too_large()
+
+    def _worth_waiting(self) -> bool:
+        """Whether the sender goes on to send what is short enough to throw away, or has nothing to send."""
+        headers = self.request.headers
+        if headers.get("Expect", "").lower() == "100-continue":
+            return False
+        length = headers.get("Content-Length", "0")
+        return length.isdigit() and int(length) <= MAX_DRAINED
+
+    async def _admit(self, route: Route) -> None:
+        """Who asks, and may he? Raises Refused."""
+        if route.access == OPEN:
+            return
+        if route.access == RUN:
+            self._who = self.auth.run(self)
+            if self._who != self._path["run_id"]:
+                raise Refused("forbidden", "This token speaks for another run.")
+            return
+        caller = await self.auth.caller(self)
+        if not has_scope(caller, route.access):
+            raise Refused(
+                "forbidden",
+                f"This needs the scope {route.access}, which your token does not carry: "
+                "ask an admin, or make a token with it.",
+            )
+        await self._users.see(caller)
+        self._who = caller
+
+    # -- the body ---------------------------------------------------------------------------------
+
+    def data_received(self, chunk: bytes) -> None:
+        """Keep a piece of the body, unless the request is refused already."""
+        self._arrived += len(chunk)
+        if self._refusal is None and self._arrived > MAX_BODY:
+            self._refusal = _too_large()
+            self._body.clear()
+        if self._refusal is None:
+            self._body += chunk
+        elif self._arrived > MAX_DRAINED and not self._finished:
+            self._cut_off(self._refusal)
+
+    # -- after the body ---------------------------------------------------------------------------
+
+    async def get(self) -> None:
+        """Answer; the table has said whether the method is one of the route's."""
+        route = self.route
+        if self._refusal is not None or route is None:
+            self._refuse(self._refusal or HTTPError(404))
+            return
+        try:
+            answer = await self._call(route)
+            await self._send(route, answer)
+        except StreamClosedError:
+            self._gone = True
+        except asyncio.CancelledError:
+            if not self._gone:
+                raise
+        except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
+            self._refuse(error)
+
+    post = put = delete = get
+
+    async def _call(self, route: Route) -> Answer:
+        query = read_query(route.query, self.request.query_arguments)
+        ask = Ask(
+            services=self._services,
+            who=self._who,
+            path=self._path,
+            query=query,
+            body=self._read_body(route),
+            headers=self.request.headers,
+        )
+        call = route.call(ask)
+        return await (self._while_there(call) if route.waits else call)
+
+    def _read_body(self, route: Route) -> object:
+        body = bytes(self._body)
+        self._body.clear()
+        if route.body is not None:
+            return read_body(route.body, body, self.request.headers.get("Content-Type"), optional=route.body_optional)
+        if not _BODILESS.fullmatch(body):
+            raise Refused("invalid", "This takes no body: leave it out.")
+        return Nothing()
+
+    async def _while_there(self, work: Awaitable[_T]) -> _T:
+        """Do it, but end it when the client goes away."""
+        self._work = asyncio.ensure_future(work)
+        if self._gone:
+            self._work.cancel()
+        result: _T = await self._work
+        return result
+
+    def on_connection_close(self) -> None:
+        """The client has gone away."""
+        super().on_connection_close()
+        self._gone = True
+        if self._work is not None:
+            self._work.cancel()
+
+    async def _send(self, route: Route, answer: Answer) -> None:
+        self.set_status(route.status)
+        match answer:
+            case None:
+                self.set_status(204)
+                self.clear_header("Content-Type")
+            case Stream():
+                await self._stream(answer)
+                return
+            case Text():
+                self.set_header("Content-Type", answer.content_type)
+                self.write(answer.body)
+            case BaseModel():
+                self.set_header("Content-Type", "application/json")
+                if route.location is not None:
+                    self.set_header("Location", self._table.prefix + route.location.format_map(dict(answer)))
+                self.write(answer.model_dump_json().encode())
+        await self.finish()
+
+    # -- streams ----------------------------------------------------------------------------------
+
+    async def _stream(self, stream: Stream) -> None:
+        who = self._who.name if isinstance(self._who, Caller) else ""
+        if self._streams.get(who, 0) >= STREAMS_PER_USER:
+            await stream.batches.aclose()
+            raise Refused("too_many", f"You have {STREAMS_PER_USER} streams open, which is the most: close some.")
+        self._streams[who] = self._streams.get(who, 0) + 1
+        self._services.metrics.stream_opened()
+        try:
+            await self._while_there(self._pump(stream))
+        finally:
+            self._services.metrics.stream_closed()
+            self._streams[who] -= 1
+            if not self._streams[who]:
+                del self._streams[who]
+        await self.finish()
+
+    async def _pump(self, stream: Stream) -> None:
+        """Send batch after batch; each is on its way before the next is made, which bounds what is held."""
+        ends = time.monotonic() + STREAM_LIFE
+        async with aclosing(stream.batches) as batches:
+            sent = 0.0
+            async for batch in batches:  # the first may still refuse the request: nothing has been sent
+                now = time.monotonic()
+                if not self._headers_written:
+                    self.set_header("Content-Type", "text/event-stream")
+                    self.set_header("X-Accel-Buffering", "no")
+                text = "".join(message.encode() for message in batch)
+                if text or now - sent >= KEEP_ALIVE:
+                    self.write(text or ": keep-alive\n\n")
+                    await self._flush()
+                    sent = now
+                if now >= ends:
+                    return
+
+    async def _flush(self) -> None:
+        """Wait until the reader has taken what was written. Raises StreamClosedError for one who does not."""
+        try:
+            async with asyncio.timeout(STALLED):
+                await self.flush()
+        except TimeoutError:
+            connection: Any = self.request.connection
+            connection.stream.close()
+            raise StreamClosedError from None
+
+    # -- refusals ---------------------------------------------------------------------------------
+
+    def _cut_off(self, error: BaseException) -> None:
+        """Refuse while the body is still on its way: the connection is of no more use."""
+        self._refuse(error, close=True)
+
+    def _refuse(self, error: BaseException, *, close: bool = False) -> None:
+        """Answer an error as a problem document; what it says of a fault of ours goes to the log alone."""
+        problem = problems.problem_of(error)
+        if problem is None:
+            name, problem = problems.incident()
+            self._services.metrics.incident()
+            where = self.route.path if self.route else "no route"
+            log.error("incident %s: %s %s", name, self.request.method, where, exc_info=error)
+        if self._headers_written:
+            # The answer has begun: all that is left is to say so in the stream and to end it.
+            with suppress(StreamClosedError):
+                self.write(f"event: problem\ndata: {problem.model_dump_json()}\n\n")
+                self.finish()
+            return
+        self.clear()
+        self.set_status(problem.status)
+        self.set_header("Content-Type", problems.CONTENT_TYPE)
+        if close:
+            self.set_header("Connection", "close")
+        for name, value in getattr(error, "headers", {}).items() if isinstance(error, Refused) else ():
+            self.set_header(name, value)
+        self.finish(problem.model_dump_json().encode())
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        """What tornado itself refuses, in the same form."""
+        info = kwargs.get("exc_info")
+        self._refuse(self._refusal or (info[1] if info else HTTPError(status_code)))
+
+    def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
+        """Nothing: `_refuse` logs faults of ours, and the rest is not ours."""
+
+    @property
+    def metrics(self) -> Metrics:
+        """Where requests are counted."""
+        return self._services.metrics
+
+    @property
+    def seconds(self) -> float:
+        """How long the request has taken so far."""
+        return time.monotonic() - self._began
+
+
+def _too_large() -> Refused:
+    return Refused("too_large", f"The body is larger than {MAX_BODY // 1024 // 1024} MiB, which is the most.")

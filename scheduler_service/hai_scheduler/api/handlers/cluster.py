@@ -1,0 +1,84 @@
+"""Nodes, quota, and the cluster as a whole."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from hai_scheduler.api import convert
+from hai_scheduler.api.params import Nothing
+from hai_scheduler.api.route import Ask
+from hai_scheduler.api.schemas import (
+    ClusterOut,
+    NodeList,
+    NodeOut,
+    PauseRequest,
+    QuotaKey,
+    QuotaList,
+    QuotaOut,
+    QuotaPut,
+)
+from hai_scheduler.core.model import NodeMark, Priority, Quota
+
+
+async def overview(ask: Ask[Nothing, Nothing]) -> ClusterOut:
+    """The cluster at a glance."""
+    return convert.cluster_out(await ask.services.queries.cluster())
+
+
+async def pause(ask: Ask[Nothing, PauseRequest | None]) -> ClusterOut:
+    """Tell every run to leave and start nothing."""
+    seconds = ask.body.grace_s if ask.body is not None else None
+    grace = None if seconds is None else timedelta(seconds=seconds)
+    await ask.services.administration.pause(ask.caller, grace=grace)
+    return convert.cluster_out(await ask.services.queries.cluster())
+
+
+async def resume(ask: Ask[Nothing, Nothing]) -> ClusterOut:
+    """Go on."""
+    await ask.services.administration.unpause(ask.caller)
+    return convert.cluster_out(await ask.services.queries.cluster())
+
+
+async def nodes(ask: Ask[Nothing, Nothing]) -> NodeList:
+    """All nodes."""
+    return NodeList(items=[convert.node_out(view) for view in await ask.services.queries.nodes(ask.caller)])
+
+
+async def cordon(ask: Ask[Nothing, Nothing]) -> NodeOut:
+    """No new runs here."""
+    return await _mark(ask, NodeMark.CORDONED)
+
+
+async def uncordon(ask: Ask[Nothing, Nothing]) -> NodeOut:
+    """New runs again."""
+    return await _mark(ask, NodeMark.NONE)
+
+
+async def drain(ask: Ask[Nothing, Nothing]) -> NodeOut:
+    """No new runs, and the run on it is asked to leave."""
+    return await _mark(ask, NodeMark.DRAINING)
+
+
+async def _mark(ask: Ask[Nothing, Nothing], mark: NodeMark) -> NodeOut:
+    await ask.services.administration.mark_node(ask.caller, ask.path["name"], mark)
+    return convert.node_out(await ask.services.queries.node(ask.caller, ask.path["name"]))
+
+
+async def quotas(ask: Ask[Nothing, Nothing]) -> QuotaList:
+    """The rows of quota that the caller may see."""
+    return QuotaList(items=[convert.quota_out(row) for row in await ask.services.queries.quotas(ask.caller)])
+
+
+async def put_quota(ask: Ask[Nothing, QuotaPut]) -> QuotaOut:
+    """Write a row."""
+    body = ask.body
+    row = Quota(subject=body.subject, group=body.group, priority=Priority[body.priority], limit=body.limit)
+    await ask.services.administration.put_quota(ask.caller, row)
+    return convert.quota_out(row)
+
+
+async def delete_quota(ask: Ask[Nothing, QuotaKey]) -> None:
+    """Remove a row."""
+    body = ask.body
+    row = Quota(subject=body.subject, group=body.group, priority=Priority[body.priority], limit=None)
+    await ask.services.administration.delete_quota(ask.caller, row)

@@ -1,0 +1,45 @@
+"""The feed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+from hai_scheduler.api import convert
+from hai_scheduler.api.params import FeedQuery, Nothing
+from hai_scheduler.api.route import Ask, Message, Stream
+from hai_scheduler.api.schemas import MAX_NUMBER
+from hai_scheduler.service.errors import Invalid
+from hai_scheduler.service.queries import whose
+
+#: Events that go out together.
+BATCH = 100
+
+
+async def follow(ask: Ask[FeedQuery, Nothing]) -> Stream:
+    """Events as they happen."""
+    whose(ask.caller, ask.query.user)
+    return Stream(_batches(ask, await ask.services.feed.begin(_after(ask))))
+
+
+def _after(ask: Ask[FeedQuery, Nothing]) -> int | None:
+    last = ask.headers.get("Last-Event-ID")
+    if not last:
+        return ask.query.after
+    if not (last.isascii() and last.isdigit() and int(last) <= MAX_NUMBER):
+        raise Invalid("Last-Event-ID", last, "is not the id of an event: leave it out to start now")
+    return int(last)
+
+
+async def _batches(ask: Ask[FeedQuery, Nothing], after: int) -> AsyncGenerator[Sequence[Message], None]:
+    # The hello has an id as well: who loses the connection before the first event misses nothing.
+    yield [Message("hello", f'{{"seq":{after}}}', str(after))]
+    events = ask.services.feed.follow(ask.caller, after=after, user=ask.query.user)
+    batch: list[Message] = []
+    async with aclosing(events):
+        async for event in events:
+            if event is not None:
+                batch.append(Message(event.kind, convert.event_out(event).model_dump_json(), str(event.seq)))
+            if event is None or len(batch) >= BATCH:
+                yield batch
+                batch = []

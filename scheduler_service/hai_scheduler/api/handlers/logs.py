@@ -1,0 +1,57 @@
+"""Logs of tasks, as pages and as streams."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+from hai_scheduler.api import convert
+from hai_scheduler.api.params import LogQuery, Nothing, SearchQuery
+from hai_scheduler.api.route import Ask, Message, Stream
+from hai_scheduler.api.schemas import LogHits, LogPage
+from hai_scheduler.service.errors import Invalid
+from hai_scheduler.service.logs import Cursor, Page
+
+
+async def read(ask: Ask[LogQuery, Nothing]) -> LogPage | Stream:
+    """A page of the log or, if asked for, a stream of its lines."""
+    query = ask.query
+    if query.cursor is not None and query.tail is not None:
+        raise Invalid("tail", query.tail, "cannot be had with `cursor`: give one of them")
+    if query.follow or "text/event-stream" in ask.headers.get("Accept", ""):
+        return Stream(_follow(ask))
+    logs, task = ask.services.logs, ask.path["task"]
+    if query.tail is not None:
+        page = await logs.tail(ask.caller, task, rank=query.rank, run=query.run, lines=query.tail)
+    else:
+        page = await logs.page(
+            ask.caller, task, rank=query.rank, run=query.run, cursor=_cursor(query.cursor), limit=query.limit
+        )
+    return convert.page_out(page)
+
+
+async def search(ask: Ask[SearchQuery, Nothing]) -> LogHits:
+    """Look for a text in the logs of every rank and run."""
+    return convert.hits_out(await ask.services.logs.search(ask.caller, ask.path["task"], ask.query.q))
+
+
+async def _follow(ask: Ask[LogQuery, Nothing]) -> AsyncGenerator[Sequence[Message], None]:
+    query, logs, task = ask.query, ask.services.logs, ask.path["task"]
+    cursor = _cursor(ask.headers.get("Last-Event-ID", query.cursor))
+    if cursor is None and query.tail is not None:
+        page = await logs.tail(ask.caller, task, rank=query.rank, run=query.run, lines=query.tail)
+        yield _messages(page)
+        cursor = page.cursor
+    pages = logs.follow(ask.caller, task, rank=query.rank, run=query.run, cursor=cursor)
+    async with aclosing(pages):
+        async for page in pages:
+            yield _messages(page)
+    yield [Message("end", "{}")]
+
+
+def _messages(page: Page) -> list[Message]:
+    return [Message("line", convert.line_out(line).model_dump_json(), str(line.cursor)) for line in page.lines]
+
+
+def _cursor(text: str | None) -> Cursor | None:
+    return Cursor.parse(text) if text else None

@@ -1,0 +1,58 @@
+"""The service itself: who asks, its numbers, its health, its description."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from hai_scheduler import __version__
+from hai_scheduler.api import convert
+from hai_scheduler.api.metrics import CONTENT_TYPE_LATEST
+from hai_scheduler.api.params import Nothing
+from hai_scheduler.api.route import Ask, Text
+from hai_scheduler.api.schemas import HealthOut, MeOut, PolicyOut
+
+#: A scheduler that has not ticked for this long is not well.
+SILENCE: Final = timedelta(seconds=30)
+
+
+async def health(ask: Ask[Nothing, Nothing]) -> HealthOut:
+    """Whether the scheduler does its work. Nobody in particular may ask, so no names are told."""
+    silence = ask.services.queries.silence()
+    well = silence is not None and silence < SILENCE
+    return HealthOut(
+        status="ok" if well else "degraded",
+        version=__version__,
+        last_tick_s=None if silence is None else silence.total_seconds(),
+        detail=None if well else "The scheduler has not looked at the cluster lately: its log says why.",
+    )
+
+
+async def metrics(ask: Ask[Nothing, Nothing]) -> Text:
+    """Metrics for Prometheus."""
+    return Text(await ask.services.metrics.exposition(ask.services.queries), CONTENT_TYPE_LATEST)
+
+
+async def me(ask: Ask[Nothing, Nothing]) -> MeOut:
+    """Who asks, what he may do and hold."""
+    caller = ask.caller
+    return MeOut(
+        name=caller.name,
+        kind=caller.kind,
+        admin=caller.admin,
+        groups=sorted(caller.groups),
+        scopes=sorted(caller.scopes),
+        quota=[convert.own_quota_out(view) for view in await ask.services.queries.own_quota(caller)],
+    )
+
+
+async def policy(ask: Ask[Nothing, Nothing]) -> PolicyOut:
+    """The numbers that the scheduler decides with."""
+    numbers = ask.services.policy
+    return PolicyOut(
+        min_run_s=numbers.min_run.total_seconds(),
+        slice_s=numbers.slice.total_seconds(),
+        default_grace_s=numbers.default_grace.total_seconds(),
+        max_grace_s=numbers.max_grace.total_seconds(),
+        groups=ask.services.queries.groups(),
+    )

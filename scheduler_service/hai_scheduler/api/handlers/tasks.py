@@ -1,0 +1,136 @@
+"""Tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from hai_scheduler.api import convert
+from hai_scheduler.api.params import Nothing, TaskEventQuery, TaskQuery
+from hai_scheduler.api.route import Ask, YamlText
+from hai_scheduler.api.schemas import (
+    EventPage,
+    ExplainOut,
+    OrderChange,
+    PriorityChange,
+    RunList,
+    TaskDetail,
+    TaskPage,
+    TaskSubmit,
+)
+from hai_scheduler.core.model import Task, TaskId, TaskState
+from hai_scheduler.ports import TaskFilter
+from hai_scheduler.service.errors import Invalid
+from hai_scheduler.service.experiments import read_experiment
+
+_KEY = re.compile(r"[\x21-\x7e]{1,200}")
+_LIVE = frozenset(state for state in TaskState if not state.ended)
+
+
+async def submit(ask: Ask[Nothing, TaskSubmit]) -> TaskDetail:
+    """Store a task."""
+    key = ask.headers.get("Idempotency-Key")
+    if key is not None and not _KEY.fullmatch(key):
+        raise Invalid("Idempotency-Key", key, "must be 1 to 200 printable ASCII characters without spaces")
+    submission = convert.submission_of(ask.body)
+    return await _detail(ask, await ask.services.submissions.submit(ask.caller, submission, key=key))
+
+
+async def parse(ask: Ask[Nothing, YamlText]) -> TaskSubmit:
+    """Read an experiment file; nothing is submitted."""
+    # Reading YAML is slow enough to keep others waiting.
+    return convert.submit_of(await asyncio.to_thread(read_experiment, ask.body))
+
+
+async def show_all(ask: Ask[TaskQuery, Nothing]) -> TaskPage:
+    """List tasks."""
+    query = ask.query
+    where = TaskFilter(
+        user=query.user, states=_states(query.state), group=query.group, priority=query.priority, name=query.name
+    )
+    page = await ask.services.queries.tasks(ask.caller, where, cursor=query.cursor, limit=query.limit)
+    now = ask.services.queries.clock.now()
+    return TaskPage(items=[convert.summary(view, ask.caller, now) for view in page.items], next_cursor=page.cursor)
+
+
+def _states(text: str | None) -> frozenset[TaskState] | None:
+    if text is None:
+        return None
+    states: set[TaskState] = set()
+    for word in text.split(","):
+        if word == "live":
+            states |= _LIVE
+            continue
+        try:
+            states.add(TaskState(word))
+        except ValueError:
+            known = ", ".join(state.value for state in TaskState)
+            raise Invalid("state", text, f"{word[:40]!r} is not a state: use live, {known}") from None
+    return frozenset(states)
+
+
+async def show(ask: Ask[Nothing, Nothing]) -> TaskDetail:
+    """One task."""
+    story = await ask.services.queries.task(ask.caller, ask.path["task"])
+    return convert.detail(story, ask.caller, ask.services.queries.clock.now())
+
+
+async def stop(ask: Ask[Nothing, Nothing]) -> TaskDetail:
+    """End it for good."""
+    return await _detail(ask, await ask.services.submissions.stop(ask.caller, ask.path["task"]))
+
+
+async def suspend(ask: Ask[Nothing, Nothing]) -> TaskDetail:
+    """Take its nodes and hold it."""
+    return await _detail(ask, await ask.services.submissions.suspend(ask.caller, ask.path["task"]))
+
+
+async def resume(ask: Ask[Nothing, Nothing]) -> TaskDetail:
+    """Let it have its turns again."""
+    return await _detail(ask, await ask.services.submissions.resume(ask.caller, ask.path["task"]))
+
+
+async def hold(ask: Ask[Nothing, Nothing]) -> TaskDetail:
+    """Do not start it again."""
+    return await _detail(ask, await ask.services.submissions.hold(ask.caller, ask.path["task"]))
+
+
+async def set_priority(ask: Ask[Nothing, PriorityChange]) -> TaskDetail:
+    """Give it another level."""
+    level = convert.level_of(ask.body.priority)
+    return await _detail(ask, await ask.services.submissions.set_priority(ask.caller, ask.path["task"], level))
+
+
+async def reorder(ask: Ask[Nothing, OrderChange]) -> TaskDetail:
+    """Move it among its owner's waiting tasks."""
+    before, after = (None if other is None else TaskId(other) for other in (ask.body.before, ask.body.after))
+    task = await ask.services.submissions.reorder(ask.caller, ask.path["task"], before=before, after=after)
+    return await _detail(ask, task)
+
+
+async def runs(ask: Ask[Nothing, Nothing]) -> RunList:
+    """Its runs."""
+    found = await ask.services.queries.runs(ask.caller, ask.path["task"])
+    return RunList(items=[convert.run_out(run) for run in found])
+
+
+async def explain(ask: Ask[Nothing, Nothing]) -> ExplainOut:
+    """Why it waits, or what it does."""
+    queries = ask.services.queries
+    view = await queries.summary(ask.caller, ask.path["task"])
+    verdict = None if view.verdict is None else convert.verdict_out(view.verdict, ask.caller, queries.clock.now())
+    return ExplainOut(task_id=view.task.id, state=view.task.state.value, sentence=view.message, verdict=verdict)
+
+
+async def events(ask: Ask[TaskEventQuery, Nothing]) -> EventPage:
+    """Its history."""
+    found = await ask.services.queries.events(
+        ask.caller, ask.path["task"], after=ask.query.after, limit=ask.query.limit
+    )
+    return EventPage(items=[convert.event_out(event) for event in found])
+
+
+async def _detail(ask: Ask[Nothing, object], task: Task) -> TaskDetail:
+    """The task after a change, by its id: its name may mean another one by now."""
+    story = await ask.services.queries.task(ask.caller, str(task.id))
+    return convert.detail(story, ask.caller, ask.services.queries.clock.now())

@@ -1,0 +1,179 @@
+"""Writes docs/reference/rest.md from the table: `python -m hai_scheduler.api.reference > docs/reference/rest.md`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from hai_scheduler.api.openapi import PARTS, codes_of, document
+from hai_scheduler.api.problems import CODES
+from hai_scheduler.api.route import OPEN, RUN, Route, YamlText
+from hai_scheduler.api.routes import ROUTES
+from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
+
+_INTRODUCTION = """# REST interface
+
+<!-- Made by `python -m hai_scheduler.api.reference` from the table of routes: change that, not this. -->
+
+Everything is below `{hub}/services/hai/api/v1`. The same description as an OpenAPI 3.1 document is at
+`/openapi.json`; it needs no token.
+
+## Who may ask
+
+Send `Authorization: Bearer <token>` with a token of the Hub. It needs `access:services!service=hai` and the scope
+that the table names. A page in a browser is signed in by its cookie, and sends the `_xsrf` cookie back as
+`X-XSRFToken` (an `EventSource`: as `?_xsrf=`). Ranks use the token of their run, which can do nothing else.
+
+| scope | what it allows |
+|---|---|
+"""
+
+_SCOPES: Mapping[str, str] = {
+    SCOPE_READ: "see one's own tasks, and the cluster",
+    SCOPE_WRITE: "submit and change one's own tasks; contains the one above",
+    SCOPE_ADMIN: "see and change everybody's tasks, nodes and quota; contains the one above",
+    SCOPE_METRICS: "read `/metrics`",
+}
+
+_CONVENTIONS = """
+## Conventions
+
+- Bodies are JSON (`Content-Type: application/json`), at most 1 MiB. Unknown keys and parameters are refused.
+- Times are RFC 3339 in UTC. Lengths of time are seconds, in fields that end in `_s`.
+- `{task}` is an id or a name; a name means the caller's latest task of that name. Admins may write `user/name`,
+  URL-encoded. A task that is somebody else's is answered like one that does not exist.
+- Lists go page by page: hand `next_cursor` on as `cursor` until it is null.
+- Streams are server-sent events. Without news they send a comment every 15 seconds, and they end after an hour at
+  the latest: go on with `Last-Event-ID`.
+
+## Errors
+
+Errors are problem documents (RFC 9457, `application/problem+json`): `detail` is a sentence for people, `code` the
+word to branch on, `errors` names each wrong field with its value and the remedy.
+
+| code | status | meaning |
+|---|---|---|
+"""
+
+_FEED = """
+## Streams
+
+`GET /events` begins with `event: hello` and `{"seq": n}`; after it every message has the number of the event as
+its `id` and the kind of the event as its name. Treat an event as "read that again". Kinds: `task.submitted`,
+`task.state`, `task.priority`, `task.order`, `task.held`, `task.checkpoint`, `run.notice`, `node.mark`, `quota.put`,
+`quota.deleted`, `cluster.paused`, `cluster.resumed`.
+
+`GET /tasks/{task}/logs` as a stream (`Accept: text/event-stream`, or `follow=1`) sends `event: line` with a `LogLine`
+and the cursor behind it as its `id`, and ends with `event: end` when nothing will ever be added. Lines without a rank
+are the platform's own: when a run started, where, how it ended and why.
+
+A stream that fails after it has begun sends `event: problem` with the problem document and ends.
+"""
+
+
+def reference() -> str:
+    """The whole page."""
+    parts = [
+        _INTRODUCTION.rstrip("\n"),
+        *(f"| `{scope}` | {meaning} |" for scope, meaning in _SCOPES.items()),
+        _CONVENTIONS.rstrip("\n"),
+        *(f"| `{code}` | {status} | {title} |" for code, (status, title) in CODES.items()),
+        "\n## Endpoints\n",
+        "| method | path | who | what |",
+        "|---|---|---|---|",
+        *(f"| {r.method} | [`{r.path}`](#{_anchor(r)}) | {_who(r)} | {r.summary} |" for r in ROUTES),
+        "",
+    ]
+    schema = document(ROUTES)
+    for route in ROUTES:
+        parts += _endpoint(route, schema["paths"][route.path][route.method.lower()])
+    parts += [_FEED.strip("\n"), "\n## Models\n"]
+    for name, model in schema["components"]["schemas"].items():
+        parts += _model(name, model)
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _who(route: Route) -> str:
+    return {OPEN: "anybody", RUN: "the run"}.get(route.access, f"`{route.access}`")
+
+
+def _anchor(route: Route) -> str:
+    """The anchor that GitHub gives the heading."""
+    return re.sub(r"[^\w\- ]", "", f"{route.method} {route.path}".lower()).replace(" ", "-")
+
+
+def _endpoint(route: Route, operation: Mapping[str, Any]) -> Iterator[str]:
+    yield f"### {route.method} {route.path}\n"
+    yield f"{route.summary}. For {_who(route)}.\n"
+    rows = [
+        f"| `{parameter['name']}` | {parameter['in']} | {_type(parameter['schema'])} | "
+        f"{_cell(parameter.get('description', PARTS.get(parameter['name'], '')))} |"
+        for parameter in operation.get("parameters", ())
+    ]
+    if rows:
+        yield from ["| parameter | in | type | meaning |", "|---|---|---|---|", *rows, ""]
+    yield f"- Body: {_body(route)}"
+    yield f"- Answer: {_answer(route)}"
+    yield f"- Errors: {', '.join(f'{CODES[code][0]} `{code}`' for code in codes_of(route))}\n"
+
+
+def _body(route: Route) -> str:
+    if route.body is None:
+        return "none"
+    name = "YAML text" if issubclass(route.body, YamlText) else _link(route.body.__name__)
+    return f"{name}, or none" if route.body_optional else name
+
+
+def _answer(route: Route) -> str:
+    kinds = [_link(route.answer.__name__)] if route.answer else []
+    kinds += ["server-sent events"] * route.streams + ["text"] * route.text
+    return f"{route.status}, {' or '.join(kinds) or 'no body'}"
+
+
+def _model(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    yield f"### {name}\n"
+    yield f"{schema.get('description', '').strip()}\n"
+    yield from ["| field | type | meaning |", "|---|---|---|"]
+    required = schema.get("required", ())
+    for field, of_field in schema.get("properties", {}).items():
+        optional = "" if field in required else f"; default {_default(of_field)}"
+        yield f"| `{field}` | {_type(of_field)}{optional} | {_cell(of_field.get('description', ''))} |"
+    yield ""
+
+
+def _default(schema: Mapping[str, Any]) -> str:
+    default = schema.get("default")
+    return f"`{'null' if default is None else default}`"
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    if "$ref" in schema:
+        return _link(str(schema["$ref"]).rpartition("/")[2])
+    if "enum" in schema or "const" in schema:
+        return ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
+    if "anyOf" in schema:
+        return " or ".join(_type(part) for part in schema["anyOf"])
+    kind = str(schema.get("type", "any"))
+    if kind == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    return "time" if schema.get("format") == "date-time" else kind
+
+
+def _link(name: str) -> str:
+    return f"[{name}](#{name.lower()})"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def main(_arguments: Iterable[str] = ()) -> int:
+    """Print the page."""
+    sys.stdout.write(reference())
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

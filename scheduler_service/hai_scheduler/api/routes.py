@@ -1,0 +1,238 @@
+"""The table of the interface. The routes, the OpenAPI document and the reference are all made from it."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Final
+
+from hai_scheduler.api.handlers import cluster, events, logs, meta, runs, tasks
+from hai_scheduler.api.openapi import document
+from hai_scheduler.api.params import Nothing
+from hai_scheduler.api.route import OPEN, RUN, Ask, Route, Text
+from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
+
+#: Below the service's prefix.
+API: Final = "api/v1"
+
+_RESUME = {"Last-Event-ID": "The `id` of the last message that was received: go on behind it."}
+
+
+async def describe(ask: Ask[Nothing, Nothing]) -> Text:  # noqa: ARG001 - every endpoint is called alike
+    """This document."""
+    return Text(_document(), "application/json")
+
+
+@cache
+def _document() -> bytes:
+    return json.dumps(document(ROUTES), ensure_ascii=False).encode()
+
+
+ROUTES: Final[tuple[Route, ...]] = (
+    Route(method="GET", path="/health", access=OPEN, call=meta.health, summary="Whether the service is well"),
+    Route(method="GET", path="/openapi.json", access=OPEN, call=describe, summary="This document"),
+    Route(method="GET", path="/metrics", access=SCOPE_METRICS, call=meta.metrics, summary="Metrics for Prometheus"),
+    Route(method="GET", path="/me", access=SCOPE_READ, call=meta.me, summary="Who asks, with his quota and its use"),
+    Route(method="GET", path="/policy", access=SCOPE_READ, call=meta.policy, summary="The scheduler's numbers"),
+    Route(method="GET", path="/cluster", access=SCOPE_READ, call=cluster.overview, summary="The cluster at a glance"),
+    Route(
+        method="POST",
+        path="/cluster/pause",
+        access=SCOPE_ADMIN,
+        call=cluster.pause,
+        summary="Tell every run to leave and start nothing until resume",
+    ),
+    Route(
+        method="POST",
+        path="/cluster/resume",
+        access=SCOPE_ADMIN,
+        call=cluster.resume,
+        summary="End the pause",
+    ),
+    Route(
+        method="POST",
+        path="/tasks",
+        access=SCOPE_WRITE,
+        call=tasks.submit,
+        summary="Submit a task",
+        status=201,
+        codes=("conflict", "quota", "unavailable"),
+        location="/tasks/{id}",
+        headers={"Idempotency-Key": "A text of one's own: sending it again returns the task that it has made."},
+    ),
+    Route(
+        method="POST",
+        path="/tasks/parse",
+        access=SCOPE_WRITE,
+        call=tasks.parse,
+        summary="Read an experiment file (YAML, version 2) as the body that submits it; nothing is submitted",
+    ),
+    Route(method="GET", path="/tasks", access=SCOPE_READ, call=tasks.show_all, summary="List tasks, newest first"),
+    Route(
+        method="GET",
+        path="/tasks/{task}",
+        access=SCOPE_READ,
+        call=tasks.show,
+        summary="A task with its runs",
+        codes=("not_found",),
+    ),
+    Route(
+        method="POST",
+        path="/tasks/{task}/stop",
+        access=SCOPE_WRITE,
+        call=tasks.stop,
+        summary="End a task for good; a run of it has its grace to save",
+        codes=("not_found", "conflict"),
+    ),
+    Route(
+        method="POST",
+        path="/tasks/{task}/suspend",
+        access=SCOPE_WRITE,
+        call=tasks.suspend,
+        summary="Take a task's nodes now and hold it until resume",
+        codes=("not_found", "conflict"),
+    ),
+    Route(
+        method="POST",
+        path="/tasks/{task}/resume",
+        access=SCOPE_WRITE,
+        call=tasks.resume,
+        summary="Lift suspend or hold",
+        codes=("not_found", "conflict"),
+    ),
+    Route(
+        method="POST",
+        path="/tasks/{task}/hold",
+        access=SCOPE_WRITE,
+        call=tasks.hold,
+        summary="Do not start a task (again) until resume; a run of it goes on",
+        codes=("not_found", "conflict"),
+    ),
+    Route(
+        method="PUT",
+        path="/tasks/{task}/priority",
+        access=SCOPE_WRITE,
+        call=tasks.set_priority,
+        summary="Change a task's priority",
+        codes=("not_found", "conflict", "quota"),
+    ),
+    Route(
+        method="PUT",
+        path="/tasks/{task}/order",
+        access=SCOPE_WRITE,
+        call=tasks.reorder,
+        summary="Move a waiting task before or after another of the same user and priority",
+        codes=("not_found", "conflict"),
+    ),
+    Route(
+        method="GET",
+        path="/tasks/{task}/runs",
+        access=SCOPE_READ,
+        call=tasks.runs,
+        summary="A task's runs",
+        codes=("not_found",),
+    ),
+    Route(
+        method="GET",
+        path="/tasks/{task}/explain",
+        access=SCOPE_READ,
+        call=tasks.explain,
+        summary="Why a task waits, or what it does",
+        codes=("not_found",),
+    ),
+    Route(
+        method="GET",
+        path="/tasks/{task}/events",
+        access=SCOPE_READ,
+        call=tasks.events,
+        summary="A task's history",
+        codes=("not_found",),
+    ),
+    Route(
+        method="GET",
+        path="/tasks/{task}/logs",
+        access=SCOPE_READ,
+        call=logs.read,
+        summary="A rank's log over all runs of a task, as a page or as a stream",
+        codes=("not_found", "unavailable", "too_many"),
+        headers=_RESUME,
+    ),
+    Route(
+        method="GET",
+        path="/tasks/{task}/logs/search",
+        access=SCOPE_READ,
+        call=logs.search,
+        summary="Look for a text in the logs of all ranks and runs",
+        codes=("not_found", "unavailable"),
+        waits=True,
+    ),
+    Route(
+        method="GET",
+        path="/events",
+        access=SCOPE_READ,
+        call=events.follow,
+        summary="One's own events and the cluster's, as they happen",
+        codes=("too_many",),
+        headers=_RESUME,
+    ),
+    Route(method="GET", path="/nodes", access=SCOPE_READ, call=cluster.nodes, summary="All nodes, by name"),
+    Route(
+        method="POST",
+        path="/nodes/{name}/cordon",
+        access=SCOPE_ADMIN,
+        call=cluster.cordon,
+        summary="Start no new runs on a node",
+        codes=("not_found",),
+    ),
+    Route(
+        method="POST",
+        path="/nodes/{name}/uncordon",
+        access=SCOPE_ADMIN,
+        call=cluster.uncordon,
+        summary="Start runs on a node again",
+        codes=("not_found",),
+    ),
+    Route(
+        method="POST",
+        path="/nodes/{name}/drain",
+        access=SCOPE_ADMIN,
+        call=cluster.drain,
+        summary="Start no new runs on a node and ask the run on it to leave",
+        codes=("not_found",),
+    ),
+    Route(
+        method="GET",
+        path="/quotas",
+        access=SCOPE_READ,
+        call=cluster.quotas,
+        summary="Rows of quota: admins see all, others those that can count for them",
+    ),
+    Route(method="PUT", path="/quotas", access=SCOPE_ADMIN, call=cluster.put_quota, summary="Write a row of quota"),
+    Route(
+        method="DELETE",
+        path="/quotas",
+        access=SCOPE_ADMIN,
+        call=cluster.delete_quota,
+        summary="Remove a row of quota",
+        status=204,
+        codes=("not_found",),
+    ),
+    Route(
+        method="GET",
+        path="/runs/{run_id}/notice",
+        access=RUN,
+        call=runs.notice,
+        summary="Whether a run must leave: answers at once, or waits for a notice that is newer than `seen`",
+        codes=("gone",),
+        waits=True,
+    ),
+    Route(
+        method="POST",
+        path="/runs/{run_id}/ranks/{rank}/report",
+        access=RUN,
+        call=runs.report,
+        summary="What a rank has to say; saying it twice is harmless",
+        status=204,
+        codes=("gone", "conflict"),
+    ),
+)

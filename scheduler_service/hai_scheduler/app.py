@@ -1,0 +1,184 @@
+"""The composition root: builds the adapters, puts the use cases around them, starts the loop and the interface."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
+from hai_scheduler.adapters.local.nodes import local_nodes
+from hai_scheduler.adapters.memory.bus import MemoryBus
+from hai_scheduler.adapters.memory.clock import SystemClock
+from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.api.application import make_application, make_server
+from hai_scheduler.api.auth import Auth
+from hai_scheduler.api.metrics import Metrics
+from hai_scheduler.api.services import Services
+from hai_scheduler.config import Settings
+from hai_scheduler.core.model import Priority, Quota
+from hai_scheduler.ports import Bus, Clock, Cluster, Secret, Store
+from hai_scheduler.service.admin import Administration
+from hai_scheduler.service.cycle import Cycle
+from hai_scheduler.service.effects import Effects
+from hai_scheduler.service.environment import Places
+from hai_scheduler.service.feed import Feed
+from hai_scheduler.service.housekeeping import Housekeeping
+from hai_scheduler.service.jobs import Jobs
+from hai_scheduler.service.logs import Logs
+from hai_scheduler.service.queries import Queries
+from hai_scheduler.service.run_tokens import RunTokens
+from hai_scheduler.service.settings import ServiceSettings
+from hai_scheduler.service.submissions import Submissions
+from hai_scheduler.service.watch import Watch
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """The adapters that were chosen."""
+
+    store: Store
+    cluster: Cluster
+    bus: Bus
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The service around a world."""
+
+    cycle: Cycle
+    services: Services
+    housekeeping: Housekeeping
+
+
+def assemble(world: World, settings: ServiceSettings, *, tokens: RunTokens, places: Places, holder: str) -> Parts:
+    """Put the use cases together. Nothing is started."""
+    store, bus, clock = world.store, world.bus, world.clock
+    watch = Watch()
+    effects = Effects(store=store, cluster=world.cluster, bus=bus, tokens=tokens, places=places)
+    queries = Queries(store=store, clock=clock, watch=watch, places=places)
+    return Parts(
+        cycle=Cycle(
+            store=store,
+            cluster=world.cluster,
+            bus=bus,
+            clock=clock,
+            effects=effects,
+            settings=settings,
+            watch=watch,
+            holder=holder,
+        ),
+        services=Services(
+            store=store,
+            submissions=Submissions(store=store, bus=bus, clock=clock, effects=effects, settings=settings, watch=watch),
+            administration=Administration(store=store, bus=bus, clock=clock, watch=watch),
+            jobs=Jobs(store=store, bus=bus, clock=clock, effects=effects, watch=watch),
+            queries=queries,
+            logs=Logs(store=store, cluster=world.cluster, bus=bus),
+            feed=Feed(store=store, bus=bus),
+            policy=settings.policy,
+            metrics=Metrics(watch),
+        ),
+        housekeeping=Housekeeping(store=store, cluster=world.cluster, clock=clock, settings=settings),
+    )
+
+
+async def serve(settings: Settings) -> None:
+    """Run the service until SIGTERM or SIGINT. Runs go on without it; the next start finds them again."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    secret = _secret(settings.state_dir / "service_secret")
+    tokens = RunTokens(secret)
+    api_url = f"http://{_reachable(settings.ip)}:{settings.port}{settings.prefix}api/v1"
+    world = await _open_world(settings, api_url)
+    try:
+        await _default_quota(world.store, {node.group for node in await world.cluster.nodes()})
+        parts = assemble(
+            world,
+            settings.service,
+            tokens=tokens,
+            places=Places(api_url=api_url, checkpoint_root=str(settings.state_dir / "checkpoints")),
+            holder=f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(4)}",
+        )
+        await _run(parts, settings, secret, tokens, stop)
+    finally:
+        await world.cluster.close()
+        await world.store.close()
+
+
+async def _open_world(settings: Settings, api_url: str) -> World:
+    clock = SystemClock()
+    nodes = local_nodes(count=settings.nodes, gpus_per_node=settings.gpus_per_node, file=settings.nodes_file)
+    cluster = LocalCluster(
+        LocalSettings(
+            runs_dir=settings.state_dir / "runs",
+            nodes=nodes,
+            api_url=api_url,
+            path_prefix=(str(Path(sys.executable).parent),),
+        )
+    )
+    return World(store=await open_store(settings.db_url), cluster=cluster, bus=MemoryBus(clock), clock=clock)
+
+
+async def _run(parts: Parts, settings: Settings, secret: Secret, tokens: RunTokens, stop: asyncio.Event) -> None:
+    auth = Auth.from_environment(run_tokens=tokens, cookie_secret=secret)
+    server = make_server(make_application(parts.services, prefix=settings.prefix, auth=auth))
+    server.listen(settings.port, address=settings.ip)
+    log.info("listening on http://%s:%d%s", settings.ip, settings.port, settings.prefix)
+    scheduling = asyncio.create_task(parts.cycle.run())
+    sweeping = asyncio.create_task(parts.housekeeping.run())
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({scheduling, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        server.stop()
+        await parts.cycle.stop()
+        await scheduling
+    finally:
+        for task in (sweeping, stopping, scheduling):
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        await server.close_all_connections()
+        await auth.close()
+
+
+async def _default_quota(store: Store, groups: set[str]) -> None:
+    """Where nobody has written any quota, everybody may use everything: a fresh machine works at once."""
+    async with store.write() as tx:
+        if await tx.quotas():
+            return
+        for group in sorted(groups):
+            for priority in Priority:
+                await tx.put_quota(Quota(subject="public", group=group, priority=priority, limit=None))
+
+
+def _reachable(ip: str) -> str:
+    """The address at which local ranks reach a service that listens on `ip`."""
+    if ip in ("", "0.0.0.0", "::"):  # noqa: S104  # compared with, not bound to
+        return "127.0.0.1"
+    return f"[{ip}]" if ":" in ip else ip
+
+
+def _secret(path: Path) -> Secret:
+    """The service's secret: made at the first start, 0600, the same for ever, so that run tokens outlive restarts."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return Secret(path.read_text(encoding="ascii").strip())
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(secrets.token_hex(32))
+        file.flush()
+        os.fsync(file.fileno())
+    return Secret(path.read_text(encoding="ascii").strip())

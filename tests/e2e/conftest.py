@@ -1,0 +1,167 @@
+"""The whole platform as real processes, started as `make up` starts it, on its own port and state folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from hai_client import Client
+
+T = TypeVar("T")
+BIN = Path(sys.executable).parent
+ROOT = Path(__file__).parents[2]
+
+
+def wait_for(what: str, look: Callable[[], T], seconds: float = 60) -> T:
+    """The first true value of `look`; a failure that says what was waited for after that many seconds."""
+    ends = time.monotonic() + seconds
+    while True:
+        value = look()
+        if value:
+            return value
+        if time.monotonic() > ends:
+            pytest.fail(f"waited {seconds:.0f} s for {what}; last seen: {value!r}")
+        time.sleep(0.05)
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+def processes_with(text: str) -> dict[int, str]:
+    """Command lines, by pid, of the processes that were started with that text in their arguments."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if text in line and int(entry.name) != os.getpid():
+                found[int(entry.name)] = line
+    return found
+
+
+@dataclass
+class Platform:
+    """One running platform and its users' logins."""
+
+    home: Path
+    nodes: int
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen[str] | None = None
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def state(self) -> Path:
+        return self.home / "state"
+
+    @property
+    def env(self) -> dict[str, str]:
+        keep = {k: v for k, v in os.environ.items() if not k.startswith(("HAI_", "JUPYTER", "XDG_"))}
+        return keep | {"XDG_CONFIG_HOME": str(self.home / "config"), "XDG_STATE_HOME": str(self.home / "xdg-state")}
+
+    def start(self) -> None:
+        """Start it and wait until it says that it is ready."""
+        output = self.home / "up.log"
+        command = [str(BIN / "hai"), "up", "--port", str(self.port), "--state-dir", str(self.state)]
+        command += ["--nodes", str(self.nodes), "--user", "ann", "--password", "a long enough word"]
+        with output.open("a") as log:
+            began = log.tell()
+            self.process = subprocess.Popen(
+                command, env=self.env, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
+                cwd=ROOT, start_new_session=True,
+            )  # fmt: skip
+
+        def ready() -> bool:
+            assert self.process is not None
+            text = output.read_text()[began:]
+            if self.process.poll() is not None:
+                pytest.fail(f"hai up ended with {self.process.returncode}:\n{text}")
+            return "hai submit" in text and self.url in text
+
+        wait_for("hai up to be ready", ready, 120)
+
+    def interrupt(self, seconds: float = 60) -> str:
+        """Ctrl-C; what it printed."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(seconds)
+        return (self.home / "up.log").read_text()
+
+    def end(self) -> None:
+        """However it stands, leave no process behind."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(60)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+        for pid in processes_with(str(self.home)):
+            os.kill(pid, signal.SIGKILL)
+
+    def hai(
+        self, *words: str, user: str = "ann", cwd: Path = ROOT, check: bool = True
+    ) -> subprocess.CompletedProcess[str]:
+        """The `hai` command in a terminal of that user."""
+        env = self.env
+        if user != "ann":
+            env |= {"HAI_URL": self.url, "HAI_TOKEN": self.token(user)}
+        done = subprocess.run(
+            [str(BIN / "hai"), *words], env=env, cwd=cwd, capture_output=True, text=True, timeout=60, check=False
+        )
+        if check and done.returncode != 0:
+            pytest.fail(f"hai {' '.join(words)} ended with {done.returncode}: {done.stderr}{done.stdout}")
+        return done
+
+    def json(self, *words: str, user: str = "ann") -> Any:
+        """What `hai ... --json` prints."""
+        return json.loads(self.hai(*words, "--json", user=user).stdout)
+
+    def token(self, user: str) -> str:
+        """Let the user in, as an admin does, and give him a token."""
+        if user not in self.tokens:
+            if user == "ann":
+                self.tokens[user] = json.loads((self.home / "config/hai/config.json").read_text())["token"]
+            else:
+                made = self.json("admin", "user", "add", user, "--token")
+                self.tokens[user] = made["token"]
+        return self.tokens[user]
+
+    def client(self, user: str = "ann") -> Client:
+        return Client(self.url, self.token(user))
+
+    def service_pid(self) -> int:
+        """The scheduler service's process."""
+        found = [pid for pid, line in processes_with(str(self.state)).items() if "-m hai_scheduler" in line]
+        assert len(found) == 1, found
+        return found[0]
+
+
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """A platform of four nodes for a module's tests."""
+    made = Platform(tmp_path_factory.mktemp("platform"), nodes=4)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.end()

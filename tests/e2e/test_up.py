@@ -1,0 +1,36 @@
+"""`hai up` from the outside: start, Ctrl-C with a task running, start again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from e2e.conftest import Platform, processes_with, wait_for
+
+pytestmark = pytest.mark.e2e
+
+
+def test_ctrl_c_tells_tasks_and_the_next_start_resumes_them(tmp_path: Path) -> None:
+    platform = Platform(tmp_path, nodes=2)
+    try:
+        platform.start()
+        command = ["python", "examples/train_digits.py", "--epochs", "20", "--seconds-per-epoch", "0.3"]
+        task = platform.json("submit", "--nodes", "2", "--name", "digits", "--", *command)["id"]
+        wait_for("two epochs", lambda: platform.hai("logs", "digits").stdout.count("epoch") > 2)
+
+        second = platform.hai("up", "--port", str(platform.port), "--state-dir", str(tmp_path / "other"), check=False)
+        assert (second.returncode, second.stderr.count("\n")) == (2, 1)
+        assert str(platform.port) in second.stderr
+
+        printed = platform.interrupt()
+        assert "digits" in printed
+        assert processes_with(str(tmp_path)) == {}, "Ctrl-C leaves nothing running"
+
+        platform.start()
+        shown = wait_for(
+            "it to end", lambda: (s := platform.json("status", "digits"))["state"] == "succeeded" and s, 60
+        )
+        assert shown["id"] == task
+        assert [run["clean"] for run in shown["runs"]] == [True, None]
+    finally:
+        platform.end()

@@ -1,0 +1,323 @@
+"""The interface over real HTTP, beside a Hub that answers as JupyterHub does; store and bus are in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import aiohttp
+import pytest
+from jupyterhub.services.auth import HubOAuth
+from tornado.httpserver import HTTPServer
+from tornado.netutil import bind_sockets
+from tornado.web import Application, RequestHandler
+
+from hai_scheduler.adapters.memory.bus import MemoryBus
+from hai_scheduler.adapters.memory.clock import SystemClock
+from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
+from hai_scheduler.adapters.memory.store import MemoryStore
+from hai_scheduler.api.application import make_application, make_server
+from hai_scheduler.api.auth import Auth
+from hai_scheduler.api.metrics import Metrics
+from hai_scheduler.api.services import Services
+from hai_scheduler.app import World as Outside
+from hai_scheduler.app import assemble
+from hai_scheduler.core.model import Checkpoint, Node, Priority, Quota, Rank, RankState, Run, Task, TaskState
+from hai_scheduler.core.policy import Policy
+from hai_scheduler.core.reasons import Reason
+from hai_scheduler.ports import LogChunk, NotFound, Secret
+from hai_scheduler.service.admin import Administration
+from hai_scheduler.service.caller import Caller
+from hai_scheduler.service.cycle import Cycle
+from hai_scheduler.service.effects import Effects
+from hai_scheduler.service.environment import Places
+from hai_scheduler.service.feed import Feed
+from hai_scheduler.service.jobs import Jobs
+from hai_scheduler.service.logs import Logs
+from hai_scheduler.service.queries import Queries
+from hai_scheduler.service.run_tokens import RunTokens
+from hai_scheduler.service.settings import ServiceSettings
+from hai_scheduler.service.submissions import Submission, Submissions
+from hai_scheduler.service.watch import Watch
+
+ACCESS = "access:services!service=hai"
+READ, WRITE = "custom:hai:tasks:read", "custom:hai:tasks:write"
+ADMIN, METRICS = "custom:hai:admin", "custom:hai:metrics"
+PREFIX = "/services/hai/"
+PLACES = Places(api_url="http://127.0.0.1/api", checkpoint_root="/checkpoints")
+
+
+def _user(name: str, *scopes: str, kind: str = "user", groups: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {"name": name, "kind": kind, "groups": list(groups), "scopes": [ACCESS, *scopes]}
+
+
+class FakeHub:
+    """What the service asks of a Hub: who a token is, and a token for a login."""
+
+    def __init__(self) -> None:
+        self.tokens = {
+            "alice-token": _user("alice", READ, WRITE, groups=("ml",)),
+            "bob-token": _user("bob", READ, WRITE),
+            "reader-token": _user("alice", READ, groups=("ml",)),
+            "admin-token": _user("root", READ, WRITE, ADMIN),
+            "metrics-token": _user("prometheus", METRICS, kind="service"),
+            "service-token": _user("alice", READ, WRITE, kind="service"),
+            "no-entry-token": {"name": "eve", "kind": "user", "groups": [], "scopes": [READ, WRITE]},
+        }
+        self.asked: list[str] = []
+        self.broken = False
+
+
+class _User(RequestHandler):
+    def get(self) -> None:
+        hub: FakeHub = self.settings["hub"]
+        token = self.request.headers["Authorization"].split(" ", 1)[1]
+        hub.asked.append(token)
+        if hub.broken:
+            self.set_status(503)
+        elif token in hub.tokens:
+            self.write(json.dumps(hub.tokens[token]))
+        else:
+            self.set_status(403)
+
+
+class _Token(RequestHandler):
+    def post(self) -> None:
+        self.write({"access_token": f"{self.get_argument('code')}-token"})
+
+
+class FakeCluster:
+    """Logs by run and rank; nothing ever runs."""
+
+    def __init__(self) -> None:
+        self.logs: dict[tuple[str, int], bytes] = {}
+        self.killed: list[str] = []
+
+    async def read_log(self, run_id: str, rank: int, *, offset: int, limit: int) -> LogChunk:
+        if (run_id, rank) not in self.logs:
+            raise NotFound
+        log = self.logs[run_id, rank]
+        data = log[offset : offset + limit]
+        data = data[: data.rfind(b"\n") + 1]
+        return LogChunk(start=offset, next=offset + len(data), data=data, final=False)
+
+    async def kill(self, run_id: str) -> None:
+        self.killed.append(run_id)
+
+
+def at(second: int) -> datetime:
+    return datetime(2026, 1, 5, 12, 0, second, tzinfo=UTC)
+
+
+Messages = AsyncIterator[tuple[str, str | None, Any]]
+
+
+async def _messages(response: aiohttp.ClientResponse) -> Messages:
+    message: dict[str, str] = {}
+    async for raw in response.content:
+        line = raw.decode().rstrip("\n")
+        if line and not line.startswith(":"):
+            name, _, value = line.partition(": ")
+            message[name] = value
+        elif message:
+            yield message["event"], message.get("id"), json.loads(message["data"])
+            message = {}
+
+
+@dataclass
+class World:
+    """Everything that a test may look at or change."""
+
+    store: MemoryStore
+    bus: MemoryBus
+    cluster: FakeCluster
+    watch: Watch
+    services: Services
+    tokens: RunTokens
+    hub: FakeHub
+    root: str
+    client: aiohttp.ClientSession
+
+    @property
+    def url(self) -> str:
+        return f"{self.root}{PREFIX}api/v1"
+
+    def ask(self, method: str, path: str, who: str | None = "alice", **options: Any) -> Any:
+        """A request with the token of `who`."""
+        headers = dict(options.pop("headers", {}))
+        if who is not None:
+            headers.setdefault("Authorization", f"Bearer {who}-token")
+        return self.client.request(method, f"{self.url}{path}", headers=headers, allow_redirects=False, **options)
+
+    async def json(self, method: str, path: str, who: str | None = "alice", **options: Any) -> tuple[int, Any]:
+        async with self.ask(method, path, who, **options) as response:
+            text = await response.text()
+            return response.status, json.loads(text) if text else None
+
+    @asynccontextmanager
+    async def stream(self, path: str, who: str = "alice", *, last: str | None = None) -> AsyncIterator[Messages]:
+        """The messages of a stream as (event, id, data); comments are left out."""
+        headers = {"Accept": "text/event-stream"} | ({} if last is None else {"Last-Event-ID": last})
+        async with asyncio.timeout(10), self.ask("GET", path, who, headers=headers) as response:
+            assert response.status == 200, await response.text()
+            assert response.content_type == "text/event-stream"
+            yield _messages(response)
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait for something that nobody rings a bell for."""
+        async with asyncio.timeout(10):
+            while not condition():  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+
+    def listeners(self, topic: str) -> int:
+        """How many wait for the topic now."""
+        return len(self.bus._listeners.get(topic, ()))
+
+    async def submit(self, name: str = "train", user: str = "alice", **options: Any) -> Task:
+        submission = Submission(name=name, command=("python", "train.py"), cwd="/w", **options)
+        return await self.services.submissions.submit(Caller(name=user), submission)
+
+    async def start(self, task: Task, *, nodes: tuple[str, ...] = ("node-1",), number: int = 1) -> Task:
+        """Give the task a run that is up, as the scheduler would."""
+        run = Run(
+            id=task.run_id(number),
+            number=number,
+            ranks=tuple(Rank(rank=i, node=name, state=RankState.RUNNING) for i, name in enumerate(nodes)),
+            priority=Priority.NORMAL,
+            started_at=at(0),
+            running_at=at(1),
+        )
+        async with self.store.write() as tx:
+            task = await tx.get_task(task.id)
+            return await tx.save_task(replace(task, state=TaskState.RUNNING, run=run))
+
+    async def end(self, task: Task, reason: Reason, state: TaskState, **about_run: Any) -> Task:
+        """End the task's run."""
+        async with self.store.write() as tx:
+            task = await tx.get_task(task.id)
+            assert task.run is not None
+            run = replace(task.run, ended_at=at(33), reason=reason, **about_run)
+            over = at(33) if state.ended else None
+            return await tx.save_task(replace(task, state=state, run=run, reason=reason, ended_at=over))
+
+
+@asynccontextmanager
+async def served(services: Services, tokens: RunTokens) -> AsyncIterator[tuple[str, FakeHub, aiohttp.ClientSession]]:
+    """The interface on a port of its own, beside a Hub; and a browser."""
+    hub = FakeHub()
+    hub_root, hub_server = _serve(
+        HTTPServer(Application([("/hub/api/user", _User), ("/hub/api/oauth2/token", _Token)], hub=hub))
+    )
+    auth = Auth(
+        HubOAuth(
+            api_url=f"{hub_root}/hub/api",
+            api_token="service",
+            hub_prefix="/hub/",
+            base_url=PREFIX,
+            oauth_client_id="service-hai",
+            access_scopes={ACCESS},
+        ),
+        run_tokens=tokens,
+        cookie_secret=Secret("cookie secret"),
+    )
+    root, server = _serve(make_server(make_application(services, prefix=PREFIX, auth=auth)))
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+        yield root, hub, client
+    for one in (server, hub_server):
+        one.stop()
+        await one.close_all_connections()
+    await auth.close()
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    clock = SystemClock()
+    store, bus, cluster = MemoryStore(), MemoryBus(clock), FakeCluster()
+    watch = Watch(nodes=[Node(name=f"node-{n}", gpus=2) for n in range(1, 5)], last_tick=clock.now(), ticks=1)
+    tokens = RunTokens(Secret("run secret"))
+    effects = Effects(store=store, cluster=cluster, bus=bus, tokens=tokens, places=PLACES)  # type: ignore[arg-type]
+    settings = ServiceSettings()
+    services = Services(
+        store=store,
+        submissions=Submissions(store=store, bus=bus, clock=clock, effects=effects, settings=settings, watch=watch),
+        administration=Administration(store=store, bus=bus, clock=clock, watch=watch),
+        jobs=Jobs(store=store, bus=bus, clock=clock, effects=effects, watch=watch),
+        queries=Queries(store=store, clock=clock, watch=watch, places=PLACES),
+        logs=Logs(store=store, cluster=cluster, bus=bus, look_every=0.02),  # type: ignore[arg-type]
+        feed=Feed(store=store, bus=bus, look_every=0.02),
+        policy=Policy(),
+        metrics=Metrics(watch),
+    )
+    async with store.write() as tx:
+        for level in (Priority.NORMAL, Priority.HIGH):
+            await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=4))
+    async with served(services, tokens) as (root, hub, client):
+        yield World(
+            store=store,
+            bus=bus,
+            cluster=cluster,
+            watch=watch,
+            services=services,
+            tokens=tokens,
+            hub=hub,
+            root=root,
+            client=client,
+        )
+
+
+@pytest.fixture
+async def platform() -> AsyncIterator[tuple[World, Cycle]]:
+    """The whole service as it is put together for production, with two nodes in memory; the test ticks."""
+    clock = SystemClock()
+    store, bus = MemoryStore(), MemoryBus(clock)
+    nodes = [Node(name="node-1", gpus=2), Node(name="node-2", gpus=2)]
+    cluster = MemoryCluster(clock, nodes, notices=notices_of(store))
+    tokens = RunTokens(Secret("run secret"))
+    parts = assemble(
+        Outside(store=store, cluster=cluster, bus=bus, clock=clock),
+        ServiceSettings(),
+        tokens=tokens,
+        places=PLACES,
+        holder="test",
+    )
+    async with store.write() as tx:
+        for level in Priority:
+            await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
+    await parts.cycle.tick()
+    async with served(parts.services, tokens) as (root, hub, client):
+        world = World(
+            store=store,
+            bus=bus,
+            cluster=cluster,  # type: ignore[arg-type]
+            watch=parts.cycle.watch,
+            services=parts.services,
+            tokens=tokens,
+            hub=hub,
+            root=root,
+            client=client,
+        )
+        yield world, parts.cycle
+
+
+def _serve(server: HTTPServer) -> tuple[str, HTTPServer]:
+    sockets = bind_sockets(0, "127.0.0.1")
+    server.add_sockets(sockets)
+    return f"http://127.0.0.1:{sockets[0].getsockname()[1]}", server
+
+
+@pytest.fixture
+async def saved_story(world: World) -> Task:
+    """A task that was suspended clean once and then succeeded, with a log of both runs."""
+    task = await world.submit()
+    task = await world.start(task)
+    world.cluster.logs[f"{task.id}.1", 0] = b"2026-01-05T12:00:02.000000Z step 1\n2026-01-05T12:00:03.000000Z step 2\n"
+    saved = Checkpoint(at=at(30), step=2)
+    await world.end(task, Reason.PREEMPTED, TaskState.SUSPENDED, clean=True, checkpoint=saved)
+    await world.start(task, nodes=("node-2",), number=2)
+    world.cluster.logs[f"{task.id}.2", 0] = b"2026-01-05T12:00:40.000000Z step 3 done\n"
+    return await world.end(task, Reason.SUCCEEDED, TaskState.SUCCEEDED)

@@ -1,0 +1,102 @@
+"""Nodes, quota, overview, health and metrics."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from hai_scheduler.core.model import Priority, Quota
+
+
+async def test_nodes_show_users_only_to_those_who_may_see_the_task(world) -> None:
+    task = await world.start(await world.submit(user="bob"))
+
+    async def first(who: str) -> tuple[object, object]:
+        node = (await world.json("GET", "/nodes", who))[1]["items"][0]
+        return node["task_id"], node["user"]
+
+    assert await first("alice") == (task.id, None)
+    assert await first("bob") == (task.id, "bob")
+    assert await first("admin") == (task.id, "bob")
+
+
+async def test_admins_mark_nodes_and_see_it_at_once(world) -> None:
+    for verb, mark in (("cordon", "cordoned"), ("drain", "draining"), ("uncordon", "none")):
+        status, node = await world.json("POST", f"/nodes/node-2/{verb}", "admin")
+        assert (status, node["name"], node["mark"]) == (200, "node-2", mark)
+    assert (await world.json("POST", "/nodes/node-2/cordon"))[0] == 403
+
+
+async def test_quota_is_written_read_and_removed(world) -> None:
+    row = {"subject": "user:alice", "group": "training", "priority": "HIGH", "limit": None}
+    assert await world.json("PUT", "/quotas", "admin", json=row) == (200, row)
+    assert row in (await world.json("GET", "/quotas"))[1]["items"]
+    assert row not in (await world.json("GET", "/quotas", "bob"))[1]["items"]
+    assert row in (await world.json("GET", "/quotas", "admin"))[1]["items"]
+    key = {"subject": "user:alice", "priority": "HIGH"}
+    assert await world.json("DELETE", "/quotas", "admin", json=key) == (204, None)
+    assert (await world.json("PUT", "/quotas", json=row))[0] == 403
+
+
+async def test_me_says_what_i_may_hold_and_hold(world) -> None:
+    async with world.store.write() as tx:
+        await tx.put_quota(Quota(subject="group:ml", group="training", priority=Priority.HIGH, limit=8))
+    await world.start(await world.submit(nodes=2), nodes=("node-1", "node-2"))
+    status, me = await world.json("GET", "/me")
+    assert (status, me["name"], me["admin"], me["groups"]) == (200, "alice", False, ["ml"])
+    assert me["quota"] == [
+        {"group": "training", "priority": "HIGH", "limit": 8, "used": 0, "source": "group:ml"},
+        {"group": "training", "priority": "NORMAL", "limit": 4, "used": 2, "source": "public"},
+    ]
+    assert (await world.json("GET", "/me", "admin"))[1]["admin"] is True
+
+
+async def test_the_overview_adds_up(world) -> None:
+    await world.start(await world.submit("a", nodes=2), nodes=("node-1", "node-2"))
+    await world.submit("b", user="bob", nodes=3, priority=Priority.HIGH)
+    await world.json("POST", "/nodes/node-3/cordon", "admin")
+    group = (await world.json("GET", "/cluster"))[1]["groups"][0]
+    assert (group["nodes"], group["held"], group["free"], group["unavailable"]) == (4, 2, 1, 1)
+    assert group["levels"] == [
+        {"priority": "HIGH", "running_tasks": 0, "running_nodes": 0, "waiting_tasks": 1, "waiting_nodes": 3},
+        {"priority": "NORMAL", "running_tasks": 1, "running_nodes": 2, "waiting_tasks": 0, "waiting_nodes": 0},
+    ]
+
+
+async def test_the_platform_is_paused_and_resumed(world) -> None:
+    assert (await world.json("POST", "/cluster/pause", "admin", json={"grace_s": 5}))[1]["paused"] is True
+    assert (await world.json("POST", "/cluster/resume", "admin"))[1]["paused"] is False
+    assert (await world.json("POST", "/cluster/pause", "admin"))[1]["paused"] is True
+    assert (await world.json("POST", "/cluster/pause"))[0] == 403
+
+
+async def test_the_policy_is_shown(world) -> None:
+    status, policy = await world.json("GET", "/policy")
+    assert (status, policy["slice_s"], policy["groups"]) == (200, 1800.0, ["training"])
+
+
+async def test_health_tells_of_a_scheduler_that_is_silent(world) -> None:
+    assert (await world.json("GET", "/health", None))[1]["status"] == "ok"
+    world.watch.last_tick -= timedelta(minutes=5)
+    health = (await world.json("GET", "/health", None))[1]
+    assert (health["status"], health["last_tick_s"] > 299) == ("degraded", True)
+    world.watch.last_tick = None
+    assert (await world.json("GET", "/health", None))[1]["last_tick_s"] is None
+
+
+async def test_metrics_count_tasks_nodes_and_requests(world) -> None:
+    await world.start(await world.submit("a", nodes=2), nodes=("node-1", "node-2"))
+    await world.json("GET", "/tasks/a")
+    await world.json("GET", "/nowhere")
+    async with world.ask("GET", "/metrics", "metrics") as response:
+        text = await response.text()
+        assert response.status == 200
+        assert response.headers["Content-Type"].startswith("text/plain")
+    assert 'hai_tasks{priority="NORMAL",state="running"} 1.0' in text
+    assert 'hai_tasks{priority="HIGH",state="running"} 0.0' in text
+    assert 'hai_task_nodes{priority="NORMAL",state="running"} 2.0' in text
+    assert 'hai_nodes{group="training",state="held"} 2.0' in text
+    assert 'hai_nodes{group="training",state="free"} 2.0' in text
+    assert 'route="/tasks/{task}",status="200"' in text
+    assert 'route="none",status="404"' in text
+    assert "alice" not in text
+    assert (await world.json("GET", "/metrics"))[0] == 403

@@ -1,0 +1,135 @@
+"""The feed over HTTP: in order, each once, resumable, and only what one may see."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from hai_scheduler.api import endpoint
+from hai_scheduler.ports import Event
+
+
+def feed(world, query: str = "", who: str = "alice", last: str | None = None):
+    return world.stream(f"/events{query}", who, last=last)
+
+
+async def first(messages, count: int) -> list[Any]:
+    return [await anext(messages) for _ in range(count)]
+
+
+async def test_a_reader_hears_what_happens_from_now_on(world) -> None:
+    await world.submit("before")
+    async with feed(world) as messages:
+        hello, ident, data = await anext(messages)
+        assert (hello, ident, data) == ("hello", "1", {"seq": 1})
+        task = await world.submit("after")
+        kind, ident, data = await anext(messages)
+        assert (kind, ident, data["task_id"], data["user"]) == ("task.submitted", "2", task.id, "alice")
+
+
+async def test_a_reader_goes_on_where_he_was(world) -> None:
+    for name in "abcd":
+        await world.submit(name)
+    async with feed(world, last="2") as messages:
+        assert [ident for _, ident, _ in await first(messages, 3)] == ["2", "3", "4"]
+    async with feed(world, "?after=3") as messages:
+        assert [ident for _, ident, _ in await first(messages, 2)] == ["3", "4"]
+    async with feed(world, "?after=0", last="3") as messages:
+        assert [ident for _, ident, _ in await first(messages, 2)] == ["3", "4"]
+
+
+async def test_more_events_than_fit_a_page_come_all_and_in_order(world) -> None:
+    for n in range(450):
+        await world.submit(f"t{n}")
+    async with feed(world, "?after=0") as messages:
+        ids = [int(ident) for _, ident, _ in await first(messages, 451)]
+    assert ids == list(range(451))
+
+
+async def test_a_number_from_the_future_starts_now(world) -> None:
+    await world.submit("a")
+    async with feed(world, last="999") as messages:
+        assert (await anext(messages))[2] == {"seq": 1}
+        await world.submit("b")
+        assert (await anext(messages))[1] == "2"
+
+
+async def test_others_tasks_and_quota_are_not_told(world) -> None:
+    async with feed(world) as alice, feed(world, "?user=*", "admin") as admin, feed(world, "", "admin") as own:
+        for messages in (alice, admin, own):
+            await anext(messages)
+        await world.submit("secret", user="bob")
+        for subject in ("user:bob", "user:alice"):
+            row = {"subject": subject, "priority": "LOW", "limit": 1}
+            await world.json("PUT", "/quotas", "admin", json=row)
+        await world.json("POST", "/nodes/node-1/cordon", "admin")
+        heard = await first(alice, 2)
+        assert [(kind, data["data"].get("subject")) for kind, _, data in heard] == [
+            ("quota.put", "user:alice"),
+            ("node.mark", None),
+        ]
+        assert [kind for kind, _, _ in await first(admin, 4)] == [
+            "task.submitted",
+            "quota.put",
+            "quota.put",
+            "node.mark",
+        ]
+        assert [kind for kind, _, _ in await first(own, 3)] == ["quota.put", "quota.put", "node.mark"]
+    assert (await world.json("GET", "/events?user=bob"))[0] == 403
+    assert (await world.json("GET", "/events?user=*"))[0] == 403
+
+
+async def test_a_reader_who_goes_away_leaves_nothing_behind(world) -> None:
+    async with feed(world) as messages:
+        await anext(messages)
+        await world.until(lambda: world.listeners("feed") == 1)
+    await world.until(lambda: not world.listeners("feed"))
+
+
+async def test_proxies_are_asked_not_to_hold_a_stream_back(world) -> None:
+    async with world.ask("GET", "/events") as response:
+        assert response.headers["X-Accel-Buffering"] == "no"
+        assert response.headers["Cache-Control"] == "no-store"
+
+
+async def test_a_quiet_stream_is_kept_alive(world, monkeypatch) -> None:
+    monkeypatch.setattr(endpoint, "KEEP_ALIVE", 0.05)
+    async with asyncio.timeout(10), world.ask("GET", "/events") as response:
+        seen = b""
+        while seen.count(b": keep-alive\n\n") < 2:
+            seen += await response.content.readany()
+
+
+async def test_a_stream_ends_in_time_so_that_rights_are_looked_at_again(world, monkeypatch) -> None:
+    monkeypatch.setattr(endpoint, "STREAM_LIFE", 0.1)
+    async with feed(world) as messages:
+        assert [event async for event, _, _ in messages] == ["hello"]
+
+
+async def test_one_user_has_a_limited_number_of_streams(world, monkeypatch) -> None:
+    monkeypatch.setattr(endpoint, "STREAMS_PER_USER", 1)
+    async with feed(world) as messages:
+        await anext(messages)
+        status, problem = await world.json("GET", "/events")
+        assert (status, problem["code"]) == (429, "too_many")
+        async with feed(world, who="bob") as others:
+            assert (await anext(others))[0] == "hello"
+
+
+async def test_a_reader_who_takes_nothing_is_let_go_and_holds_little(world, monkeypatch) -> None:
+    monkeypatch.setattr(endpoint, "STALLED", 0.3)
+    text = "x" * 100_000
+    async with world.store.write() as tx:
+        for _ in range(400):
+            await tx.add_event(
+                Event(at=world.watch.last_tick, kind="task.held", actor="a", user="alice", data={"text": text})
+            )
+    host, port = world.root.removeprefix("http://").split(":")
+    _, writer = await asyncio.open_connection(host, int(port), limit=1024)
+    writer.write(
+        b"GET /services/hai/api/v1/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice-token\r\n\r\n"
+    )
+    await writer.drain()
+    await world.until(lambda: world.listeners("feed") == 1)
+    await world.until(lambda: not world.listeners("feed"))
+    writer.transport.abort()

@@ -1,0 +1,121 @@
+"""What the interface never does: keep a large body, answer in another form, or tell what only the log should know."""
+
+from __future__ import annotations
+
+import io
+import logging
+import tracemalloc
+
+import pytest
+
+from hai_scheduler.api.endpoint import MAX_BODY
+
+MIB = 1024 * 1024
+
+
+async def chunks(count: int):
+    piece = b" " * (MIB // 4)
+    for _ in range(count * 4):
+        yield piece
+
+
+@pytest.mark.parametrize("who", ["alice", None])
+async def test_a_body_of_a_hundred_megabytes_is_refused_and_never_kept(world, who) -> None:
+    headers = {"Content-Type": "application/json"}
+    tracemalloc.start()
+    try:
+        status, problem = await world.json("POST", "/tasks", who, data=chunks(100), headers=headers)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (status, problem["code"]) in [(413, "too_large"), (401, "unauthorized")]
+    assert (status == 401) == (who is None)
+    assert peak < 16 * MIB
+
+
+async def test_a_stated_length_above_the_limit_is_refused(world) -> None:
+    headers = {"Content-Type": "application/json"}
+    status, problem = await world.json("POST", "/tasks", data=io.BytesIO(b" " * (MAX_BODY + 1)), headers=headers)
+    assert (status, problem["code"]) == (413, "too_large")
+    status, problem = await world.json("POST", "/tasks", data=io.BytesIO(b" " * MAX_BODY), headers=headers)
+    assert (status, problem["code"]) == (400, "invalid")
+
+
+async def test_who_waits_for_leave_to_send_is_told_at_once(world) -> None:
+    headers = {"Content-Type": "application/json", "Content-Length": str(100 * MIB)}
+    async with world.ask("POST", "/tasks", data=chunks(100), headers=headers, expect100=True) as response:
+        assert response.status == 413
+        assert response.headers["Connection"] == "close"
+
+
+async def test_a_connection_is_kept_after_a_refusal(world) -> None:
+    for _ in range(5):
+        assert (await world.json("POST", "/tasks/none/stop"))[0] == 404
+        assert (await world.json("GET", "/me", None))[0] == 401
+        assert (await world.json("POST", "/tasks", None, json={"name": "x"}))[0] == 401
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/nowhere", 404, "not_found"),
+        ("GET", "/tasks/", 404, "not_found"),
+        ("GET", "/tasks/a/b/c", 404, "not_found"),
+        ("GET", "/tasks/%ff", 400, "invalid"),
+        ("DELETE", "/tasks", 405, "method_not_allowed"),
+        ("PATCH", "/tasks/a", 405, "method_not_allowed"),
+        ("HEAD", "/me", 405, None),
+        ("OPTIONS", "/me", 405, "method_not_allowed"),
+        ("BREW", "/me", 405, "method_not_allowed"),
+    ],
+)
+async def test_what_there_is_not_is_answered_as_a_problem(world, method, path, status, code) -> None:
+    async with world.ask(method, path) as response:
+        assert response.status == status
+        assert response.content_type == "application/problem+json"
+        if code:
+            assert (await response.json())["code"] == code
+
+
+async def test_a_path_outside_the_interface_is_answered_as_a_problem(world) -> None:
+    async with world.client.get(f"{world.root}/etc/passwd") as response:
+        assert (response.status, response.content_type) == (404, "application/problem+json")
+
+
+async def test_a_wrong_method_names_the_right_ones(world) -> None:
+    async with world.ask("DELETE", "/tasks") as response:
+        assert response.headers["Allow"] == "GET, POST"
+
+
+@pytest.mark.parametrize("path", ["/health", "/me", "/nowhere"])
+async def test_every_answer_has_the_headers_that_keep_browsers_away(world, path) -> None:
+    async with world.ask("GET", path) as response:
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+        assert response.headers["Cache-Control"] == "no-store"
+        assert "frame-ancestors 'none'" in response.headers["Content-Security-Policy"]
+        assert "Server" not in response.headers
+
+
+async def test_a_fault_of_ours_is_told_by_its_incident_alone(world, monkeypatch, caplog) -> None:
+    async def broken(*_: object) -> None:
+        raise RuntimeError("password hunter2")
+
+    monkeypatch.setattr(type(world.services.queries), "own_quota", broken)
+    with caplog.at_level(logging.ERROR):
+        async with world.ask("GET", "/me") as response:
+            text = await response.text()
+            problem = await response.json()
+    assert (response.status, problem["code"]) == (500, "internal")
+    assert "hunter2" not in text
+    assert "RuntimeError" not in text
+    incident = problem["detail"].split()[-1].rstrip(".")
+    assert incident in caplog.text
+    assert "hunter2" in caplog.text
+    assert "alice-token" not in caplog.text
+
+
+async def test_queries_are_not_logged(world, caplog) -> None:
+    with caplog.at_level(logging.DEBUG, logger="hai_scheduler"):
+        await world.json("GET", "/me?_xsrf=proof")
+        await world.json("GET", "/tasks?cursor=proof")
+    assert "proof" not in caplog.text

@@ -1,0 +1,196 @@
+"""Tasks over HTTP."""
+
+from __future__ import annotations
+
+import pytest
+
+from hai_scheduler.core.model import Priority
+from hai_scheduler.core.verdicts import Holder, Verdict, VerdictKind
+
+TASK = {"name": "train", "command": ["python", "train.py"], "cwd": "/w"}
+CHANGES = ["stop", "suspend", "resume", "hold"]
+
+
+async def test_a_submitted_task_is_answered_in_full(world) -> None:
+    body = {**TASK, "nodes": 2, "priority": "HIGH", "env": {"A": "1"}, "tags": ["x"], "grace_s": 30, "hold": True}
+    async with world.ask("POST", "/tasks", json=body) as response:
+        task = await response.json()
+        assert response.status == 201
+        assert response.headers["Location"] == f"/services/hai/api/v1/tasks/{task['id']}"
+    told = {key: task[key] for key in ("name", "user", "nodes", "priority", "env", "tags", "grace_s", "held", "state")}
+    assert told == {
+        "name": "train",
+        "user": "alice",
+        "nodes": 2,
+        "priority": "HIGH",
+        "env": {"A": "1"},
+        "tags": ["x"],
+        "grace_s": 30.0,
+        "held": True,
+        "state": "queued",
+    }
+    assert task["checkpoint_dir"] == f"/checkpoints/alice/{task['id']}"
+    assert task["verdict"]["kind"] == "HELD"
+    assert task["runs"] == []
+
+
+async def test_the_same_key_makes_one_task(world) -> None:
+    headers = {"Idempotency-Key": "4f2c"}
+    first = (await world.json("POST", "/tasks", json=TASK, headers=headers))[1]
+    again = (await world.json("POST", "/tasks", json=TASK, headers=headers))[1]
+    other = (await world.json("POST", "/tasks", "bob", json=TASK, headers=headers))[1]
+    assert first["id"] == again["id"] != other["id"]
+
+
+@pytest.mark.parametrize("path", ["", "/runs", "/explain", "/events", "/logs", "/logs/search?q=x", "/logs?follow=1"])
+async def test_another_users_task_is_answered_like_none(world, path: str) -> None:
+    task = await world.submit("secret", user="bob")
+    mine = await world.json("GET", f"/tasks/{task.id}{path}")
+    none = await world.json("GET", f"/tasks/{task.id + 90}{path}")
+    assert mine[0] == none[0] == 404
+    assert mine[1]["detail"] == none[1]["detail"].replace(str(task.id + 90), str(task.id))
+    assert "secret" not in str(mine)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_another_users_task_cannot_be_changed(world, change: str) -> None:
+    task = await world.submit(user="bob")
+    assert (await world.json("POST", f"/tasks/{task.id}/{change}"))[0] == 404
+    assert (await world.json("POST", f"/tasks/{task.id}/{change}", "admin"))[0] in (200, 409)
+
+
+async def test_a_name_is_ones_own_and_an_admin_names_the_user(world) -> None:
+    mine, his = await world.submit("same"), await world.submit("same", user="bob")
+    assert (await world.json("GET", "/tasks/same"))[1]["id"] == mine.id
+    assert (await world.json("GET", "/tasks/same", "bob"))[1]["id"] == his.id
+    assert (await world.json("GET", "/tasks/bob%2Fsame", "admin"))[1]["id"] == his.id
+    assert (await world.json("GET", "/tasks/bob%2Fsame"))[0] == 404
+
+
+async def test_a_task_may_have_the_name_of_an_endpoint(world) -> None:
+    task = await world.submit("parse")
+    assert (await world.json("GET", "/tasks/parse"))[1]["id"] == task.id
+    assert (await world.json("POST", "/tasks/parse/hold"))[1]["held"] is True
+
+
+async def test_hold_resume_suspend_and_stop_answer_the_task_as_it_is_then(world) -> None:
+    await world.start(await world.submit())
+    assert (await world.json("POST", "/tasks/train/hold"))[1]["held"] is True
+    assert (await world.json("POST", "/tasks/train/resume"))[1]["held"] is False
+    suspended = (await world.json("POST", "/tasks/train/suspend", json={}))[1]
+    assert (suspended["state"], suspended["deadline"] is not None) == ("suspending", True)
+    assert suspended["runs"][0]["notice"]["reason"] == "user_suspended"
+    stopped = (await world.json("POST", "/tasks/train/stop"))[1]
+    assert (stopped["state"], stopped["runs"][0]["notice"]["kind"]) == ("stopping", "stop")
+    status, problem = await world.json("POST", "/tasks/train/resume")
+    assert (status, problem["code"]) == (409, "conflict")
+
+
+async def test_an_ended_task_cannot_be_stopped_again(world) -> None:
+    await world.submit()
+    assert (await world.json("POST", "/tasks/train/stop"))[1]["state"] == "stopped"
+    assert (await world.json("POST", "/tasks/train/stop"))[0] == 409
+
+
+async def test_priority_and_order_can_be_changed(world) -> None:
+    first, second = await world.submit("a"), await world.submit("b")
+    assert (await world.json("PUT", "/tasks/b/order", json={"before": first.id}))[0] == 200
+    changed = (await world.json("PUT", "/tasks/a/priority", json={"priority": "HIGH"}))[1]
+    assert (changed["priority"], changed["effective_priority"]) == ("HIGH", "HIGH")
+    status, problem = await world.json("PUT", "/tasks/b/order", json={"after": first.id})
+    assert (status, problem["errors"][0]["field"]) == (400, "after")
+    assert second.id == 2
+
+
+async def test_lists_go_page_by_page_newest_first(world) -> None:
+    ids = [(await world.submit(f"t{n}")).id for n in range(5)]
+    await world.submit("other", user="bob")
+    seen, cursor = [], ""
+    while cursor is not None:
+        page = (await world.json("GET", f"/tasks?limit=2{cursor and f'&cursor={cursor}'}"))[1]
+        seen += [task["id"] for task in page["items"]]
+        cursor = page["next_cursor"]
+    assert seen == sorted(ids, reverse=True)
+
+
+async def test_lists_are_filtered(world) -> None:
+    await world.submit("apple", priority=Priority.HIGH)
+    await world.start(await world.submit("banana"))
+    await world.json("POST", "/tasks/apple/stop")
+
+    async def names(query: str, who: str = "alice") -> list[str]:
+        return [task["name"] for task in (await world.json("GET", f"/tasks?{query}", who))[1]["items"]]
+
+    assert await names("state=running") == ["banana"]
+    assert await names("state=live") == ["banana"]
+    assert await names("state=stopped,running") == ["banana", "apple"]
+    assert await names("priority=HIGH") == ["apple"]
+    assert await names("priority=AUTO") == ["banana"]
+    assert await names("name=APP") == ["apple"]
+    assert await names("group=none") == []
+    assert await names("", "admin") == []
+    assert await names("user=alice", "admin") == ["banana", "apple"]
+    assert await names("user=*", "admin") == ["banana", "apple"]
+    assert (await world.json("GET", "/tasks?user=*"))[0] == 403
+    assert (await world.json("GET", "/tasks?user=bob"))[0] == 403
+
+
+async def test_a_waiting_task_is_explained_without_the_names_of_others(world) -> None:
+    task = await world.submit()
+    holder = Holder(task_id=9, name="hidden", user="bob", priority=Priority.HIGH, nodes=4)
+    world.watch.verdicts = {
+        task.id: Verdict(
+            kind=VerdictKind.CAPACITY,
+            priority=Priority.NORMAL,
+            position=1,
+            data={"needs": 1, "free": 0},
+            holders=(holder,),
+        )
+    }
+    status, told = await world.json("GET", "/tasks/train/explain")
+    assert (status, told["verdict"]["kind"], told["verdict"]["position"]) == (200, "CAPACITY", 1)
+    assert told["verdict"]["holders"][0]["task_id"] == 9
+    assert told["sentence"] == told["verdict"]["sentence"]
+    assert "hidden" not in str(told)
+    assert (await world.json("GET", "/tasks/train/explain", "admin"))[0] == 404
+    shown = (await world.json("GET", f"/tasks/{task.id}/explain", "admin"))[1]
+    assert shown["verdict"]["holders"][0]["name"] == "hidden"
+
+
+async def test_a_task_has_runs_and_history(world, saved_story) -> None:
+    runs = (await world.json("GET", f"/tasks/{saved_story.id}/runs"))[1]["items"]
+    assert [(run["number"], run["state"], run["reason"]) for run in runs] == [
+        (1, "ended", "preempted"),
+        (2, "ended", "succeeded"),
+    ]
+    assert runs[0]["checkpoint"] == {"at": "2026-01-05T12:00:30Z", "step": 2, "path": None}
+    events = (await world.json("GET", f"/tasks/{saved_story.id}/events"))[1]["items"]
+    assert [event["kind"] for event in events] == ["task.submitted"]
+    assert (await world.json("GET", f"/tasks/{saved_story.id}/events?after={events[0]['seq']}"))[1]["items"] == []
+
+
+EXPERIMENT = """
+version: 2
+name: exp
+priority: 30
+spec: {workspace: /w, entrypoint: train.py, parameters: --lr 0.1, environments: {N: 007}}
+resource: {node_count: 2}
+"""
+
+
+async def test_an_experiment_file_becomes_a_body_that_can_be_submitted(world) -> None:
+    headers = {"Content-Type": "application/yaml"}
+    status, body = await world.json("POST", "/tasks/parse", data=EXPERIMENT, headers=headers)
+    assert status == 200
+    assert body["command"] == ["python", "-u", "train.py", "--lr", "0.1"]
+    assert (body["env"], body["priority"], body["nodes"]) == ({"N": "007"}, "HIGH", 2)
+    assert (await world.json("GET", "/tasks"))[1]["items"] == []
+    assert (await world.json("POST", "/tasks", json=body))[0] == 201
+
+
+async def test_every_fault_of_an_experiment_file_is_named(world) -> None:
+    text = "version: 1\nspec: {entrypoint: a.py}\nresource: {gpu: 4}\n"
+    headers = {"Content-Type": "application/yaml"}
+    status, problem = await world.json("POST", "/tasks/parse", data=text, headers=headers)
+    assert status == 400
+    assert {error["field"] for error in problem["errors"]} == {"version", "name", "spec.workspace", "resource.gpu"}

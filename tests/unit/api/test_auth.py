@@ -1,0 +1,40 @@
+"""What the Hub's answer means here."""
+
+from __future__ import annotations
+
+import pytest
+
+from hai_scheduler.api.auth import caller_of, has_scope
+from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
+
+READ, WRITE, ADMIN = SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN
+
+
+@pytest.mark.parametrize(
+    ("scopes", "allowed"),
+    [
+        ([], set()),
+        ([READ], {READ}),
+        ([WRITE], {READ, WRITE}),
+        ([ADMIN], {READ, WRITE, ADMIN}),
+        ([f"{WRITE}!user=alice"], {READ, WRITE}),
+        ([f"{WRITE}!user=bob"], set()),
+        ([f"{ADMIN}!user=alice"], set()),
+        ([f"{ADMIN}!group=ml"], set()),
+        ([SCOPE_METRICS], {SCOPE_METRICS}),
+        ([f"{READ}:more", "admin:users"], set()),
+    ],
+)
+def test_a_scope_allows_what_it_contains_and_no_filter_widens_it(scopes, allowed) -> None:
+    caller = caller_of({"name": "alice", "kind": "user", "groups": [], "scopes": scopes})
+    assert {scope for scope in (READ, WRITE, ADMIN, SCOPE_METRICS) if has_scope(caller, scope)} == allowed
+    assert caller.admin == (ADMIN in allowed)
+
+
+def test_groups_may_be_left_out() -> None:
+    assert caller_of({"name": "a", "kind": "user", "scopes": []}).groups == frozenset()
+
+
+def test_a_service_is_named_apart_from_users() -> None:
+    caller = caller_of({"name": "alice", "kind": "service", "scopes": []})
+    assert (caller.name, caller.kind) == ("service:alice", "service")

@@ -1,0 +1,86 @@
+"""A whole service over memory adapters in virtual time, driven tick by tick."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from builders import some_nodes
+from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.adapters.memory.bus import MemoryBus
+from hai_scheduler.adapters.memory.clock import VirtualClock
+from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
+from hai_scheduler.adapters.memory.store import MemoryStore
+from hai_scheduler.app import Parts, World, assemble
+from hai_scheduler.core.model import Priority, Quota, Task, TaskId
+from hai_scheduler.core.policy import Policy
+from hai_scheduler.ports import Secret
+from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_WRITE, Caller
+from hai_scheduler.service.environment import Places
+from hai_scheduler.service.run_tokens import RunTokens
+from hai_scheduler.service.settings import ServiceSettings
+from hai_scheduler.service.submissions import Submission
+
+ADMIN = Caller(name="root", scopes=frozenset({SCOPE_ADMIN}))
+SHORT = Policy(min_run=timedelta(seconds=30), slice=timedelta(seconds=60), default_grace=timedelta(seconds=20))
+
+
+def user(name: str) -> Caller:
+    return Caller(name=name, scopes=frozenset({SCOPE_WRITE}))
+
+
+class Service:
+    """A world and the service in it; `restart` replaces the service and keeps the world."""
+
+    def __init__(self, nodes: int = 4, policy: Policy = SHORT) -> None:
+        self.clock = VirtualClock()
+        self.store = MemoryStore()
+        self.cluster = MemoryCluster(self.clock, some_nodes(nodes), notices=notices_of(self.store))
+        self.bus = MemoryBus(self.clock)
+        self.settings = ServiceSettings(policy=policy)
+        self._starts = 0
+        self.parts: Parts
+        self.restart()
+
+    def restart(self) -> None:
+        """What a new process of the service is."""
+        self._starts += 1
+        self.parts = assemble(
+            World(store=self.store, cluster=self.cluster, bus=self.bus, clock=self.clock),
+            self.settings,
+            tokens=RunTokens(Secret("a secret of the service")),
+            places=Places(api_url="http://127.0.0.1/api/v1", checkpoint_root="/checkpoints"),
+            holder=f"holder-{self._starts}",
+        )
+
+    async def open(self) -> Service:
+        """Quota for everybody, and a first look at the nodes."""
+        async with self.store.write() as tx:
+            for level in Priority:
+                await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
+        await self.parts.cycle.tick()
+        return self
+
+    async def submit(
+        self, name: str, who: str, nodes: int = 1, does: Behaviour | None = None, **more: object
+    ) -> TaskId:
+        """Submit a task that behaves like that."""
+        fields = {"priority": Priority.NORMAL, **more}
+        task = await self.parts.services.submissions.submit(
+            user(who), Submission(name=name, command=("train",), cwd="/", nodes=nodes, **fields)
+        )
+        self.cluster.script(task.id, does or Behaviour())
+        return task.id
+
+    async def step(self, seconds: float = 0, ticks: int = 3) -> None:
+        """Let time pass, then tick until what follows from it has settled."""
+        await self.clock.advance(seconds)
+        for _ in range(ticks):
+            await self.parts.cycle.tick()
+        self.cluster.check()
+
+    async def task(self, task_id: TaskId) -> Task:
+        async with self.store.read() as tx:
+            return await tx.get_task(task_id)
+
+    async def states(self, *task_ids: TaskId) -> list[str]:
+        return [(await self.task(task_id)).state.value for task_id in task_ids]

@@ -1,0 +1,260 @@
+"""The loop in virtual time: whole stories, and ticks that die in the middle of one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from builders import at
+from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.core.model import NodeMark, Priority, TaskState
+from hai_scheduler.core.reasons import Reason
+from hai_scheduler.core.verdicts import VerdictKind
+from hai_scheduler.ports import Temporary
+from unit.service.service_world import ADMIN, Service, user
+
+MINUTES = timedelta(minutes=1)
+
+
+async def test_a_task_is_started_runs_and_succeeds() -> None:
+    service = await Service().open()
+    task = await service.submit("one", "ann", 2, Behaviour(work=MINUTES))
+    await service.step()
+    assert await service.states(task) == ["running"]
+    await service.step(60)
+    done = await service.task(task)
+    assert (done.state, done.reason, done.served) == (TaskState.SUCCEEDED, Reason.SUCCEEDED, MINUTES)
+
+
+async def test_an_urgent_task_interrupts_one_which_saves_and_is_resumed() -> None:
+    service = await Service().open()
+    saver = Behaviour(work=5 * MINUTES, saves_in=timedelta(seconds=5))
+    first = await service.submit("first", "ann", 2, saver)
+    second = await service.submit("second", "bob", 2, saver)
+    await service.step()
+    await service.step(40)
+    urgent = await service.submit("urgent", "cy", 2, Behaviour(work=MINUTES), priority=Priority.VERY_HIGH)
+    await service.step()
+    assert sorted(await service.states(first, second)) == ["running", "suspending"]
+    assert service.parts.cycle.watch.verdicts[urgent].kind is VerdictKind.DRAINING
+    await service.step(5)
+    assert await service.states(urgent) == ["running"]
+    await service.step(60)
+    assert await service.states(first, second, urgent) == ["running", "running", "succeeded"]
+    for _ in range(60):
+        await service.step(5)
+    tasks = [await service.task(first), await service.task(second)]
+    assert [task.state for task in tasks] == [TaskState.SUCCEEDED] * 2
+    assert sorted(task.run.number for task in tasks if task.run) == [1, 2]
+    assert max(task.served for task in tasks) <= timedelta(seconds=306), "nothing was lost but the saving"
+
+
+async def test_a_job_that_ignores_the_notice_leaves_dirty_at_the_deadline() -> None:
+    service = await Service(nodes=1).open()
+    deaf = await service.submit("deaf", "ann", does=Behaviour(saves_in=None, dies_in=timedelta(seconds=10)))
+    await service.step()
+    await service.step(30)
+    await service.submit("urgent", "bob", priority=Priority.HIGH)
+    await service.step()
+    await service.step(19)
+    assert await service.states(deaf) == ["suspending"]
+    await service.step(1)
+    await service.step(10)
+    task = await service.task(deaf)
+    assert task.run is not None
+    assert (task.state, task.run.clean, task.run.lost) == (TaskState.SUSPENDED, False, timedelta(seconds=60))
+
+
+async def test_three_equals_on_one_node_take_turns() -> None:
+    service = await Service(nodes=1).open()
+    tasks = [await service.submit(name, name) for name in ("ann", "bob", "cy")]
+    order = []
+    for _ in range(7):
+        await service.step(30)
+        states = await service.states(*tasks)
+        order.append("".join(name[0] for name, state in zip("abc", states, strict=True) if state == "running"))
+        await service.step(31)
+    assert "".join(order) == "abcabca"
+
+
+class Died(Exception):
+    """The process was killed."""
+
+
+@pytest.mark.parametrize("dies", ["before the launch", "in the middle of the launch", "after the launch"])
+async def test_a_tick_that_dies_loses_no_rank_and_doubles_none(dies: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = await Service().open()
+    launch = service.cluster.launch
+
+    async def broken(order: object) -> None:
+        if dies == "in the middle of the launch":
+            service.cluster.break_launch(after=1)
+            with pytest.raises(Temporary):
+                await launch(order)
+        if dies == "after the launch":
+            await launch(order)
+        raise Died
+
+    task = await service.submit("gang", "ann", 3, Behaviour(work=MINUTES))
+    monkeypatch.setattr(service.cluster, "launch", broken)
+    with pytest.raises(Died):
+        await service.parts.cycle.tick()
+    monkeypatch.undo()
+    service.restart()
+    await service.step(6)  # the dead one's lease runs out
+    assert await service.states(task) == ["running"]
+    run = (await service.task(task)).run
+    assert run is not None
+    assert run.number == 1
+    assert len(service.cluster.holders()) == 3
+    await service.step(60)
+    assert await service.states(task) == ["succeeded"]
+
+
+async def test_a_tick_that_dies_before_the_commit_has_done_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    service = await Service().open()
+    task = await service.submit("gang", "ann", 2)
+
+    async def broken(*_: object) -> None:
+        raise Died
+
+    monkeypatch.setattr(type(service.parts.cycle), "_write_targets", broken)
+    with pytest.raises(Died):
+        await service.parts.cycle.tick()
+    monkeypatch.undo()
+    assert await service.states(task) == ["queued"]
+    assert service.cluster.launches == []
+    await service.step()
+    assert await service.states(task) == ["running"]
+
+
+async def test_only_the_holder_of_the_lease_schedules() -> None:
+    service = await Service().open()
+    leader = service.parts.cycle
+    service.restart()
+    assert await service.parts.cycle.tick() is False
+    assert await leader.tick() is True
+    await service.clock.advance(6)
+    assert await service.parts.cycle.tick() is True, "its lease has run out"
+
+
+async def test_a_stop_between_the_decision_and_the_launch_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    service = await Service().open()
+    task = await service.submit("gang", "ann", 2)
+
+    async def nothing(*_: object, **__: object) -> None:
+        """The process is slow: effects have not been carried out yet."""
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(service.parts.cycle.effects), "carry_out", nothing)
+        await service.parts.cycle.tick()
+        await service.parts.services.submissions.stop(user("ann"), str(task))
+    await service.step()
+    assert await service.states(task) == ["stopped"]
+    assert service.cluster.launches == []
+
+
+async def test_a_run_that_belongs_to_nobody_is_ended() -> None:
+    service = await Service().open()
+    task = await service.submit("gang", "ann")
+    await service.step()
+    async with service.store.write() as tx:
+        lost = await tx.get_task(task)
+        run = lost.run
+        assert run is not None
+
+        ended = replace(run, ended_at=service.clock.now(), reason=Reason.NODE_LOST)
+        await tx.save_task(replace(lost, state=TaskState.STOPPED, run=ended, ended_at=service.clock.now()))
+    await service.step()
+    assert service.cluster.holders() == {}
+
+
+async def test_a_lost_node_costs_the_task_its_run_but_not_its_place() -> None:
+    service = await Service(nodes=3).open()
+    task = await service.submit("gang", "ann", 2)
+    await service.step()
+    service.cluster.lose_node("node-1")
+    await service.step(1)
+    again = await service.task(task)
+    assert again.run is not None
+    assert again.run.nodes == ("node-2", "node-3")
+    assert again.place == at()
+
+
+async def test_starts_that_fail_are_tried_elsewhere_and_given_up() -> None:
+    service = await Service().open()
+    task = await service.submit("broken", "ann", does=Behaviour(start_error="no disk"))
+    for _ in range(4):
+        await service.step(1)
+    over = await service.task(task)
+    assert (over.state, over.reason, over.failed_starts) == (TaskState.FAILED, Reason.START_FAILED, 3)
+    assert over.avoid == {"node-1", "node-2", "node-3"}
+
+
+async def test_draining_a_node_moves_its_task() -> None:
+    service = await Service(nodes=2).open()
+    task = await service.submit("one", "ann")
+    await service.step()
+    await service.parts.services.administration.mark_node(ADMIN, "node-1", NodeMark.DRAINING)
+    await service.step()
+    await service.step(1)
+    moved = await service.task(task)
+    assert moved.run is not None
+    assert (moved.state, moved.run.nodes) == (TaskState.RUNNING, ("node-2",))
+
+
+async def test_a_pause_empties_the_nodes_and_resuming_fills_them() -> None:
+    service = await Service().open()
+    tasks = [await service.submit(name, name) for name in ("ann", "bob")]
+    await service.step()
+    await service.parts.services.administration.pause(ADMIN, grace=timedelta(seconds=5))
+    await service.step()
+    await service.step(5)
+    assert await service.states(*tasks) == ["suspended", "suspended"]
+    await service.parts.services.administration.unpause(ADMIN)
+    await service.step()
+    assert await service.states(*tasks) == ["running", "running"]
+
+
+async def test_a_cluster_that_cannot_be_reached_is_said_and_survived() -> None:
+    service = await Service().open()
+    service.cluster.down = True
+    with pytest.raises(Temporary):
+        await service.parts.cycle.tick()
+    service.cluster.down = False
+    task = await service.submit("one", "ann")
+    await service.step()
+    assert await service.states(task) == ["running"]
+
+
+async def test_hold_suspend_and_resume() -> None:
+    service = await Service().open()
+    use = service.parts.services.submissions
+    task = await service.submit("one", "ann")
+    await service.step()
+    await use.hold(user("ann"), "one")
+    await service.step()
+    assert await service.states(task) == ["running"], "a hold lets a run go on"
+    await use.suspend(user("ann"), "one")
+    await service.step()
+    await service.step(1)
+    assert await service.states(task) == ["suspended"]
+    await use.resume(user("ann"), "one")
+    await service.step()
+    assert await service.states(task) == ["running"]
+
+
+async def test_old_tasks_are_forgotten_with_their_logs() -> None:
+    service = await Service().open()
+    task = await service.submit("old", "ann", does=Behaviour(work=MINUTES))
+    await service.step()
+    await service.step(60)
+    assert await service.parts.housekeeping.sweep() == 0
+    await service.clock.advance(31 * 86_400)
+    assert await service.parts.housekeeping.sweep() == 1
+    with pytest.raises(LookupError):
+        await service.task(task)
+    with pytest.raises(LookupError):
+        await service.cluster.read_log("1.1", 0, offset=0, limit=1)
