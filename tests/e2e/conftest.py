@@ -134,7 +134,7 @@ class Platform:
 
     def json(self, *words: str, user: str = "ann") -> Any:
         """What `hai ... --json` prints."""
-        return json.loads(self.hai(*words, "--json", user=user).stdout)
+        return json.loads(self.hai("--json", *words, user=user).stdout)
 
     def token(self, user: str) -> str:
         """Let the user in, as an admin does, and give him a token."""

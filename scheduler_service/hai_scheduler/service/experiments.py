@@ -139,8 +139,7 @@ class _Reader:
         self._version()
         name = self._text(self._root, "name")
         cwd = self._text(self._spec, "spec.workspace")
-        if cwd and not cwd.startswith("/"):
-            self._fault("spec.workspace", cwd, "give an absolute path: HAI uploads no folders")
+        # A relative one is the client's to resolve: what is submitted in the end has to be absolute.
         command = self._command()
         priority, env = self._priority(), self._env()
         group, nodes, tags = self._group(), self._nodes(), self._tags()
@@ -257,7 +256,9 @@ class _Reader:
 
     def _priority(self) -> Priority | None:
         value = self._root.get("priority")
-        if value is None or value in ("AUTO", "auto", -1):
+        if value is None:
+            return Priority.NORMAL
+        if value in ("AUTO", "auto", -1):
             return None
         levels = {level.name: level for level in Priority} | {str(level.value): level for level in Priority}
         if isinstance(value, bool) or str(value).upper() not in levels:

@@ -40,7 +40,7 @@ class Submission:
     cwd: str
     nodes: int = 1
     #: None is AUTO (Q4).
-    priority: Priority | None = None
+    priority: Priority | None = Priority.NORMAL
     group: str = "training"
     env: Mapping[str, str] = field(default_factory=dict)
     profile: Profile = Profile.SIGTERM

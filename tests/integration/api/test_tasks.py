@@ -125,7 +125,7 @@ async def test_lists_are_filtered(world) -> None:
     assert await names("state=live") == ["banana"]
     assert await names("state=stopped,running") == ["banana", "apple"]
     assert await names("priority=HIGH") == ["apple"]
-    assert await names("priority=AUTO") == ["banana"]
+    assert await names("priority=NORMAL") == ["banana"]
     assert await names("name=APP") == ["apple"]
     assert await names("group=none") == []
     assert await names("", "admin") == []

@@ -72,7 +72,7 @@ def test_the_entrypoint_says_how_it_is_started(entry, executable, command) -> No
 @pytest.mark.parametrize(
     ("given", "level"),
     [
-        (None, None),
+        (None, Priority.NORMAL),
         (-1, None),
         ("AUTO", None),
         ("auto", None),
@@ -100,7 +100,6 @@ def test_priorities_are_numbers_or_names(given, level) -> None:
         ({"priority": 25}, "priority", "HIGH (30)"),
         ({"priority": True}, "priority", "AUTO"),
         ({"resource": []}, "resource", "a mapping, not a list"),
-        ({"spec__workspace": "w"}, "spec.workspace", "absolute"),
         ({"spec__entrypoint": "a.out"}, "spec.entrypoint", "entrypoint_executable"),
         ({"spec__entrypoint_executable": "yes"}, "spec.entrypoint_executable", "true or false"),
         ({"spec__parameters": 'a "b'}, "spec.parameters", "close every quote"),

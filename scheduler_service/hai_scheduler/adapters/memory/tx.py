@@ -126,7 +126,7 @@ class MemoryTx:
         """See `Tx.add_event`."""
         state = self._writable()
         # Through JSON, so that what no database would take fails here as well, and nobody shares the dict.
-        added = replace(event, seq=state.last_event + 1, data=json.loads(json.dumps(dict(event.data))))
+        added = replace(event, seq=state.last_event + 1, data=json.loads(json.dumps(dict(event.data), allow_nan=False)))
         self.state = replace(state, last_event=added.seq, events=state.events.put(added.seq, added))
         return added
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, event, make_url, text
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 #: How long a writer waits for one of another process. Longer than any transaction of ours takes.
@@ -35,6 +36,7 @@ _POSTGRESQL_LOCK = text(
     " pg_advisory_xact_lock(:lock)"
 ).bindparams(busy=f"{_BUSY_MS}ms", idle=f"{_IDLE_MS}ms", lock=_WRITER_LOCK)
 
+_SUPPORTED = "use sqlite:///PATH or postgresql://USER@HOST/NAME"
 _to_json = partial(json.dumps, separators=(",", ":"), allow_nan=False)
 
 
@@ -43,16 +45,18 @@ def parse(url: str) -> URL:
 
     Raises ValueError for what is neither `sqlite:///FILE` nor `postgresql://...`; its message shows no password.
     """
-    parsed = make_url(url)
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        # It may hold a password somewhere.
+        raise ValueError(f"the state database is not given by a URL: {_SUPPORTED}") from error
     kind = parsed.get_backend_name()
     if kind == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     if kind == "sqlite" and parsed.database and parsed.database != ":memory:":
         return parsed.set(drivername="sqlite+aiosqlite")
-    raise ValueError(
-        f"the state database {parsed.render_as_string(hide_password=True)!r} is not supported:"
-        " use sqlite:///PATH or postgresql://USER@HOST/NAME"
-    )
+    shown = parsed.render_as_string(hide_password=True)
+    raise ValueError(f"the state database {shown!r} is not supported: {_SUPPORTED}")
 
 
 def connect(url: URL) -> AsyncEngine:

@@ -57,16 +57,16 @@ async def downgrade(engine: AsyncEngine, revision: str) -> None:
 
 def head() -> str:
     """The newest revision that this code knows."""
-    newest = _scripts().get_current_head()
+    newest = scripts().get_current_head()
     assert newest is not None, "there is one line of migrations"
     return newest
 
 
 def _is_at_head(connection: Connection, url: URL) -> bool:
-    scripts = _scripts()
+    known = scripts()
     context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
     found = set(context.get_current_heads())
-    unknown = found - {script.revision for script in scripts.walk_revisions()}
+    unknown = found - {script.revision for script in known.walk_revisions()}
     if unknown:
         raise StateTooNew(url, ", ".join(sorted(unknown)), head())
     return found == {head()}
@@ -81,5 +81,6 @@ def _config(connection: Connection | None = None) -> Config:
     return config
 
 
-def _scripts() -> ScriptDirectory:
+def scripts() -> ScriptDirectory:
+    """The migrations that this code knows."""
     return ScriptDirectory.from_config(_config())

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from hai_scheduler.adapters.sql.engine import connect, lock_writer, parse, reading, writing
 from hai_scheduler.adapters.sql.events import EventPart
 from hai_scheduler.adapters.sql.facts import FactPart
+from hai_scheduler.adapters.sql.known import KnownTasks
 from hai_scheduler.adapters.sql.migrate import upgrade
 from hai_scheduler.adapters.sql.tables import LEASE
 from hai_scheduler.adapters.sql.tasks import TaskPart
@@ -38,6 +39,7 @@ class SqlStore:
         self.engine = engine
         self._readers = reading(engine)
         self._writers = writing(engine)
+        self._known = KnownTasks()
         # Serves writers of this process in the order they came; without it they would hold a connection each and
         # wait for the database's lock, in no order.
         self._turn = asyncio.Lock()
@@ -59,7 +61,7 @@ class SqlStore:
         with _translated():
             async with self._readers.connect() as connection:
                 await connection.execute(_LOOK)
-                tx = SqlTx(connection, writing=False)
+                tx = SqlTx(connection, writing=False, known=self._known)
                 try:
                     yield tx
                 finally:
@@ -70,7 +72,7 @@ class SqlStore:
         with _translated():
             async with self._turn, self._writers.begin() as connection:
                 await connection.run_sync(lock_writer)
-                tx = SqlTx(connection, writing=True)
+                tx = SqlTx(connection, writing=True, known=self._known)
                 try:
                     yield tx
                 finally:

@@ -77,13 +77,15 @@ TASKS = Table(
     Column("reason", Text),
     Column("ended_at", Instant),
     Column("version", BigInteger, nullable=False),
+    # When this version was written, by the clock of whoever wrote it; see `known.py`.
+    Column("saved_at", Instant, nullable=False),
     Column("idempotency_key", Text),
-    # The latest unfinished task of a name, else the latest; a user's count.
-    Index("ix_hai_tasks_of_user_by_name", "user_name", "name", "ended", "id"),
+    # A user's latest task of a name, and how many he has.
+    Index("ix_hai_tasks_by_name", "user_name", "ended", "name", "id"),
     Index("ix_hai_tasks_of_user", "user_name", "id"),
     Index("ix_hai_tasks_unfinished", "ended", "id"),
-    Index("ix_hai_tasks_ended_at", "ended_at", "id"),
-    UniqueConstraint("user_name", "idempotency_key"),
+    Index("ix_hai_tasks_ended_at", "ended", "ended_at", "id"),
+    UniqueConstraint("user_name", "idempotency_key", name="uq_hai_tasks_idempotency_key"),
     # An id is never given twice, not even that of a deleted task: folders and events are known by it.
     sqlite_autoincrement=True,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -15,13 +16,17 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
+    false,
     func,
     insert,
     select,
+    true,
     update,
 )
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hai_scheduler.adapters.sql.base import Part
+from hai_scheduler.adapters.sql.known import KnownTasks, Stamp
 from hai_scheduler.adapters.sql.rows import (
     run_of,
     run_values,
@@ -41,8 +46,15 @@ _TASKS: Select[Any] = select(*TASKS.c, *(column.label(f"run__{column.name}") for
 )
 _WIDTH = len(TASKS.c)
 _ONE = _TASKS.where(TASKS.c.id == bindparam("task_id"))
-_UNFINISHED = _TASKS.where(TASKS.c.ended.is_(False)).order_by(TASKS.c.id)
+_UNFINISHED = _TASKS.where(TASKS.c.ended == false()).order_by(TASKS.c.id)
+_HEADS = select(TASKS.c.id, TASKS.c.version, TASKS.c.saved_at).where(TASKS.c.ended == false()).order_by(TASKS.c.id)
+#: More tasks than this are read by walking all unfinished ones, not one by one.
+_FEW = 500
 _SAVE = update(TASKS).where(TASKS.c.id == bindparam("_id"), TASKS.c.version == bindparam("_version"))
+
+
+def _now() -> int:
+    return time.time_ns() // 1000
 
 
 def _tasks(rows: CursorResult[Any]) -> list[Task]:
@@ -56,6 +68,12 @@ def _task(row: Row[Any]) -> Task:
 class TaskPart(Part):
     """The part of a transaction that deals with tasks."""
 
+    def __init__(self, connection: AsyncConnection, *, writing: bool, known: KnownTasks) -> None:
+        super().__init__(connection, writing=writing)
+        self._known = known
+        #: Whether what it reads of tasks may be what only it has written.
+        self._changed_tasks = False
+
     async def add_task(self, task: Task, spec: TaskSpec, *, idempotency_key: str | None = None) -> Task:
         """See `Tx.add_task`."""
         if idempotency_key is not None:
@@ -63,7 +81,8 @@ class TaskPart(Part):
             mine = and_(TASKS.c.user_name == task.user, TASKS.c.idempotency_key == idempotency_key)
             for known in _tasks(await self._ask(_TASKS.where(mine))):
                 return known
-        row = {**task_values(task), "version": 1, "idempotency_key": idempotency_key}
+        self._changed_tasks = True
+        row = {**task_values(task), "version": 1, "saved_at": _now(), "idempotency_key": idempotency_key}
         (number,) = (await self._change(insert(TASKS), row)).inserted_primary_key or (0,)
         added = replace(task, id=TaskId(number), version=1)
         await self._change(insert(SPECS), spec_values(added.id, spec))
@@ -79,9 +98,11 @@ class TaskPart(Part):
 
     async def find_task(self, user: str, name: str) -> Task | None:
         """See `Tx.find_task`."""
-        named = _TASKS.where(TASKS.c.user_name == user, TASKS.c.name == name)
-        found = _tasks(await self._ask(named.order_by(TASKS.c.ended, TASKS.c.id.desc()).limit(1)))
-        return found[0] if found else None
+        named = _TASKS.where(TASKS.c.user_name == user, TASKS.c.name == name).order_by(TASKS.c.id.desc()).limit(1)
+        for ended in (false(), true()):
+            for task in _tasks(await self._ask(named.where(TASKS.c.ended == ended))):
+                return task
+        return None
 
     async def get_spec(self, task_id: TaskId) -> TaskSpec:
         """See `Tx.get_spec`."""
@@ -93,7 +114,9 @@ class TaskPart(Part):
     async def save_task(self, task: Task) -> Task:
         """See `Tx.save_task`."""
         saved = replace(task, version=task.version + 1)
-        row = {**task_values(saved), "version": saved.version, "_id": task.id, "_version": task.version}
+        self._changed_tasks = True
+        row = {**task_values(saved), "version": saved.version, "saved_at": _now()}
+        row |= {"_id": task.id, "_version": task.version}
         if (await self._change(_SAVE, row)).rowcount == 0:
             stored = await self.get_task(task.id)
             raise Conflict(f"task {task.id} is at version {stored.version}, not {task.version}")
@@ -102,8 +125,22 @@ class TaskPart(Part):
         return saved
 
     async def unfinished_tasks(self) -> Sequence[Task]:
-        """See `Tx.unfinished_tasks`. One query."""
-        return _tasks(await self._ask(_UNFINISHED))
+        """See `Tx.unfinished_tasks`. Two queries: all versions, then the tasks whose version is not known yet."""
+        heads: list[tuple[TaskId, Stamp]] = [(row.id, (row.version, row.saved_at)) for row in await self._ask(_HEADS)]
+        # Others may learn meanwhile: this is what was known at one moment.
+        known = self._known.tasks
+        missing = [number for number, stamp in heads if number not in known or known[number][0] != stamp]
+        news = {task.id: task for task in await self._unfinished(missing)}
+        tasks = {number: (stamp, news.get(number) or known[number][1]) for number, stamp in heads}
+        if not self._changed_tasks:
+            self._known.tasks = tasks
+        return [task for _, task in tasks.values()]
+
+    async def _unfinished(self, numbers: Sequence[TaskId]) -> Sequence[Task]:
+        if not numbers:
+            return []
+        some = _UNFINISHED.where(TASKS.c.id.in_(numbers)) if len(numbers) <= _FEW else _UNFINISHED
+        return _tasks(await self._ask(some))
 
     async def list_tasks(self, where: TaskFilter, *, before: TaskId | None, limit: int) -> Sequence[Task]:
         """See `Tx.list_tasks`."""
@@ -112,7 +149,7 @@ class TaskPart(Part):
 
     async def count_tasks(self, user: str) -> int:
         """See `Tx.count_tasks`."""
-        mine = and_(TASKS.c.user_name == user, TASKS.c.ended.is_(False))
+        mine = and_(TASKS.c.user_name == user, TASKS.c.ended == false())
         return int((await self._ask(select(func.count()).select_from(TASKS).where(mine))).scalar_one())
 
     async def runs(self, task_id: TaskId) -> Sequence[Run]:
@@ -122,13 +159,13 @@ class TaskPart(Part):
 
     async def ended_before(self, when: datetime, *, limit: int) -> Sequence[Task]:
         """See `Tx.ended_before`."""
-        over = _TASKS.where(TASKS.c.ended.is_(True), TASKS.c.ended_at < to_instant(when))
+        over = _TASKS.where(TASKS.c.ended == true(), TASKS.c.ended_at < to_instant(when))
         return _tasks(await self._ask(over.order_by(TASKS.c.ended_at, TASKS.c.id).limit(limit)))
 
     async def delete_task(self, task_id: TaskId) -> None:
         """See `Tx.delete_task`. Raises NotFound, and Conflict for a task that has not ended."""
         # Spec and runs go with it (ON DELETE CASCADE).
-        if (await self._change(delete(TASKS).where(TASKS.c.id == task_id, TASKS.c.ended.is_(True)))).rowcount == 0:
+        if (await self._change(delete(TASKS).where(TASKS.c.id == task_id, TASKS.c.ended == true()))).rowcount == 0:
             await self.get_task(task_id)
             raise Conflict(f"task {task_id} has not ended")
 
@@ -139,6 +176,9 @@ def _conditions(where: TaskFilter) -> list[ColumnElement[bool]]:
         conditions.append(TASKS.c.user_name == where.user)
     if where.states is not None:
         conditions.append(TASKS.c.state.in_([state.value for state in where.states]))
+        if not any(state.ended for state in where.states):
+            # What is alive is found by its index, not by walking all history.
+            conditions.append(TASKS.c.ended == false())
     if where.group is not None:
         conditions.append(TASKS.c.group_name == where.group)
     if where.priority is not None:

@@ -49,15 +49,16 @@ def _create_tasks() -> None:
         sa.Column("reason", sa.Text()),
         sa.Column("ended_at", sa.BigInteger()),
         sa.Column("version", sa.BigInteger(), nullable=False),
+        sa.Column("saved_at", sa.BigInteger(), nullable=False),
         sa.Column("idempotency_key", sa.Text()),
         sa.PrimaryKeyConstraint("id", name="pk_hai_tasks"),
-        sa.UniqueConstraint("user_name", "idempotency_key", name="uq_hai_tasks_user_name"),
+        sa.UniqueConstraint("user_name", "idempotency_key", name="uq_hai_tasks_idempotency_key"),
         sqlite_autoincrement=True,
     )
-    op.create_index("ix_hai_tasks_of_user_by_name", "hai_tasks", ["user_name", "name", "ended", "id"])
+    op.create_index("ix_hai_tasks_by_name", "hai_tasks", ["user_name", "ended", "name", "id"])
     op.create_index("ix_hai_tasks_of_user", "hai_tasks", ["user_name", "id"])
     op.create_index("ix_hai_tasks_unfinished", "hai_tasks", ["ended", "id"])
-    op.create_index("ix_hai_tasks_ended_at", "hai_tasks", ["ended_at", "id"])
+    op.create_index("ix_hai_tasks_ended_at", "hai_tasks", ["ended", "ended_at", "id"])
 
 
 def _create_specs_and_runs() -> None:

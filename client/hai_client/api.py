@@ -1,0 +1,361 @@
+"""`Client`: the REST interface of the platform as typed methods."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from http.client import HTTPResponse
+from typing import Any, Self, TypeVar
+from urllib.parse import quote
+
+from hai_client import schema, settings, sse
+from hai_client.codec import decode, encode
+from hai_client.errors import Invalid, NotLoggedIn, Unavailable
+from hai_client.http import Query, Transport
+
+T = TypeVar("T")
+#: A task's number, its name, or `user/name` for an admin.
+TaskKey = int | str
+
+_PAGE = 200
+_LOG_PAGE = 2000
+
+
+class Client:
+    """A connection to a platform, with one user's rights.
+
+    Tasks may be named by id or by name; a name is the caller's latest task of that name. Every method raises
+    the errors of `hai_client.errors`: `NotLoggedIn`, `Forbidden`, `NotFound`, `Invalid`, `Conflict`,
+    `QuotaExceeded`, `Unavailable`. Calls that can be repeated safely are repeated when the connection breaks.
+
+    Args:
+        url: The Hub's address; else `HAI_URL`, else the file that `hai login` wrote.
+        token: A token of the Hub; else `HAI_TOKEN`, else `JUPYTERHUB_API_TOKEN` inside a server of the Hub,
+            else the file's.
+        transport: Used in place of one made from the address and token.
+    """
+
+    def __init__(self, url: str | None = None, token: str | None = None, *, transport: Transport | None = None) -> None:
+        if transport is None:
+            found = settings.load(url=url, token=token)
+            if found.token is None:
+                raise NotLoggedIn(f"token: none for {found.url}; run `hai login --url {found.url}` or set HAI_TOKEN")
+            transport = Transport(found.api_url, found.token)
+        self._http = transport
+
+    @classmethod
+    def of(cls, found: settings.Settings) -> Self:
+        """A client for settings that were loaded before; without a token only `health` works."""
+        return cls(transport=Transport(found.api_url, found.token))
+
+    def __repr__(self) -> str:
+        return f"Client({self._http.base!r})"
+
+    # --- tasks
+
+    def submit(self, request: schema.TaskRequest, *, idempotency_key: str | None = None) -> schema.Task:
+        """Submit a task.
+
+        Args:
+            request: What to run.
+            idempotency_key: Two submissions with the same key make one task. One is made up if none is
+                given, so that a submission whose answer was lost is never doubled.
+
+        Raises:
+            QuotaExceeded: It asks for more than its owner may ever hold.
+        """
+        body = {key: value for key, value in encode(request).items() if value is not None}
+        headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
+        return self._get(schema.Task, "POST", "/tasks", body=body, headers=headers, again=True)
+
+    def parse_experiment(self, text: str) -> schema.TaskRequest:
+        """Read an experiment file (YAML, version 2) into a request, without submitting it."""
+        return self._get(
+            schema.TaskRequest,
+            "POST",
+            "/tasks/parse",
+            body=text.encode(),
+            headers={"Content-Type": "application/yaml"},
+            again=True,
+        )
+
+    def tasks(
+        self,
+        *,
+        user: str | None = None,
+        state: str | None = None,
+        group: str | None = None,
+        priority: str | None = None,
+        name: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[schema.TaskSummary]:
+        """Go through tasks, newest first, page by page.
+
+        Args:
+            user: Whose; the caller's own by default. Admins may name another, or `*` for all.
+            state: States with commas between them; `live` is all that have not ended.
+            group: Only of this node group.
+            priority: Only those that asked for this priority.
+            name: Only of this name.
+            limit: Stop after so many.
+        """
+        cursor: str | None = None
+        left = limit
+        while left is None or left > 0:
+            page = self._get(
+                schema.TaskPage,
+                "GET",
+                "/tasks",
+                query={
+                    "user": user,
+                    "state": state,
+                    "group": group,
+                    "priority": priority,
+                    "name": name,
+                    "limit": _PAGE if left is None else min(left, _PAGE),
+                    "cursor": cursor,
+                },
+            )
+            yield from page.items[:left]
+            left = None if left is None else left - len(page.items)
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def task(self, task: TaskKey) -> schema.Task:
+        """A task with its runs."""
+        return self._get(schema.Task, "GET", _path(task))
+
+    def stop(self, task: TaskKey) -> schema.Task:
+        """End a task for good; a running one is told first and has its grace."""
+        return self._get(schema.Task, "POST", _path(task, "stop"))
+
+    def suspend(self, task: TaskKey) -> schema.Task:
+        """Take a task's nodes now and hold it until it is resumed."""
+        return self._get(schema.Task, "POST", _path(task, "suspend"))
+
+    def resume(self, task: TaskKey) -> schema.Task:
+        """Let a held or suspended task run again when its turn comes."""
+        return self._get(schema.Task, "POST", _path(task, "resume"))
+
+    def hold(self, task: TaskKey) -> schema.Task:
+        """Do not start a task (again) until it is resumed; a running one goes on."""
+        return self._get(schema.Task, "POST", _path(task, "hold"))
+
+    def set_priority(self, task: TaskKey, priority: str) -> schema.Task:
+        """Change what priority a task asks for: a level or AUTO."""
+        return self._get(schema.Task, "PUT", _path(task, "priority"), body={"priority": priority})
+
+    def reorder(self, task: TaskKey, *, before: int | None = None, after: int | None = None) -> schema.Task:
+        """Move a waiting task directly before, or after, another of the same user and priority.
+
+        Raises:
+            Invalid: Not exactly one of `before` and `after` is given.
+        """
+        if (before is None) == (after is None):
+            raise Invalid("order: give exactly one of before and after, the id of another waiting task")
+        return self._get(schema.Task, "PUT", _path(task, "order"), body={"before": before, "after": after})
+
+    def runs(self, task: TaskKey) -> tuple[schema.Run, ...]:
+        """The runs of a task, in order."""
+        return self._get(schema.RunList, "GET", _path(task, "runs")).items
+
+    def explain(self, task: TaskKey) -> schema.Explanation:
+        """Why a task waits, or what it does."""
+        return self._get(schema.Explanation, "GET", _path(task, "explain"))
+
+    def task_events(
+        self, task: TaskKey, *, after: int | None = None, limit: int | None = None
+    ) -> tuple[schema.Event, ...]:
+        """The history of a task, in order, after the event with number `after`."""
+        query: Query = {"after": after, "limit": limit}
+        return self._get(schema.EventPage, "GET", _path(task, "events"), query=query).items
+
+    # --- logs
+
+    def log_page(
+        self,
+        task: TaskKey,
+        *,
+        rank: int = 0,
+        run: int | None = None,
+        cursor: str | None = None,
+        tail: int | None = None,
+        limit: int | None = None,
+    ) -> schema.LogPage:
+        """One page of a rank's log.
+
+        Args:
+            task: The task.
+            rank: Which rank.
+            run: Only of this run; all runs, as one story, by default.
+            cursor: Read on after a page with this `next_cursor`.
+            tail: Only the last so many lines.
+            limit: At most so many lines.
+        """
+        query: Query = {"rank": rank, "run": run, "cursor": cursor, "tail": tail, "limit": limit}
+        return self._get(schema.LogPage, "GET", _path(task, "logs"), query=query)
+
+    def logs(
+        self, task: TaskKey, *, rank: int = 0, run: int | None = None, tail: int | None = None
+    ) -> Iterator[schema.LogLine]:
+        """Go through a rank's log as far as it is written."""
+        page = self.log_page(task, rank=rank, run=run, tail=tail, limit=None if tail else _LOG_PAGE)
+        yield from page.lines
+        if tail is not None:
+            return
+        cursor = None
+        while not page.final and page.next_cursor != cursor:
+            cursor = page.next_cursor
+            page = self.log_page(task, rank=rank, run=run, cursor=cursor, limit=_LOG_PAGE)
+            yield from page.lines
+
+    def follow_logs(
+        self,
+        task: TaskKey,
+        *,
+        rank: int = 0,
+        run: int | None = None,
+        cursor: str | None = None,
+        lost: Callable[[Unavailable], None] | None = None,
+    ) -> Iterator[schema.LogLine]:
+        """Go through a rank's log as it is written, until nothing will ever be added.
+
+        A restart of the service in between neither loses nor doubles a line.
+
+        Args:
+            task: The task.
+            rank: Which rank.
+            run: Only of this run.
+            cursor: Begin after a page with this `next_cursor`; at the start by default.
+            lost: Told of each failed try to connect again.
+        """
+        path = _path(task, "logs")
+
+        def connect(last_id: str | None) -> HTTPResponse:
+            query: Query = {"rank": rank, "run": run, "cursor": last_id, "follow": 1}
+            return self._http.stream(path, query=query, headers=_resume(last_id))
+
+        for message in sse.follow(connect, last_id=cursor, sleep=self._http.sleep, lost=lost):
+            if message.event in ("line", "message"):
+                yield decode(schema.LogLine, json.loads(message.data))
+
+    def search_logs(self, task: TaskKey, text: str) -> schema.LogHits:
+        """Find a text in the logs of all ranks and runs of a task."""
+        return self._get(schema.LogHits, "GET", _path(task, "logs/search"), query={"q": text})
+
+    def events(
+        self,
+        *,
+        after: int | None = None,
+        user: str | None = None,
+        lost: Callable[[Unavailable], None] | None = None,
+    ) -> Iterator[schema.Event]:
+        """Follow the feed of one's own tasks and of the cluster, for ever.
+
+        Args:
+            after: Begin after the event with this number; now by default.
+            user: Admins may give `*` for everyone's.
+            lost: Told of each failed try to connect again.
+        """
+
+        def connect(last_id: str | None) -> HTTPResponse:
+            return self._http.stream("/events", query={"user": user, "after": last_id}, headers=_resume(last_id))
+
+        start = None if after is None else str(after)
+        for message in sse.follow(connect, last_id=start, sleep=self._http.sleep, lost=lost):
+            if message.event != "hello":
+                yield decode(schema.Event, json.loads(message.data))
+
+    # --- nodes, quota, cluster
+
+    def nodes(self) -> tuple[schema.Node, ...]:
+        """All nodes, by name."""
+        return self._get(schema.NodeList, "GET", "/nodes").items
+
+    def cordon(self, node: str) -> schema.Node:
+        """Start nothing new on a node. For admins."""
+        return self._get(schema.Node, "POST", f"/nodes/{_quoted(node, 'node')}/cordon")
+
+    def uncordon(self, node: str) -> schema.Node:
+        """Lift a cordon or a drain. For admins."""
+        return self._get(schema.Node, "POST", f"/nodes/{_quoted(node, 'node')}/uncordon")
+
+    def drain(self, node: str) -> schema.Node:
+        """Start nothing new on a node and ask what runs there to leave. For admins."""
+        return self._get(schema.Node, "POST", f"/nodes/{_quoted(node, 'node')}/drain")
+
+    def quotas(self) -> tuple[schema.Quota, ...]:
+        """The rows of quota that concern the caller; all of them for admins."""
+        return self._get(schema.QuotaList, "GET", "/quotas").items
+
+    def set_quota(self, subject: str, priority: str, limit: int | None, *, group: str = "training") -> schema.Quota:
+        """Write a row of quota. For admins.
+
+        Args:
+            subject: `user:NAME`, `group:NAME` or `public`.
+            priority: The level it is for.
+            limit: Nodes that may be held at once; None is no limit.
+            group: The node group it is for.
+        """
+        body = {"subject": subject, "group": group, "priority": priority, "limit": limit}
+        return self._get(schema.Quota, "PUT", "/quotas", body=body)
+
+    def delete_quota(self, subject: str, priority: str, *, group: str = "training") -> None:
+        """Remove a row of quota. For admins."""
+        self._http.call("DELETE", "/quotas", body={"subject": subject, "group": group, "priority": priority})
+
+    def me(self) -> schema.Me:
+        """Who the caller is, with rights and quota."""
+        return self._get(schema.Me, "GET", "/me")
+
+    def policy(self) -> schema.Policy:
+        """The numbers that the scheduler decides with."""
+        return self._get(schema.Policy, "GET", "/policy")
+
+    def cluster(self) -> schema.Cluster:
+        """The cluster at a glance."""
+        return self._get(schema.Cluster, "GET", "/cluster")
+
+    def pause(self) -> schema.Cluster:
+        """Tell every run to leave, and start nothing until `unpause`. For admins."""
+        return self._get(schema.Cluster, "POST", "/cluster/pause")
+
+    def unpause(self) -> schema.Cluster:
+        """End a pause. For admins."""
+        return self._get(schema.Cluster, "POST", "/cluster/resume")
+
+    def health(self) -> schema.Health:
+        """Whether the service is well. Needs no token."""
+        return self._get(schema.Health, "GET", "/health")
+
+    def _get(
+        self,
+        kind: type[T],
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+        again: bool | None = None,
+    ) -> T:
+        answer = self._http.call(method, path, query=query, body=body, headers=headers, again=again)
+        return decode(kind, answer)
+
+
+def _resume(last_id: str | None) -> dict[str, str]:
+    return {} if last_id is None else {"Last-Event-ID": last_id}
+
+
+def _quoted(text: str, field: str) -> str:
+    # Dots alone would be taken for steps in the path.
+    if not text.strip("."):
+        raise Invalid(f"{field}: {text!r} is not a name; `hai list` and `hai nodes` show the names")
+    return quote(text, safe="", errors="replace")
+
+
+def _path(task: TaskKey, verb: str | None = None) -> str:
+    path = f"/tasks/{_quoted(str(task), 'task')}"
+    return f"{path}/{verb}" if verb else path

@@ -1,0 +1,188 @@
+"""`hai admin`: nodes, quota, users and pauses."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from hai_client.api import Client
+from hai_client.cli import nodes
+from hai_client.cli import parser as words_
+from hai_client.cli.context import Context
+from hai_client.cli.output import Cell, Column, ago
+from hai_client.cli.parser import Command
+from hai_client.cli.quota import by_level, limit
+from hai_client.errors import Invalid
+from hai_client.hub import Hub
+from hai_client.schema import Cluster, Node
+
+_Handler = Callable[[argparse.Namespace, Context], int]
+_Verbs = Any  # argparse gives the kind of add_subparsers() no public name.
+
+
+def _leaf(group: _Verbs, name: str, help_: str, handler: _Handler) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = group.add_parser(name, help=help_, description=help_, allow_abbrev=False)
+    parser.set_defaults(handler=handler)
+    words_.add_common(parser)
+    return parser
+
+
+def _group(parent: argparse.ArgumentParser, dest: str) -> _Verbs:
+    return parent.add_subparsers(dest=dest, metavar="VERB", required=True)
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    group = _group(parser, "verb")
+    for name, help_ in (
+        ("cordon", "start nothing new on nodes"),
+        ("uncordon", "use nodes again"),
+        ("drain", "start nothing new on nodes and ask what runs there to leave"),
+    ):
+        _leaf(group, name, help_, _mark).add_argument("nodes", metavar="NODE", nargs="+", help="one or more")
+    _leaf(group, "pause", "tell every run to leave; start nothing until `hai admin resume`", _pause)
+    _leaf(group, "resume", "end a pause", _pause)
+    quota = _group(group.add_parser("quota", help="list, set or delete rows of quota"), "quota_verb")
+    _leaf(quota, "list", "list all rows", _quota_list)
+    setting = _leaf(quota, "set", "write a row", _quota_set)
+    deleting = _leaf(quota, "delete", "remove a row", _quota_delete)
+    for leaf in (setting, deleting):
+        leaf.add_argument("subject", metavar="SUBJECT", type=subject, help="user:NAME, group:NAME or public")
+        leaf.add_argument("priority", metavar="LEVEL", type=words_.level, help="the priority it is for")
+        leaf.add_argument("-g", "--group", default="training", metavar="GROUP", help="node group (training)")
+    setting.add_argument("limit", metavar="LIMIT", type=_limit, help="nodes at once, or `none` for no limit")
+    user = _group(group.add_parser("user", help="list or add users of the Hub"), "user_verb")
+    _leaf(user, "list", "list all users", _user_list)
+    adding = _leaf(user, "add", "add a user", _user_add)
+    adding.add_argument("name", metavar="NAME", help="the name that the user signs in with")
+    adding.add_argument("--admin", action="store_true", help="an admin of the Hub")
+    adding.add_argument("--token", action="store_true", help="make a token for the user and print it, once")
+
+
+def subject(text: str) -> str:
+    """Read whom a row of quota is for."""
+    kind, colon, name = text.partition(":")
+    if text == "public" or (kind in ("user", "group") and colon and name):
+        return text
+    raise Invalid(f"subject: {text!r} is not a subject; write user:{text or 'NAME'}, group:{text or 'NAME'} or public")
+
+
+def _limit(text: str) -> int | None:
+    if text.lower() in ("none", "unlimited", "no-limit"):
+        return None
+    try:
+        return words_.count("limit", least=0)(text)
+    except Invalid as error:
+        raise Invalid(f"{error.message}, nor `none`") from None
+
+
+def _run(args: argparse.Namespace, ctx: Context) -> int:
+    handler: _Handler = args.handler
+    return handler(args, ctx)
+
+
+def _mark(args: argparse.Namespace, ctx: Context) -> int:
+    acts: dict[str, Callable[[Client, str], Node]] = {
+        "cordon": Client.cordon,
+        "uncordon": Client.uncordon,
+        "drain": Client.drain,
+    }
+    done = [acts[args.verb](ctx.client, name) for name in args.nodes]
+    if ctx.json:
+        ctx.out.json({"items": done})
+    else:
+        nodes.table(ctx.out, done)
+    return 0
+
+
+def _pause(args: argparse.Namespace, ctx: Context) -> int:
+    cluster: Cluster = ctx.client.pause() if args.verb == "pause" else ctx.client.unpause()
+    if ctx.json:
+        ctx.out.json(cluster)
+    elif cluster.paused:
+        ctx.out.line("paused: every run is told to leave, and nothing starts until `hai admin resume`")
+    else:
+        ctx.out.line("not paused: tasks start as their turns come")
+    return 0
+
+
+def _quota_list(_args: argparse.Namespace, ctx: Context) -> int:
+    rows = ctx.client.quotas()
+    if ctx.json:
+        ctx.out.json({"items": rows})
+        return 0
+    if not rows:
+        ctx.out.line("no rows; `hai admin quota set public NORMAL 4` lets everybody hold 4 nodes at NORMAL")
+        return 0
+    columns = [Column("SUBJECT"), Column("GROUP"), Column("PRIORITY"), Column("LIMIT", right=True)]
+    shown = sorted(rows, key=lambda row: (row.subject, *by_level(row)))
+    ctx.out.table(columns, [[row.subject, row.group, row.priority, limit(row.limit)] for row in shown])
+    return 0
+
+
+def _quota_set(args: argparse.Namespace, ctx: Context) -> int:
+    row = ctx.client.set_quota(args.subject, args.priority, args.limit, group=args.group)
+    if ctx.json:
+        ctx.out.json(row)
+    else:
+        what = "any number of nodes" if row.limit is None else f"at most {row.limit} nodes"
+        ctx.out.line(f"{row.subject} may hold {what} of {row.group} at {row.priority}")
+    return 0
+
+
+def _quota_delete(args: argparse.Namespace, ctx: Context) -> int:
+    ctx.client.delete_quota(args.subject, args.priority, group=args.group)
+    if ctx.json:
+        ctx.out.json({"deleted": {"subject": args.subject, "group": args.group, "priority": args.priority}})
+    else:
+        ctx.out.line(f"{args.subject} has no row of its own any more for {args.group} at {args.priority}")
+    return 0
+
+
+def _user_list(_args: argparse.Namespace, ctx: Context) -> int:
+    users = list(Hub(ctx.settings()).users())
+    if ctx.json:
+        ctx.out.json({"items": users})
+        return 0
+    rows = [
+        [
+            Cell(user.name, "bold"),
+            "yes" if user.admin else "-",
+            ago(user.last_activity) if user.last_activity else "never",
+            " ".join(user.groups) or "-",
+        ]
+        for user in users
+    ]
+    ctx.out.table([Column("NAME"), Column("ADMIN"), Column("ACTIVE"), Column("GROUPS")], rows)
+    return 0
+
+
+def _user_add(args: argparse.Namespace, ctx: Context) -> int:
+    hub = Hub(ctx.settings())
+    user = hub.add_user(args.name, admin=args.admin)
+    token = hub.make_token(user.name, note="hai admin user add").token if args.token else None
+    if ctx.json:
+        ctx.out.json({"user": user, **({"token": token} if token else {})})
+        return 0
+    if token is None:
+        ctx.out.line(f"{user.name} is added")
+    else:
+        ctx.out.note(f"{user.name} is added; the token is shown only now")
+        ctx.out.line(token)
+    return 0
+
+
+COMMANDS = {
+    "admin": Command(
+        "admin",
+        _configure,
+        _run,
+        about="What admins do.",
+        examples=(
+            "examples:\n"
+            "  hai admin drain node-3\n"
+            "  hai admin quota set user:alice HIGH 8\n"
+            "  hai admin user add alice --token"
+        ),
+    )
+}

@@ -1,0 +1,152 @@
+"""The way in: finds the verb, runs it, and turns whatever goes wrong into one line and an exit status."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from hai_client.cli import verbs
+from hai_client.cli.context import Context
+from hai_client.cli.output import Output, clean
+from hai_client.cli.parser import Command, build
+from hai_client.errors import HaiError, Invalid
+
+INTERRUPTED = 130
+NOBODY_READS = 141
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; see `hai_client.cli.main`."""
+    out = Output.of_process()
+    debug = bool(os.environ.get("HAI_DEBUG"))
+    try:
+        code = _dispatch(list(sys.argv[1:] if argv is None else argv), Context(out))
+        out.stdout.flush()
+    except HaiError as error:
+        if debug:
+            raise
+        return complain(out, error.message, error.exit_code)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _forget_stdout()
+        return NOBODY_READS
+    except SystemExit as end:
+        # argparse's --help ends this way.
+        return end.code if isinstance(end.code, int) else 0
+    except Exception as error:
+        # The last resort: no traceback for a user, ever.
+        if debug:
+            raise
+        what = f"{type(error).__name__}: {error}"
+        return complain(out, f"unexpected {what}; HAI_DEBUG=1 shows where, please report it", 1)
+    return code
+
+
+def complain(out: Output, message: str, code: int) -> int:
+    """Write the one line of an error and return the exit status."""
+    try:
+        out.stdout.flush()
+        out.stderr.write(f"{out.style('hai:', 'red') if out.watched else 'hai:'} {clean(message)}\n")
+        out.stderr.flush()
+    except BrokenPipeError:
+        _forget_stdout()
+    return code
+
+
+def find(name: str) -> Command | None:
+    """The command of a verb in the table; None for one that another package brings."""
+    verb = verbs.BY_NAME.get(name)
+    if verb is None or verb.module is None:
+        return None
+    module = importlib.import_module(f"hai_client.cli.{verb.module}")
+    commands: dict[str, Command] = module.COMMANDS
+    return commands[name]
+
+
+def _dispatch(argv: list[str], ctx: Context) -> int:
+    rest = _leading_options(argv, ctx)
+    if not rest or rest[0] in ("-h", "--help", "help"):
+        return _help(rest[1:] if rest[:1] == ["help"] else [], ctx)
+    name, words = rest[0], rest[1:]
+    if name == "--version":
+        return _version(ctx)
+    if name == "__complete":
+        from hai_client.cli.complete import complete
+
+        return complete(words, ctx)
+    command = find(name)
+    if command is None:
+        return _elsewhere(name, words)
+    if command.raw is not None:
+        return command.raw(words, ctx)
+    args = build(command).parse_args(words)
+    ctx.json = getattr(args, "json", ctx.json)
+    ctx.url = getattr(args, "url", ctx.url)
+    return command.run(args, ctx)
+
+
+def _leading_options(argv: list[str], ctx: Context) -> list[str]:
+    """Take `--json` and `--url` where they stand before the verb."""
+    rest = list(argv)
+    while rest:
+        if rest[0] == "--json":
+            ctx.json = True
+        elif rest[0] == "--url" and len(rest) > 1:
+            ctx.url = rest.pop(1)
+        elif rest[0].startswith("--url="):
+            ctx.url = rest[0].partition("=")[2]
+        else:
+            break
+        rest.pop(0)
+    return rest
+
+
+def _help(words: Sequence[str], ctx: Context) -> int:
+    command = find(words[0]) if words else None
+    if command is not None:
+        build(command).print_help(ctx.out.stdout)
+        return 0
+    from hai_client.cli import plugins
+
+    others = tuple(name for name in plugins.installed() if name not in verbs.BY_NAME)
+    ctx.out.stdout.write(verbs.overview(others))
+    return 0
+
+
+def _version(ctx: Context) -> int:
+    from importlib import metadata
+
+    try:
+        version = metadata.version("hai-platform")
+    except metadata.PackageNotFoundError:
+        version = "unknown (not installed as a package)"
+    if ctx.json:
+        ctx.out.json({"version": version})
+    else:
+        ctx.out.line(f"hai {version}")
+    return 0
+
+
+def _elsewhere(name: str, words: Sequence[str]) -> int:
+    from hai_client.cli import plugins
+
+    if name in verbs.BY_NAME or name in plugins.installed():
+        return plugins.run(name, words)
+    if name.startswith("-"):
+        raise Invalid(f"{name}: not an option before the verb; `hai --help` shows the verbs")
+    near = difflib.get_close_matches(name, list(verbs.BY_NAME), n=1)
+    hint = f"did you mean `hai {near[0]}`? " if near else ""
+    raise Invalid(f"verb: {name!r} is unknown; {hint}`hai --help` lists all")
+
+
+def _forget_stdout() -> None:
+    """Let the interpreter's last flush go nowhere, so that it does not complain either."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

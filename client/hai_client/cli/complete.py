@@ -1,0 +1,36 @@
+"""`hai __complete`: the words that only the platform knows, for completion scripts. Quick, and never an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hai_client import settings
+from hai_client.api import Client
+from hai_client.cli.context import Context
+from hai_client.errors import HaiError
+from hai_client.http import Transport
+
+_TIMEOUT_S = 1.5
+
+
+def complete(words: Sequence[str], ctx: Context) -> int:
+    """Write the names of a kind, one a line: tasks or nodes."""
+    try:
+        found = settings.load(url=ctx.url)
+        if found.token is None:
+            return 0
+        client = Client(transport=Transport(found.api_url, found.token, timeout_s=_TIMEOUT_S, delays_s=()))
+        for word in dict.fromkeys(_words(client, words[0] if words else "")):
+            ctx.out.line(word)
+    except HaiError:
+        # Somebody who presses Tab wants words or nothing.
+        return 0
+    return 0
+
+
+def _words(client: Client, kind: str) -> Iterable[str]:
+    if kind == "tasks":
+        return [task.name for task in client.tasks(limit=100)]
+    if kind == "nodes":
+        return [node.name for node in client.nodes()]
+    return []

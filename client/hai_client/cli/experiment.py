@@ -1,0 +1,57 @@
+"""`hai run`: submit an experiment file. The service reads the YAML, so that the client needs no parser."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from hai_client import names
+from hai_client.cli import parser as words_
+from hai_client.cli.context import Context
+from hai_client.cli.parser import Command
+from hai_client.cli.submit import folder, send
+from hai_client.errors import Invalid
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("file", metavar="FILE", help="the experiment, as YAML (version 2)")
+    add("-n", "--nodes", type=words_.count("nodes"), metavar="N", help="in place of the file's node_count")
+    add("-g", "--group", metavar="GROUP", help="in place of the file's group")
+    words_.add_priority(parser, "-p", "--priority", help_="in place of the file's priority")
+    add("--name", type=names.check_name, metavar="NAME", help="in place of the file's name")
+    add("-f", "--follow", action="store_true", help="show what it prints until it ends")
+
+
+def _run(args: argparse.Namespace, ctx: Context) -> int:
+    request = ctx.client.parse_experiment(_text(args.file))
+    # As in the file, so from the file's folder: where `hai run` is typed does not matter.
+    beside = Path(args.file).parent / Path(request.cwd).expanduser()
+    changes: dict[str, Any] = {"cwd": folder(str(beside))}
+    for name in ("nodes", "group", "priority", "name"):
+        if getattr(args, name) is not None:
+            changes[name] = getattr(args, name)
+    return send(ctx, dataclasses.replace(request, **changes), follow=args.follow)
+
+
+def _text(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise Invalid(f"file: {file!r} is not text in UTF-8; is it the experiment's YAML?") from None
+    except (OSError, ValueError) as error:
+        why = (getattr(error, "strerror", None) or str(error)).lower()
+        raise Invalid(f"file: {file!r} cannot be read ({why}); give the path of an experiment's YAML") from None
+
+
+COMMANDS = {
+    "run": Command(
+        "run",
+        _configure,
+        _run,
+        about="Submit an experiment file. A workspace in it that is not absolute is taken from the file's folder.",
+        examples="example:\n  hai run experiment.yml -n 4 -p HIGH -f",
+    )
+}

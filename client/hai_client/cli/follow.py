@@ -1,0 +1,72 @@
+"""Showing log lines, once or as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from hai_client.cli.context import Context
+from hai_client.errors import Unavailable
+from hai_client.names import ENDED
+from hai_client.schema import LogLine, TaskSummary
+
+
+def show(ctx: Context, lines: Iterable[LogLine], *, times: bool = False, at_once: bool = False) -> None:
+    """Write log lines as they were printed; those of the platform stand out."""
+    for line in lines:
+        if ctx.json:
+            ctx.out.json(line, compact=True)
+        else:
+            ctx.out.line(_text(ctx, line, times))
+        if at_once:
+            ctx.out.stdout.flush()
+
+
+def _text(ctx: Context, line: LogLine, times: bool) -> str:
+    text = line.text if line.rank is not None else ctx.out.style(f"[hai] {line.text.removeprefix('[hai] ')}", "dim")
+    if not times:
+        return text
+    stamp = line.at.astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] if line.at else " " * 23
+    return f"{ctx.out.style(stamp, 'dim')}  {text}"
+
+
+def once_an_outage(ctx: Context) -> Callable[[Unavailable], None]:
+    """Say that the connection is lost, once, to somebody who looks."""
+    told = False
+
+    def lost(problem: Unavailable) -> None:
+        nonlocal told
+        if ctx.out.watched and not told:
+            told = True
+            ctx.out.note(f"{problem.message.partition(';')[0]}; trying to read on")
+
+    return lost
+
+
+def say_why_silent(ctx: Context, task: TaskSummary) -> None:
+    """Tell somebody who looks at an empty screen what is being waited for."""
+    if not ctx.out.watched or ctx.json or task.state not in ("queued", "suspended"):
+        return
+    why = (task.verdict.sentence if task.verdict else task.message).rstrip(".")
+    ctx.out.note(f"{task.name} is {task.state}: {why or 'it waits'} (Ctrl-C leaves; the task stays)")
+
+
+def follow_to_end(ctx: Context, task: TaskSummary, *, quiet: bool = False) -> int:
+    """Show what a task prints until it ends.
+
+    Returns:
+        0 if it succeeded, else 1.
+    """
+    if not quiet:
+        say_why_silent(ctx, task)
+    lines = ctx.client.follow_logs(task.id, lost=once_an_outage(ctx))
+    if quiet:
+        for _ in lines:
+            pass
+    else:
+        show(ctx, lines, at_once=True)
+    end = ctx.client.task(task.id)
+    if end.state == "succeeded":
+        return 0
+    how = f"{end.name} {end.state}" if end.state in ENDED else f"{end.name} is {end.state}"
+    ctx.out.note(f"{how}: {end.message}" if end.message else how)
+    return 1

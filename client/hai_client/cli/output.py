@@ -1,0 +1,178 @@
+"""How the command writes: lines, tables sized to the terminal, JSON; colours only where they are welcome."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shutil
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+from hai_client.codec import encode
+from hai_client.durations import format_duration
+
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+STATE_STYLES = {
+    "queued": "yellow",
+    "starting": "cyan",
+    "running": "green",
+    "suspending": "yellow",
+    "suspended": "yellow",
+    "stopping": "yellow",
+    "succeeded": "blue",
+    "failed": "red",
+    "stopped": "dim",
+}
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+
+
+#: So many columns of the last one of a table say enough.
+_TELLING = 36
+
+
+def clean(text: str) -> str:
+    """One line without control characters, so that nobody's text can steer somebody else's terminal."""
+    return _CONTROL.sub(" ", text).strip()
+
+
+def columns_of(text: str) -> int:
+    """How many terminal columns a text takes."""
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+    )
+
+
+def cut(text: str, width: int) -> str:
+    """The text, shortened to so many columns."""
+    if columns_of(text) <= width:
+        return text
+    kept = ""
+    for char in text:
+        if columns_of(kept + char) > max(0, width - 3):
+            break
+        kept += char
+    return kept + "..."[: max(0, width)]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    title: str
+    #: Numbers stand at the right.
+    right: bool = False
+    #: Left out where the terminal is too narrow for the last column to say anything.
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A text with a style."""
+
+    text: str
+    style: str | None = None
+
+
+@dataclass(slots=True)
+class Output:
+    """Where a verb writes. Answers go to `stdout`, words about them to `stderr`."""
+
+    stdout: TextIO
+    stderr: TextIO
+    color: bool = False
+    #: Columns of the terminal; None where lines may be as long as they like.
+    width: int | None = None
+    #: Whether somebody looks at stderr, so that a word on progress is welcome.
+    watched: bool = False
+
+    @classmethod
+    def of_process(cls) -> Output:
+        """The process's own streams."""
+        for stream in (sys.stdout, sys.stderr):
+            # A character that the terminal cannot show must not end the command.
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
+        terminal = sys.stdout.isatty()
+        plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+        return cls(
+            sys.stdout,
+            sys.stderr,
+            color=terminal and not plain,
+            width=max(40, shutil.get_terminal_size().columns) if terminal else None,
+            watched=sys.stderr.isatty(),
+        )
+
+    def style(self, text: str, style: str | None) -> str:
+        """The text in a colour, where colours are welcome."""
+        return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self.color and style and text else text
+
+    def line(self, text: str = "") -> None:
+        """Write a line."""
+        self.stdout.write(text + "\n")
+
+    def note(self, text: str) -> None:
+        """Write a line beside the answer."""
+        self.stderr.write(f"hai: {clean(text)}\n")
+        self.stderr.flush()
+
+    def json(self, value: Any, *, compact: bool = False) -> None:
+        """Write a value, which may hold dataclasses and times, as JSON."""
+        self.line(json.dumps(encode(value), ensure_ascii=False, indent=None if compact else 2))
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell | str]]) -> None:
+        """Write a table. Its last column is shortened to fit the terminal."""
+        cells = [
+            [Cell(clean(cell.text), cell.style) if isinstance(cell, Cell) else Cell(clean(cell)) for cell in row]
+            for row in rows
+        ]
+        titles = [Cell(column.title, "bold") for column in columns]
+        widths = [max(columns_of(row[at].text) for row in [titles, *cells]) for at in range(len(columns))]
+        shown = self._fitting(columns, widths)
+        for row in [titles, *cells]:
+            kept = [(columns[at], widths[at], row[at]) for at in shown]
+            self.line(self._row(*zip(*kept, strict=True)))
+
+    def _fitting(self, columns: Sequence[Column], widths: Sequence[int]) -> list[int]:
+        """Which columns to show: all of them, or fewer in a narrow terminal."""
+        shown = list(range(len(columns)))
+        for at in reversed(range(len(columns) - 1)):
+            left = (self.width or 10_000) - sum(widths[place] + 2 for place in shown[:-1])
+            if columns[at].optional and left < min(_TELLING, widths[-1]):
+                shown.remove(at)
+        return shown
+
+    def _row(self, columns: Sequence[Column], widths: Sequence[int], row: Sequence[Cell]) -> str:
+        parts: list[str] = []
+        used = 0
+        for at, (column, width, cell) in enumerate(zip(columns, widths, row, strict=True)):
+            last = at == len(columns) - 1
+            text = cell.text
+            if last and self.width is not None:
+                text = cut(text, max(8, self.width - used))
+            padding = " " * (width - columns_of(text))
+            shown = self.style(text, cell.style)
+            parts.append(padding + shown if column.right else shown if last else shown + padding)
+            used += width + 2
+        return "  ".join(parts).rstrip()
+
+
+def local(time: datetime) -> str:
+    """A time as a clock on the wall here shows it."""
+    return time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def ago(time: datetime, *, now: datetime | None = None) -> str:
+    """How long ago, or how far ahead, a time is."""
+    seconds = ((now or datetime.now(UTC)) - time).total_seconds()
+    return f"{format_duration(seconds)} ago" if seconds >= 0 else f"in {format_duration(-seconds)}"
+
+
+def plural(number: int, word: str) -> str:
+    """`1 node`, `2 nodes`."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -1,0 +1,148 @@
+"""Parsing of words: argparse with errors of one line, and the kinds of values that verbs share."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from hai_client import names
+from hai_client.cli.context import Context
+from hai_client.durations import parse_duration
+from hai_client.errors import Invalid
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_DASHES = ("--", "++")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a verb needs: its arguments and what it does."""
+
+    name: str
+    configure: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace, Context], int]
+    about: str = ""
+    examples: str = ""
+    usage: str | None = None
+    #: The verb reads its words itself; `configure` then only serves the help and completion.
+    raw: Callable[[Sequence[str], Context], int] | None = None
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but what is wrong is raised as `Invalid` in one line with a remedy."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise `Invalid`."""
+        help_ = f"`{self.prog} --help` shows what it takes"
+        text = message.removeprefix("argument ")
+        if unknown := re.match(r"unrecognized arguments: (\S+)", text):
+            word = unknown[1]
+            near = difflib.get_close_matches(word, list(self._option_string_actions), n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            what = "not an option of" if word.startswith("-") else "one word too many for"
+            raise Invalid(f"{word}: {what} `{self.prog}`; {hint}{help_}")
+        if missing := re.match(r"the following arguments are required: (.*)", text):
+            verbs = next((action.choices for action in self._actions if action.metavar == missing[1] == "VERB"), None)
+            choices = f"one of {', '.join(verbs)} is expected; " if verbs else ""
+            raise Invalid(f"{missing[1].lower() if verbs else missing[1]}: missing; {choices}{help_}")
+        raise Invalid(f"{text}; {help_}")
+
+
+def build(command: Command, *, prog: str | None = None) -> Parser:
+    """The parser of a command."""
+    parser = Parser(
+        prog=prog or f"hai {command.name}",
+        usage=command.usage,
+        description=command.about,
+        epilog=command.examples or None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.configure(parser)
+    if not any(isinstance(action, argparse._SubParsersAction) for action in parser._actions):
+        add_common(parser)
+    return parser
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """Add what every verb takes. Defaults are left out, so that words before the verb are not undone."""
+    shown = parser.add_argument_group("everywhere")
+    shown.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+    shown.add_argument("--url", metavar="ADDRESS", default=argparse.SUPPRESS, help="the Hub's address")
+
+
+def split_last(words: Sequence[str]) -> tuple[list[str], str | None, list[str]]:
+    """Split at the last `--` or `++`: words before, the separator (None: there is none), words after."""
+    for at in range(len(words) - 1, -1, -1):
+        if words[at] in _DASHES:
+            return list(words[:at]), words[at], list(words[at + 1 :])
+    return list(words), None, []
+
+
+def count(field: str, *, least: int = 1) -> Callable[[str], int]:
+    """A reader of whole numbers of at least `least`."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < least:
+            raise Invalid(f"{field}: {text!r} is not a whole number of {least} or more")
+        return int(text)
+
+    return read
+
+
+def duration(field: str, *, least_s: float = 0.0) -> Callable[[str], float]:
+    """A reader of lengths of time, in seconds."""
+
+    def read(text: str) -> float:
+        seconds = parse_duration(text, field=field)
+        if seconds < least_s:
+            raise Invalid(f"{field}: {text!r} is too short; write for example 10m or 4h")
+        return seconds
+
+    return read
+
+
+def variable(text: str) -> tuple[str, str]:
+    """Read `NAME=VALUE`, or `NAME` for the value that it has here."""
+    name, given, value = text.partition("=")
+    if _VARIABLE.fullmatch(name) is None:
+        raise Invalid(f"env: {text!r} is not NAME=VALUE; write for example -e LR=0.1")
+    if given:
+        return name, value
+    if name not in os.environ:
+        raise Invalid(f"env: {name} is not set here; write -e {name}=VALUE")
+    return name, os.environ[name]
+
+
+def task(text: str) -> str:
+    """Read what names a task: an id, a name, or `user/name`."""
+    if not text.strip("."):
+        raise Invalid(f"task: {text!r} is not an id or a name; `hai list` shows both")
+    return text.removeprefix("#")
+
+
+def level(text: str) -> str:
+    """Read a priority other than AUTO."""
+    found = names.parse_priority(text)
+    if found == names.AUTO:
+        raise Invalid(f"priority: AUTO has no quota of its own; use one of {', '.join(names.PRIORITIES)}")
+    return found
+
+
+def add_tasks(parser: argparse.ArgumentParser, *, many: bool = False) -> None:
+    """Add the task, or tasks, that a verb is about."""
+    about = "id or name" + (", one or more" if many else "")
+    if many:
+        parser.add_argument("tasks", metavar="TASK", nargs="+", type=task, help=about)
+    else:
+        parser.add_argument("task", metavar="TASK", type=task, help=about)
+
+
+def add_priority(parser: Any, *flags: str, help_: str, **options: Any) -> None:
+    """Add a priority, as an option or in its place."""
+    parser.add_argument(*flags, metavar="PRIORITY", type=names.parse_priority, help=help_, **options)

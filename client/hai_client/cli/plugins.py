@@ -1,0 +1,34 @@
+"""Verbs that other packages bring, found by name (entry points `hai.commands`), so that the client needs none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import metadata
+
+from hai_client.errors import Invalid
+
+GROUP = "hai.commands"
+#: The part of the distribution to install for a verb.
+_EXTRAS = {"up": "up"}
+
+
+def installed() -> tuple[str, ...]:
+    """The names of verbs that are declared, sorted; nothing of them is loaded."""
+    return tuple(sorted({point.name for point in metadata.entry_points(group=GROUP)}))
+
+
+def run(name: str, argv: Sequence[str]) -> int:
+    """Run a verb of another package: a callable that takes words and returns an exit status.
+
+    Raises:
+        Invalid: It, or something that it needs, is not installed.
+    """
+    points = metadata.entry_points(group=GROUP, name=name)
+    remedy = f"run: pip install 'hai-platform[{_EXTRAS.get(name, name)}]'"
+    if not points:
+        raise Invalid(f"{name}: not installed here; {remedy}")
+    try:
+        command = next(iter(points)).load()
+    except ModuleNotFoundError as error:
+        raise Invalid(f"{name}: needs the package {error.name!r}, which is not installed here; {remedy}") from None
+    return int(command(list(argv)) or 0)

@@ -1,0 +1,187 @@
+"""`hai submit`, and what every way of submitting shares: options, the request, the answer."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from hai_client import names
+from hai_client.cli import parser as words_
+from hai_client.cli.context import Context
+from hai_client.cli.follow import follow_to_end
+from hai_client.cli.output import clean
+from hai_client.cli.parser import Command
+from hai_client.errors import Invalid
+from hai_client.schema import Task, TaskRequest
+
+PROFILES = ("sigterm", "cooperative", "slurm", "kill")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a submission."""
+    add = parser.add_argument
+    add("-n", "--nodes", type=words_.count("nodes"), default=1, metavar="N", help="how many nodes (1)")
+    words_.add_priority(
+        parser, "-p", "--priority", default="NORMAL", help_="a level, its number, or AUTO: the highest that has quota (NORMAL)"
+    )
+    add("--name", type=names.check_name, metavar="NAME", help="its name (that of the script)")
+    add("-g", "--group", default="training", metavar="GROUP", help="node group (training)")
+    add(
+        "-e",
+        "--env",
+        "--environments",
+        dest="env",
+        action="append",
+        type=words_.variable,
+        default=[],
+        metavar="NAME=VALUE",
+        help="a variable for it; NAME alone takes the value from here; can be repeated",
+    )
+    add(
+        "--profile",
+        choices=PROFILES,
+        default="sigterm",
+        help="how it is told to leave (sigterm)",
+    )
+    add("--grace", type=words_.duration("grace"), metavar="TIME", help="time to save, once told: 120s, 2m")
+    add(
+        "--time-limit",
+        type=words_.duration("time-limit", least_s=1),
+        metavar="TIME",
+        help="end it after so much running: 4h",
+    )
+    add("--hold", action="store_true", help="do not start it until `hai resume`")
+    add("--tag", action="append", default=[], metavar="TAG", help="a word to find it by; can be repeated")
+    add("--checkpoint-dir", metavar="DIR", help="where it saves (a folder of its own)")
+    add("--cwd", metavar="DIR", help="folder to start in (this one)")
+    add("-f", "--follow", action="store_true", help="show what it prints until it ends")
+
+
+def folder(given: str | None = None) -> str:
+    """The folder to start in, absolute, by the name that the user knows it by."""
+    try:
+        here = str(Path.cwd())
+    except FileNotFoundError:
+        raise Invalid("cwd: this folder was removed; change into another one, or give --cwd DIR") from None
+    seen = os.environ.get("PWD", "")
+    # The shell's own name of the folder holds on every node; what a link resolves to here may not.
+    if seen.startswith("/") and Path(seen).exists() and Path(seen).samefile(here):
+        here = seen
+    return os.path.normpath(os.path.join(here, given)) if given else here  # noqa: PTH118 -- links are kept
+
+
+def request_of(args: argparse.Namespace, command: Sequence[str]) -> TaskRequest:
+    """The request that the options and a command make.
+
+    Raises:
+        Invalid: A name cannot be made, or a folder is wrong.
+    """
+    cwd = folder(args.cwd)
+    where = args.checkpoint_dir
+    return TaskRequest(
+        name=args.name or names.name_for(command),
+        command=tuple(command),
+        cwd=cwd,
+        nodes=args.nodes,
+        priority=args.priority,
+        group=args.group,
+        env=dict(args.env),
+        profile=args.profile,
+        grace_s=args.grace,
+        time_limit_s=args.time_limit,
+        checkpoint_dir=os.path.normpath(Path(cwd) / where) if where else None,
+        tags=tuple(args.tag),
+        hold=args.hold,
+    )
+
+
+def send(ctx: Context, request: TaskRequest, *, follow: bool) -> int:
+    """Submit, say what became of it, and follow it if that is wanted."""
+    task = ctx.client.submit(request)
+    if ctx.json:
+        if not follow:
+            ctx.out.json(task)
+            return 0
+        code = follow_to_end(ctx, task, quiet=True)
+        ctx.out.json(ctx.client.task(task.id))
+        return code
+    ctx.out.line(sentence(ctx, _settled(ctx, task)))
+    if not follow:
+        handle = clean(task.name)
+        for verb, about in (("logs -f", "what it prints"), ("status", "where it stands, and why")):
+            ctx.out.line(f"  {f'hai {verb} {handle}':<{len(handle) + 12}}  {ctx.out.style(about, 'dim')}")
+        return 0
+    ctx.out.stdout.flush()
+    return follow_to_end(ctx, task)
+
+
+def _settled(ctx: Context, task: Task) -> Task:
+    """The task once the scheduler has looked at it, which takes a moment; as it is when that takes longer."""
+    for _ in range(10):
+        if task.state != "queued" or (task.verdict is not None and task.verdict.kind != "NEXT"):
+            break
+        time.sleep(0.05)
+        task = ctx.client.task(task.id)
+    return task
+
+
+def sentence(ctx: Context, task: Task) -> str:
+    """`digits is task 41: queued, position 2; ...`."""
+    state = f"{task.state}, held" if task.held else task.state
+    place = ""
+    if task.verdict is not None and task.verdict.position is not None:
+        place = f", position {task.verdict.position}"
+    why = clean(task.verdict.sentence if task.verdict else task.message).rstrip(".")
+    if why[1:2].islower():
+        # The service's sentences stand alone; this one goes on.
+        why = why[0].lower() + why[1:]
+    name = ctx.out.style(clean(task.name), "bold")
+    return f"{name} is task {task.id}: {state}{place}" + (f"; {why}" if why else "")
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add_options(parser)
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help=argparse.SUPPRESS)
+
+
+def _submit(words: Sequence[str], ctx: Context) -> int:
+    own, dashes, command = _split_first(words)
+    args = words_.build(SUBMIT).parse_args(own)
+    if dashes and args.command:
+        raise Invalid(f"command: {args.command[0]!r} stands before the --; put the options first, then -- COMMAND")
+    command = command if dashes else args.command
+    if not command or not command[0]:
+        raise Invalid("command: missing; write for example: hai submit -n 2 -- python train.py")
+    ctx.json = getattr(args, "json", ctx.json)
+    ctx.url = getattr(args, "url", ctx.url)
+    return send(ctx, request_of(args, command), follow=args.follow)
+
+
+def _split_first(words: Sequence[str]) -> tuple[list[str], bool, list[str]]:
+    if "--" not in words:
+        return list(words), False, []
+    at = list(words).index("--")
+    return list(words[:at]), True, list(words[at + 1 :])
+
+
+def _never(_args: argparse.Namespace, _ctx: Context) -> int:
+    raise AssertionError("the words are read by `raw`")
+
+
+SUBMIT = Command(
+    "submit",
+    _configure,
+    _never,
+    about="Submit a command as a task. It starts in this folder, on each of its nodes, when its turn comes.",
+    examples=(
+        "examples:\n"
+        "  hai submit -n 2 -- python train.py --lr 0.1\n"
+        "  hai submit -p HIGH --time-limit 4h -e SEED=1 -f -- bash run.sh"
+    ),
+    usage="hai submit [OPTIONS] -- COMMAND ...",
+    raw=_submit,
+)
+COMMANDS = {"submit": SUBMIT}

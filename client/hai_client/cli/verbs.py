@@ -1,0 +1,79 @@
+"""The table of verbs: what `hai --help` shows and where each verb lives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A verb and the module with its `Command` (None: another package brings it)."""
+
+    name: str
+    summary: str
+    module: str | None
+    section: str
+
+
+_RUN, _WATCH, _STEER, _PLATFORM = "Run something", "See how it goes", "Steer it", "The platform"
+
+VERBS: tuple[Verb, ...] = (
+    Verb("submit", "submit a command as a task", "submit", _RUN),
+    Verb("run", "submit an experiment file (YAML)", "experiment", _RUN),
+    Verb("python", "submit a Python script, run it here, or rehearse an interruption", "original", _RUN),
+    Verb("bash", "the same for a shell script", "original", _RUN),
+    Verb("exec", "the same for any program", "original", _RUN),
+    Verb("list", "list tasks", "tasks", _WATCH),
+    Verb("status", "show where a task stands", "tasks", _WATCH),
+    Verb("explain", "say why a task waits", "tasks", _WATCH),
+    Verb("logs", "show, follow or search what a task prints", "logs", _WATCH),
+    Verb("describe", "show what was submitted", "tasks", _WATCH),
+    Verb("stop", "end tasks for good", "steer", _STEER),
+    Verb("suspend", "take the nodes of tasks now; resume later", "steer", _STEER),
+    Verb("resume", "let held or suspended tasks run again", "steer", _STEER),
+    Verb("hold", "do not start tasks (again) until they are resumed", "steer", _STEER),
+    Verb("priority", "change the priority of a task", "steer", _STEER),
+    Verb("nodes", "list the nodes and what runs on them", "nodes", _PLATFORM),
+    Verb("quota", "show what you may use, and use", "quota", _PLATFORM),
+    Verb("whoami", "show who you are and what you may do", "account", _PLATFORM),
+    Verb("login", "get a token and keep it", "account", _PLATFORM),
+    Verb("admin", "nodes, quota, users and pauses, for admins", "admin", _PLATFORM),
+    Verb("completion", "print a completion script for bash, zsh or fish", "completion", _PLATFORM),
+    Verb("up", "start the whole platform on this machine", None, _PLATFORM),
+)
+
+BY_NAME: dict[str, Verb] = {verb.name: verb for verb in VERBS}
+
+_HEAD = """\
+usage: hai VERB ...
+
+Task-level time-sharing for GPU clusters: submit tasks, watch them, steer them.
+"""
+
+_TAIL = """\
+Tasks are named by id or by name. `hai VERB --help` says more about a verb.
+
+Everywhere: --json prints JSON; --url ADDRESS names the platform (also HAI_URL, or `hai login`).
+Exit status: 0 fine, 1 the task failed or the platform had trouble, 2 wrong input, 3 not logged in or not
+allowed, 4 the platform cannot be reached.
+"""
+
+
+def overview(others: tuple[str, ...] = ()) -> str:
+    """The text of `hai --help`.
+
+    Args:
+        others: Names of verbs that other packages bring besides those in the table.
+    """
+    lines = [_HEAD]
+    width = max(len(verb.name) for verb in VERBS) + 2
+    section = ""
+    for verb in VERBS:
+        if verb.section != section:
+            lines.append(("\n" if section else "") + verb.section)
+            section = verb.section
+        lines.append(f"  {verb.name:<{width}}{verb.summary}")
+    if others:
+        lines.append("\nFrom other packages")
+        lines.extend(f"  {name}" for name in others)
+    return "\n".join([*lines, "", _TAIL])

@@ -1,0 +1,175 @@
+"""How a task looks on a screen."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from hai_client.cli.output import STATE_STYLES, Cell, Column, Output, ago, clean, local, plural
+from hai_client.durations import format_duration
+from hai_client.names import ENDED
+from hai_client.schema import Run, Task, TaskSummary, Verdict
+
+_LABEL = 12
+_PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
+#: Words that YAML reads as something else than a text.
+_AMBIGUOUS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
+
+
+def state(task: TaskSummary) -> str:
+    """The state in a word or two."""
+    return f"{task.state}, held" if task.held and task.state not in ENDED else task.state
+
+
+def priority(task: TaskSummary) -> str:
+    """What a task counts as, and what it asked for where that differs."""
+    counts = task.effective_priority or task.priority
+    return counts if counts == task.priority else f"{counts} ({task.priority.lower()})"
+
+
+def now(task: TaskSummary) -> str:
+    """What there is to say of a task now, in the last column of a list."""
+    if task.node_names and task.state not in ENDED:
+        where = " ".join(task.node_names)
+        return f"{where}; leaves by {local(task.deadline)[11:]}" if task.deadline else where
+    if task.verdict is not None and task.state not in ENDED:
+        place = f"#{task.verdict.position}: " if task.verdict.position is not None else ""
+        return place + task.verdict.sentence
+    return task.message
+
+
+def screen(out: Output, task: Task) -> None:
+    """Write one screen on a task."""
+    colored = out.style(state(task), STATE_STYLES.get(task.state))
+    where = f" on {' '.join(map(clean, task.node_names))}" if task.node_names and task.state not in ENDED else ""
+    out.line(f"{out.style(clean(task.name), 'bold')}, task {task.id} of {clean(task.user)}: {colored}{where}")
+    verdict_ = task.verdict if task.state not in ENDED else None
+    if task.message and not (verdict_ and verdict_.sentence == task.message):
+        write_sentence(out, task.message)
+    out.line()
+    if verdict_ is not None:
+        verdict(out, verdict_)
+    for label, text in _facts(task):
+        _fact(out, label, text)
+    if task.runs:
+        out.line()
+        runs(out, task)
+
+
+def _facts(task: Task) -> Iterator[tuple[str, str]]:
+    if task.deadline is not None:
+        yield "leaves by", f"{local(task.deadline)} ({ago(task.deadline)})"
+    yield "asked for", f"{plural(task.nodes, 'node')} of {task.group} at {priority(task)}"
+    yield "submitted", f"{local(task.submitted_at)} ({ago(task.submitted_at)})"
+    if task.ended_at is not None:
+        yield "ended", f"{local(task.ended_at)} ({ago(task.ended_at)})"
+    if task.served_s:
+        limit = f" of {format_duration(task.time_limit_s)}" if task.time_limit_s else ""
+        yield "ran", f"{format_duration(task.served_s)}{limit} in {plural(task.run_count, 'run')}"
+    elif task.time_limit_s:
+        yield "time limit", format_duration(task.time_limit_s)
+    yield "checkpoint", _checkpoint(task)
+    if task.job_state:
+        yield "its own word", task.job_state
+    yield "command", _command(task.command)
+    yield "in", task.cwd
+    if task.tags:
+        yield "tags", " ".join(task.tags)
+
+
+def _checkpoint(task: Task) -> str:
+    saved = task.checkpoint
+    if saved is None:
+        return f"none yet (expected in {task.checkpoint_dir})"
+    step = f"step {saved.step}, " if saved.step is not None else ""
+    return f"{step}saved {ago(saved.at)} in {saved.path or task.checkpoint_dir}"
+
+
+def _command(words: tuple[str, ...]) -> str:
+    import shlex
+
+    return shlex.join(words)
+
+
+def verdict(out: Output, found: Verdict, *, sentence: bool = True) -> None:
+    """Write why a task waits."""
+    if sentence:
+        _fact(out, "waits", found.sentence)
+    if found.position is not None:
+        _fact(out, "position", str(found.position))
+    if found.earliest_start is not None:
+        _fact(out, "can start", f"{local(found.earliest_start)} at the earliest ({ago(found.earliest_start)})")
+    for holder in found.holders:
+        what = f"{holder.name} (task {holder.task_id}) of {holder.user} at {holder.priority}"
+        _fact(out, "held by", f"{what}: {plural(holder.nodes, 'node')}")
+
+
+def runs(out: Output, task: Task) -> None:
+    """Write the runs of a task as a table."""
+    columns = [Column("RUN", right=True), Column("STARTED"), Column("LASTED"), Column("ENDED"), Column("SAVED")]
+    columns += [Column("LOST"), Column("NODES")]
+    out.table(columns, [_run_row(run) for run in task.runs])
+
+
+def _run_row(run: Run) -> list[Cell | str]:
+    until = run.ended_at or datetime.now(UTC)
+    why = run.reason or (run.notice.reason if run.notice else None)
+    ended = (why or "ended") if run.state == "ended" else run.state
+    codes = sorted({rank.exit_code for rank in run.ranks if rank.exit_code})
+    if run.reason == "failed" and codes:
+        ended += f" (status {', '.join(map(str, codes))})"
+    clean_ = {None: "-", True: "yes", False: "no"}[run.clean]
+    return [
+        str(run.number),
+        local(run.started_at),
+        format_duration((until - run.started_at).total_seconds()),
+        Cell(ended.replace("_", " "), "red" if run.reason in ("failed", "node_lost", "start_failed") else None),
+        Cell(clean_, "red" if run.clean is False else None),
+        format_duration(run.lost_s) if run.lost_s else "-",
+        " ".join(run.nodes),
+    ]
+
+
+def write_sentence(out: Output, text: str) -> None:
+    """Write running text, wrapped to the terminal."""
+    text = clean(text)
+    out.line("\n".join(textwrap.wrap(text, out.width) or [""]) if out.width else text)
+
+
+def _fact(out: Output, label: str, text: str) -> None:
+    text = clean(text)
+    if out.width and out.width > _LABEL + 20:
+        lines = textwrap.wrap(text, out.width - _LABEL - 2, break_on_hyphens=False) or [""]
+    else:
+        lines = [text]
+    out.line(f"  {out.style(f'{label:<{_LABEL}}', 'dim')}{lines[0]}")
+    for line in lines[1:]:
+        out.line(" " * (_LABEL + 2) + line)
+
+
+def yaml_lines(values: Mapping[str, Any], *, indent: int = 0) -> Iterator[str]:
+    """Write plain data as YAML, leaving out what is empty."""
+    for key, value in values.items():
+        if value is None or value in ([], {}):
+            continue
+        start = " " * indent + f"{_scalar(key)}:"
+        if isinstance(value, dict):
+            yield start
+            yield from yaml_lines(value, indent=indent + 2)
+        elif isinstance(value, list):
+            yield f"{start} [{', '.join(_scalar(item) for item in value)}]"
+        else:
+            yield f"{start} {_scalar(value)}"
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _AMBIGUOUS:
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    # A JSON scalar is a YAML scalar.
+    return json.dumps(value, ensure_ascii=not isinstance(value, str) or not value.isprintable())

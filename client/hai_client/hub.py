@@ -1,0 +1,128 @@
+"""The few things that the `hai` command asks of the Hub itself: tokens and users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from hai_client.codec import decode
+from hai_client.errors import Conflict, Forbidden, HaiError, Invalid, NotFound, NotLoggedIn
+from hai_client.http import Transport
+from hai_client.settings import Settings
+
+ENTRY = "access:services!service=hai"
+#: What a login asks for, most first: the Hub refuses a request for a scope that the user does not hold.
+LOGIN_SCOPES: tuple[tuple[str, ...], ...] = (
+    ("custom:hai:tasks:write", ENTRY, "custom:hai:admin", "admin:users", "tokens"),
+    ("custom:hai:tasks:write", ENTRY, "custom:hai:admin"),
+    ("custom:hai:tasks:write", ENTRY),
+    ("custom:hai:tasks:read", ENTRY),
+)
+TASK_SCOPES = ("custom:hai:tasks:write", ENTRY)
+_PAGINATED = "application/jupyterhub-pagination+json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubUser:
+    """A user of the Hub."""
+
+    name: str
+    admin: bool = False
+    groups: tuple[str, ...] = ()
+    last_activity: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubToken:
+    """A token just made; its text is known only now."""
+
+    token: str = field(repr=False)
+    scopes: tuple[str, ...] = ()
+
+
+class Hub:
+    """The Hub's REST interface, with one user's rights.
+
+    Args:
+        settings: Where, and with which token; none is needed for `login`.
+    """
+
+    def __init__(self, settings: Settings, *, transport: Transport | None = None) -> None:
+        self._url = settings.url
+        self._http = transport or Transport(settings.hub_api_url, settings.token)
+
+    def login(self, user: str, password: str) -> HubToken:
+        """Get a token for a name and password, with as many of the wanted scopes as the user holds.
+
+        Raises:
+            NotLoggedIn: The Hub does not accept them.
+            Forbidden: The user may not use HAI at all.
+        """
+        credentials = {"username": user, "password": password}
+        for scopes in LOGIN_SCOPES:
+            try:
+                return self._token(user, note="hai login", scopes=scopes, auth=credentials)
+            except Forbidden:
+                raise NotLoggedIn(
+                    f"user: {self._url} does not accept {user!r} with this password; somebody who has never "
+                    "signed in there does so once in a browser"
+                ) from None
+            except Invalid:
+                continue
+        raise Forbidden(f"user: {user!r} has no right to use HAI at {self._url}; an admin gives the role")
+
+    def make_token(self, user: str, *, note: str, scopes: Sequence[str] = TASK_SCOPES) -> HubToken:
+        """Make a token for a user, by default one that may submit and steer tasks."""
+        return self._token(user, note=note, scopes=scopes)
+
+    def add_user(self, name: str, *, admin: bool = False) -> HubUser:
+        """Make a user known to the Hub, by the name that the Hub's way of signing in makes of it.
+
+        Raises:
+            Conflict: There is one of that name.
+        """
+        try:
+            # Only the plural call checks the name and brings it into the form that signing in yields.
+            made = self._http.call("POST", "/users", body={"usernames": [name], "admin": admin})
+        except Conflict:
+            raise Conflict(f"user: {name!r} exists already; `hai admin user list` shows everyone") from None
+        except Forbidden:
+            raise self._no_right("add users") from None
+        return decode(HubUser, made[0])
+
+    def users(self) -> Iterator[HubUser]:
+        """Go through all users, page by page."""
+        offset: int | None = 0
+        while offset is not None:
+            query = {"offset": offset, "limit": 200}
+            try:
+                page: Any = self._http.call("GET", "/users", query=query, headers={"Accept": _PAGINATED})
+            except Forbidden:
+                raise self._no_right("list users") from None
+            if not isinstance(page, dict):
+                page = {"items": page}
+            for item in page.get("items") or ():
+                yield decode(HubUser, item)
+            following = (page.get("_pagination") or {}).get("next") or {}
+            offset = following.get("offset")
+
+    def _token(self, user: str, *, note: str, scopes: Sequence[str], auth: dict[str, str] | None = None) -> HubToken:
+        body: dict[str, Any] = {"note": note, "scopes": list(scopes)}
+        if auth is not None:
+            body["auth"] = auth
+        try:
+            return decode(HubToken, self._http.call("POST", f"/users/{_quoted(user)}/tokens", body=body))
+        except NotFound as error:
+            raise HaiError(f"{self._url} has no Hub that gives tokens ({error.message})") from None
+
+    def _no_right(self, what: str) -> Forbidden:
+        return Forbidden(f"token: does not allow to {what} at {self._url}; run `hai login` as an admin")
+
+
+def _quoted(name: str) -> str:
+    if not name.strip("."):
+        raise Invalid(f"user: {name!r} is not a user name")
+    return quote(name, safe="", errors="replace")

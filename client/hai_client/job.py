@@ -1,0 +1,277 @@
+"""What training code may use of the platform, inside a task.
+
+    from hai_client import job
+
+    for step in range(first, last):
+        train(step)
+        if job.should_suspend():
+            save(step)
+            job.suspended(step=step)
+
+The platform gives a job time to save before it takes its nodes; `suspended` says that it has, and leaves. The same
+command is started again later, with the same `checkpoint_dir`. Outside the platform everything here is harmless:
+`should_suspend` is False (or, to try one's code, True after `HAI_SIMULATE_SUSPEND` seconds).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+
+#: The notice is looked for at most this often, seconds.
+LOOK_EVERY_S = 0.05
+MAX_STATE = 4096
+#: torchrun's own default.
+DEFAULT_PORT = 29500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """The word that this task must leave its nodes."""
+
+    #: `suspend` (it will be resumed) or `stop`.
+    kind: Literal["suspend", "stop"]
+    #: A word, for example `turn_over` or `preempted`.
+    reason: str
+    #: A sentence.
+    message: str
+    #: The task that the nodes are freed for, if any.
+    beneficiary: int | None
+    at: datetime
+    #: What is left of the job then is ended.
+    deadline: datetime
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the deadline, at least 0."""
+        return max(0.0, (self.deadline - datetime.now(UTC)).total_seconds())
+
+
+class Job:
+    """The task that this process belongs to, as its environment describes it."""
+
+    def __init__(self, environ: Mapping[str, str], *, clock: Callable[[], float] = time.monotonic) -> None:
+        #: Whether this process runs in a task at all.
+        self.inside = "HAI_TASK_ID" in environ and "HAI_RUNTIME_DIR" in environ
+        self.task_id = int(environ.get("HAI_TASK_ID") or 0)
+        self.name = environ.get("HAI_TASK_NAME", "")
+        #: Number of the run, from 1.
+        self.run = int(environ.get("HAI_RUN") or 1)
+        #: This node's place among the task's nodes; 0 is the master.
+        self.rank = int(environ.get("HAI_RANK") or 0)
+        #: How many nodes the task has.
+        self.nodes = int(environ.get("HAI_NODES") or 1)
+        #: How often the task was started before this run.
+        self.restarts = int(environ.get("HAI_RESTARTS") or 0)
+        #: Where to keep checkpoints: the same folder in every run of the task.
+        self.checkpoint_dir = Path(environ.get("HAI_CHECKPOINT_DIR") or "checkpoints")
+        #: The text that `set_state` keeps over the runs.
+        self.state: str | None = environ.get("HAI_STATE") or None
+        #: Names of the nodes in rank order.
+        self.node_list = tuple((environ.get("HAI_NODE_LIST") or "localhost").replace(",", " ").split())
+        #: Address and free port of rank 0.
+        self.master = (environ.get("MASTER_ADDR", "127.0.0.1"), int(environ.get("MASTER_PORT") or DEFAULT_PORT))
+        self._runtime = Path(environ.get("HAI_RUNTIME_DIR", "."))
+        self._local = (int(environ.get("LOCAL_RANK") or 0), int(environ.get("LOCAL_WORLD_SIZE") or 1))
+        self._signals = [signal.SIGTERM] + ([signal.SIGUSR1] if "SLURM_RESTART_COUNT" in environ else [])
+        self._clock = clock
+        self._simulate_at = _simulated(environ, clock())
+        self._told = False
+        self._looked_at = float("-inf")
+        self._listening = False
+        self._reports = 0
+
+    def should_suspend(self, agree: Callable[[bool], bool] | None = None) -> bool:
+        """Whether the job must save and leave. Cheap enough for every step.
+
+        The first call inside a task also takes SIGTERM over, unless the program has a handler of its own: from then
+        on the signal only makes this function return True.
+
+        Args:
+            agree: Combines the answer over all ranks, so that all leave at the same step, for example
+                `lambda flag: bool(comm.allreduce(int(flag), op=MAX))`. Every rank must call it equally often.
+        """
+        told = self._is_told()
+        return told if agree is None else bool(agree(told))
+
+    def _is_told(self) -> bool:
+        now = self._clock()
+        if not self.inside:
+            return self._simulate_at is not None and now >= self._simulate_at
+        if not self._listening:
+            self._listen()
+        if not self._told and now - self._looked_at >= LOOK_EVERY_S:
+            self._looked_at = now
+            self._told = self._notice_file.exists()
+        return self._told
+
+    def _listen(self) -> None:
+        self._listening = True
+        # Whoever runs this process (a notebook's runner) sees that the job will leave by itself.
+        _try_write(self._runtime / "polling", "")
+        if threading.current_thread() is not threading.main_thread():
+            return
+        taken = [number for number in self._signals if signal.getsignal(number) is signal.SIG_DFL]
+        for number in taken:
+            signal.signal(number, self._on_signal)
+        _spare_children(taken, self._on_signal)
+
+    def _on_signal(self, *_: object) -> None:
+        self._told = True
+
+    @property
+    def _notice_file(self) -> Path:
+        return self._runtime / "notice.json"
+
+    def notice(self) -> Notice | None:
+        """The notice that is out, with its latest deadline; None if there is none."""
+        if not self.inside:
+            return None
+        try:
+            data = json.loads(self._notice_file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return Notice(
+            kind=data["kind"],
+            reason=data["reason"],
+            message=data["message"],
+            beneficiary=data.get("beneficiary"),
+            at=datetime.fromisoformat(data["at"]),
+            deadline=datetime.fromisoformat(data["deadline"]),
+        )
+
+    def saving(self, seconds: float) -> None:
+        """Ask for at least so many more seconds to save. The platform grants them up to the group's maximum."""
+        if not 0 <= seconds <= 86_400:
+            raise ValueError(f"seconds is {seconds}; it must be between 0 and 86400")
+        self._say("saving", seconds=seconds)
+
+    def saved(self, step: int | None = None, path: str | os.PathLike[str] | None = None) -> None:
+        """Tell the platform that a checkpoint exists: what was trained until now is not lost any more.
+
+        Args:
+            step: The step that it was saved at.
+            path: Where it is.
+        """
+        self._say("saved", step=step, path=None if path is None else os.fspath(path))
+
+    def suspended(
+        self,
+        step: int | None = None,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        all_ranks: bool = False,
+    ) -> NoReturn:
+        """Say that this rank has saved and may go, and leave the process with status 0 (SystemExit).
+
+        Call it in the main thread. Where several workers run on a node, each calls it, and the node is free when
+        the last one has.
+
+        Args:
+            step: The step of the checkpoint; None if `saved` has told it before.
+            path: Where it is.
+            all_ranks: Whether it speaks for every rank: the others are then ended without waiting for them.
+        """
+        if step is not None or path is not None:
+            self.saved(step, path)
+        self._say("done", all_ranks=all_ranks or None, local_rank=self._local[0], local_size=self._local[1])
+        raise SystemExit(0)
+
+    def set_state(self, text: str) -> None:
+        """Keep a short text over the runs of the task; `state` shows it, in later runs too."""
+        if len(text) > MAX_STATE:
+            raise ValueError(f"the state has {len(text)} characters; at most {MAX_STATE} are kept")
+        self.state = text
+        self._say("state", text=text)
+
+    def _say(self, kind: str, **fields: Any) -> None:
+        """Leave a report for the supervisor. Training goes on if that is impossible."""
+        if not self.inside:
+            return
+        self._reports += 1
+        name = f"{time.time_ns():020d}-{os.getpid()}-{self._reports:06d}.json"
+        report = {"kind": kind, "at": datetime.now(UTC).isoformat().replace("+00:00", "Z")}
+        report.update({field: value for field, value in fields.items() if value is not None})
+        error = _try_write(self._runtime / "reports" / name, json.dumps(report))
+        if error is not None:
+            print(f"hai: the platform could not be told {kind!r}: {error.strerror}", file=sys.stderr)
+
+
+def _spare_children(numbers: list[signal.Signals], handler: Callable[..., None]) -> None:
+    """Let forked children die of the signals again: worker pools end their processes with SIGTERM.
+
+    The signals are held back during the fork, because Python drops those that come just after it.
+    """
+    masks: list[set[signal.Signals | int]] = []
+
+    def before() -> None:
+        masks.append(set(signal.pthread_sigmask(signal.SIG_BLOCK, numbers)))
+
+    def in_parent() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, masks.pop())
+
+    def in_child() -> None:
+        for number in numbers:
+            if signal.getsignal(number) == handler:
+                signal.signal(number, signal.SIG_DFL)
+        in_parent()
+
+    os.register_at_fork(before=before, after_in_parent=in_parent, after_in_child=in_child)
+
+
+def _simulated(environ: Mapping[str, str], now: float) -> float | None:
+    text = environ.get("HAI_SIMULATE_SUSPEND")
+    if not text:
+        return None
+    try:
+        return now + float(text)
+    except ValueError:
+        raise ValueError(f"HAI_SIMULATE_SUSPEND is {text!r}; it must be a number of seconds") from None
+
+
+def _try_write(path: Path, text: str) -> OSError | None:
+    """Write a file whole; why not, if it cannot be written."""
+    draft = path.with_name(f"{path.name}.tmp{os.getpid()}")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        return error
+    return None
+
+
+_job = Job(os.environ)
+
+inside = _job.inside
+task_id = _job.task_id
+name = _job.name
+run = _job.run
+rank = _job.rank
+nodes = _job.nodes
+restarts = _job.restarts
+checkpoint_dir = _job.checkpoint_dir
+node_list = _job.node_list
+master = _job.master
+#: Changes with `set_state`, so it is read from the job each time.
+state: str | None
+should_suspend = _job.should_suspend
+notice = _job.notice
+saving = _job.saving
+saved = _job.saved
+suspended = _job.suspended
+set_state = _job.set_state
+
+
+def __getattr__(attribute: str) -> Any:
+    if attribute == "state":
+        return _job.state
+    raise AttributeError(f"module 'hai_client.job' has no attribute {attribute!r}")

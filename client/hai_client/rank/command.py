@@ -1,0 +1,121 @@
+"""Starting the command of a rank."""
+# ruff: noqa: PTH110, PTH118
+# Importing pathlib costs milliseconds at every start.
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import signal
+
+from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from hai_client.rank.spec import Spec
+
+NOT_FOUND = 127
+NOT_EXECUTABLE = 126
+#: The platform's reasons: it could not fork, or the kernel has no room.
+_PLATFORM = frozenset({errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.EIO})
+
+
+class CannotStart(Exception):
+    """The command was not started.
+
+    `exit_code` is the status that a shell would show where it is the user's to repair, None where it is the
+    platform's.
+    """
+
+    def __init__(self, sentence: str, exit_code: int | None) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.exit_code = exit_code
+
+
+def start(spec: Spec, output: int) -> int:
+    """Start the command in a session of its own; it dies with this process.
+
+    Args:
+        spec: What to start.
+        output: File descriptor for its standard output and standard error.
+
+    Returns:
+        Its pid, after the program has taken over.
+
+    Raises:
+        CannotStart: with a sentence for the user.
+    """
+    result, report = os.pipe()
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        parent = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            os.close(result)
+            raise CannotStart(f"a process could not be started: {error.strerror}", None) from None
+        if pid == 0:
+            _become(spec, output, report, parent)
+    finally:
+        os.close(report)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    with os.fdopen(result, "rb") as file:
+        failure = file.read()
+    if failure:
+        os.waitpid(pid, 0)
+        step, _, code = failure.decode().partition(" ")
+        raise _explain(spec, step, int(code))
+    return pid
+
+
+def _become(spec: Spec, output: int, report: int, parent: int) -> NoReturn:
+    """In the child: turn into the command, or tell the parent why not."""
+    step = "setup"
+    try:
+        # The parent's pipe must not be written to on the child's signals.
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        os.setsid()
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(NOT_FOUND)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        step = "cwd"
+        os.chdir(spec.cwd)
+        step = "exec"
+        os.execvpe(spec.command[0], spec.command, spec.env)  # noqa: S606  that is what this is for
+    except OSError as error:
+        code = error.errno or errno.EINVAL
+    except ValueError:
+        code = errno.EINVAL
+    with contextlib.suppress(OSError):
+        os.write(report, f"{step} {code}".encode())
+    os._exit(NOT_FOUND)
+
+
+def _explain(spec: Spec, step: str, code: int) -> CannotStart:
+    reason = os.strerror(code)
+    if step == "setup" or code in _PLATFORM:
+        return CannotStart(f"the command could not be started: {reason}", None)
+    if step == "cwd":
+        return CannotStart(f"cannot enter the working directory {spec.cwd}: {reason}; correct cwd", NOT_FOUND)
+    program = spec.command[0]
+    if code == errno.ENOENT and "/" in program and os.path.exists(os.path.join(spec.cwd, program)):
+        return CannotStart(
+            f"{program}: the interpreter in its first line does not exist; correct the line that starts with #!",
+            NOT_FOUND,
+        )
+    if code in (errno.ENOENT, errno.ENOTDIR):
+        return CannotStart(f"{program}: command not found; correct the command, or PATH", NOT_FOUND)
+    if code == errno.ENOEXEC:
+        return CannotStart(
+            f"{program}: neither a program nor a script with a first line such as #!/bin/sh", NOT_EXECUTABLE
+        )
+    return CannotStart(f"{program}: {reason}; is it executable (chmod +x)?", NOT_EXECUTABLE)

@@ -1,0 +1,61 @@
+"""Waiting for the word to leave."""
+
+from __future__ import annotations
+
+import time
+
+from hai_client.rank.api import Api, Unreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+#: Length of one long poll, seconds.
+WAIT_S = 30
+FIRST_PAUSE_S = 0.1
+#: Between attempts to reach a service that is down; and one that refuses.
+MAX_PAUSE_S = 1.0
+REFUSED_PAUSE_S = 5.0
+
+
+class NoticeWatch:
+    """A thread that long-polls for ever. The service may go and come back at any time."""
+
+    def __init__(self, api: Api, deliver: Callable[[dict[str, Any]], None]) -> None:
+        self._api = api
+        self._deliver = deliver
+        self._seen = 0
+
+    def start(self) -> None:
+        """Begin."""
+        import threading
+
+        threading.Thread(target=self._run, name="notices", daemon=True).start()
+
+    def _run(self) -> None:
+        pause = 0.0
+        while True:
+            time.sleep(pause)
+            try:
+                status, body = self._api.notice(self._seen, WAIT_S)
+            except Unreachable:
+                pause = min(MAX_PAUSE_S, max(FIRST_PAUSE_S, pause * 2))
+                continue
+            if status == 200:
+                # A service that does not wait must not be asked in a busy loop.
+                pause = 0.0 if self._take(body) else FIRST_PAUSE_S
+            elif status >= 500:
+                pause = min(MAX_PAUSE_S, max(FIRST_PAUSE_S, pause * 2))
+            else:
+                pause = REFUSED_PAUSE_S
+
+    def _take(self, body: dict[str, Any]) -> bool:
+        notice = body.get("notice")
+        if not isinstance(notice, dict) or not isinstance(notice.get("revision"), int):
+            return False
+        if notice["revision"] <= self._seen:
+            return False
+        self._seen = notice["revision"]
+        self._deliver(notice)
+        return True

@@ -1,0 +1,88 @@
+"""Small files that are replaced whole, also when the disk is full."""
+# ruff: noqa: PTH104, PTH108
+# Importing pathlib costs milliseconds at every start.
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+#: What is set aside for a write on a full disk.
+RESERVE_BYTES = 16 * 1024
+
+
+class SafeFile:
+    """A file that readers see whole or not at all.
+
+    Usually a write makes a new file and renames it. A spare file of the same size class is allocated beforehand;
+    on a full disk it is written in place and changes names with the old one, which needs no new block.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._spare = f"{path}.spare"
+        self._next = f"{path}.tmp"
+
+    def reserve(self) -> None:
+        """Set the spare aside. Raises OSError if there is no room even now."""
+        fd = os.open(self._spare, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            os.posix_fallocate(fd, 0, RESERVE_BYTES)
+        finally:
+            os.close(fd)
+
+    def write(self, data: bytes, short: bytes | None = None) -> bool:
+        """Replace the content.
+
+        Args:
+            data: The content.
+            short: A shorter version for a full disk.
+
+        Returns:
+            Whether the content was replaced; the old one stays if not.
+        """
+        with contextlib.suppress(OSError):
+            self._fresh(data)
+            return True
+        with contextlib.suppress(OSError):
+            os.unlink(self._next)
+        for content in (data, short):
+            if content is not None:
+                with contextlib.suppress(OSError):
+                    self._in_place(content)
+                    return True
+        return False
+
+    def _fresh(self, data: bytes) -> None:
+        fd = os.open(self._next, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            write_all(fd, data)
+        finally:
+            os.close(fd)
+        os.rename(self._next, self._path)
+
+    def _in_place(self, data: bytes) -> None:
+        fd = os.open(self._spare, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            write_all(fd, data)
+            os.ftruncate(fd, len(data))
+        finally:
+            os.close(fd)
+        # The old file stays allocated under another name and is the next spare.
+        with contextlib.suppress(OSError):
+            os.link(self._path, self._next)
+        os.rename(self._spare, self._path)
+        with contextlib.suppress(OSError):
+            os.rename(self._next, self._spare)
+
+    def release(self) -> None:
+        """Give the spare back."""
+        with contextlib.suppress(OSError):
+            os.unlink(self._spare)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write everything. Raises OSError."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]

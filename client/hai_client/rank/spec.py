@@ -1,0 +1,81 @@
+"""What a rank's folder says about it: `spec.json` and `token`."""
+# ruff: noqa: PTH118, PTH123
+# Importing pathlib costs milliseconds at every start.
+
+from __future__ import annotations
+
+import json
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SCHEMA = 1
+PROFILES = ("sigterm", "cooperative", "slurm", "kill")
+
+
+class BadSpec(ValueError):
+    """The folder does not describe a rank; the message says what is wrong."""
+
+
+class Spec:
+    """One rank: what to start, where, and how to treat it. Lengths of time are seconds, sizes are bytes."""
+
+    __slots__ = (
+        "api_url",
+        "command",
+        "cwd",
+        "env",
+        "folder",
+        "log_max_bytes",
+        "log_parts",
+        "profile",
+        "rank",
+        "run_id",
+        "term_wait_s",
+    )
+
+    def __init__(self, folder: str, data: dict[str, Any]) -> None:
+        self.folder = folder
+        if data.get("schema") != SCHEMA:
+            raise BadSpec(f"spec.json: schema is {data.get('schema')!r}; this supervisor reads schema {SCHEMA}")
+        try:
+            self.run_id = str(data["run_id"])
+            self.rank = int(data["rank"])
+            self.command = [str(word) for word in data["command"]]
+            self.cwd = str(data["cwd"])
+            self.env = {str(name): str(value) for name, value in data["env"].items()}
+            self.profile = str(data["profile"])
+            self.api_url = str(data["api_url"])
+            self.term_wait_s = float(data.get("term_wait_s", 10))
+            self.log_max_bytes = int(data.get("log_max_bytes", 64 * 1024 * 1024))
+            self.log_parts = int(data.get("log_parts", 8))
+        except KeyError as error:
+            raise BadSpec(f"spec.json: field {error.args[0]} is missing") from None
+        except (TypeError, ValueError, AttributeError) as error:
+            raise BadSpec(f"spec.json: {error}") from None
+        if not self.command:
+            raise BadSpec("spec.json: command is empty")
+        if self.profile not in PROFILES:
+            raise BadSpec(f"spec.json: profile is {self.profile!r}; it must be one of {', '.join(PROFILES)}")
+
+    @classmethod
+    def load(cls, folder: str) -> Spec:
+        """Read `spec.json`. Raises BadSpec, OSError."""
+        with open(os.path.join(folder, "spec.json"), encoding="utf-8") as file:
+            try:
+                data = json.load(file)
+            except ValueError as error:
+                raise BadSpec(f"spec.json is not JSON: {error}") from None
+        if not isinstance(data, dict):
+            raise BadSpec("spec.json is not a JSON object")
+        return cls(folder, data)
+
+    def token(self) -> str:
+        """What to speak to the service with; empty if there is none."""
+        try:
+            with open(os.path.join(self.folder, "token"), encoding="utf-8") as file:
+                return file.read().strip()
+        except OSError:
+            return ""

@@ -1,0 +1,85 @@
+"""`status.json`: the truth about a rank, for whoever looks after it."""
+# ruff: noqa: PTH118
+# Importing pathlib costs milliseconds at every start.
+
+from __future__ import annotations
+
+import json
+import os
+
+from hai_client.rank.safefile import SafeFile
+from hai_client.rank.times import rfc3339
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SCHEMA = 1
+
+
+class Status:
+    """The facts of a rank. Every change is followed by `write`."""
+
+    def __init__(self, folder: str) -> None:
+        self._file = SafeFile(os.path.join(folder, "status.json"))
+        #: Workers of this node that have said done, by their local rank.
+        self._done_locals: set[int] = set()
+        self.data: dict[str, Any] = {
+            "schema": SCHEMA,
+            "state": "running",
+            "pid": None,
+            "started_at": rfc3339(),
+            "ended_at": None,
+            "exit_code": None,
+            "start_error": None,
+            "notified_at": None,
+            "done": False,
+            "done_all": False,
+            "checkpoint": None,
+            "job_state": None,
+            "usage": {"cpu_s": 0.0, "rss_bytes": 0, "rss_peak_bytes": 0},
+            "log_lost_lines": 0,
+        }
+
+    def begin(self) -> None:
+        """Write it for the first time: from here on the rank is never started again. Raises OSError."""
+        self._file.reserve()
+        if not self.write():
+            raise OSError("status.json cannot be written")
+
+    def write(self) -> bool:
+        """Make the facts visible; False if that is impossible now."""
+        short = {**self.data, "job_state": None, "checkpoint": None}
+        return self._file.write(json.dumps(self.data).encode(), json.dumps(short).encode())
+
+    def take(self, report: dict[str, Any]) -> None:
+        """Apply what the job said."""
+        kind = report["kind"]
+        if kind in ("saved", "done") and (kind == "saved" or "step" in report or "path" in report):
+            self.data["checkpoint"] = {
+                "at": report["at"],
+                "step": report.get("step"),
+                "path": report.get("path"),
+            }
+        if kind == "state":
+            self.data["job_state"] = report.get("text")
+        if kind == "done":
+            self._take_done(report)
+
+    def _take_done(self, report: dict[str, Any]) -> None:
+        if report.get("all_ranks"):
+            self.data["done"] = self.data["done_all"] = True
+            return
+        # Several workers on one node: the node may go when the last of them has saved.
+        self._done_locals.add(int(report.get("local_rank", 0)))
+        if len(self._done_locals) >= int(report.get("local_size", 1)):
+            self.data["done"] = True
+
+    def end(self, exit_code: int | None, start_error: str | None = None) -> bool:
+        """Write the end; whether it is written."""
+        self.data.update(state="exited", ended_at=rfc3339(), exit_code=exit_code, start_error=start_error)
+        return self.write()
+
+    def release(self) -> None:
+        """Give the room back that was set aside."""
+        self._file.release()

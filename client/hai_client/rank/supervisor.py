@@ -1,0 +1,260 @@
+"""One rank from its start to its end."""
+# ruff: noqa: PTH100, PTH103, PTH110, PTH118
+# Importing pathlib costs milliseconds at every start.
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from collections import deque
+
+from hai_client.rank import command, lock, processes
+from hai_client.rank.api import Api
+from hai_client.rank.ending import Ending
+from hai_client.rank.logs import LogWriter
+from hai_client.rank.messenger import Messenger
+from hai_client.rank.notices import NoticeWatch
+from hai_client.rank.reports import Inbox, Outbox
+from hai_client.rank.spec import BadSpec, Spec
+from hai_client.rank.status import Status
+from hai_client.rank.usage import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+READ_BYTES = 256 * 1024
+TICK_S = 0.1
+#: Short commands are over before they need a listener.
+LISTEN_AFTER_S = 0.1
+USAGE_EVERY_S = 5.0
+USAGE_FIRST_S = 1.0
+#: How long reports that are under way may hold up the end of this process.
+FLUSH_S = 1.0
+#: The status of a rank that was ended before its command was started.
+NEVER_STARTED = 128 + signal.SIGTERM
+
+
+def main(arguments: list[str]) -> int:
+    """Supervise the rank that a folder describes; the exit status of this process says nothing about the rank.
+
+    Returns:
+        0, also when another supervisor has the folder; 1 when nothing could be recorded; 2 for wrong arguments.
+    """
+    if len(arguments) != 1:
+        print("usage: python -m hai_client.rank FOLDER", file=sys.stderr)
+        return 2
+    folder = os.path.abspath(arguments[0])
+    bell = Bell()
+    if lock.take(folder) is None or os.path.exists(os.path.join(folder, "status.json")):
+        # Somebody supervises it, or somebody did: a rank is never started twice.
+        return 0
+    os.makedirs(os.path.join(folder, "runtime", "reports"), mode=0o700, exist_ok=True)
+    os.makedirs(os.path.join(folder, "log"), mode=0o700, exist_ok=True)
+    status = Status(folder)
+    try:
+        spec = Spec.load(folder)
+        processes.become_subreaper()
+        status.begin()
+    except (BadSpec, OSError) as error:
+        print(f"hai_client.rank: {error}", file=sys.stderr)
+        return 0 if status.end(None, str(error)) else 1
+    supervisor = Supervisor(spec, status, bell)
+    try:
+        supervisor.run()
+    except BaseException:
+        # Nothing may be left behind; the missing end in status.json says the rest.
+        processes.signal_below(os.getpid(), signal.SIGKILL)
+        raise
+    return 0
+
+
+class Bell:
+    """Wakes the main loop up: rung by signals and by threads."""
+
+    def __init__(self) -> None:
+        self.fd, self._ring_fd = os.pipe()
+        os.set_blocking(self.fd, False)
+        os.set_blocking(self._ring_fd, False)
+        #: Whether this process was told to end everything.
+        self.kill = False
+        signal.set_wakeup_fd(self._ring_fd, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_kill)
+
+    def _on_kill(self, *_: object) -> None:
+        self.kill = True
+
+    def ring(self) -> None:
+        """Wake up. May be called from any thread."""
+        try:
+            os.write(self._ring_fd, b"\0")
+        except BlockingIOError:
+            return
+
+    def clear(self) -> None:
+        """Forget the rings so far."""
+        try:
+            while os.read(self.fd, 4096):
+                pass
+        except BlockingIOError:
+            return
+
+
+class Supervisor:
+    """Runs the command of a rank and looks after it until no process of it is left."""
+
+    def __init__(self, spec: Spec, status: Status, bell: Bell) -> None:
+        self._spec = spec
+        self._status = status
+        self._bell = bell
+        self._log = LogWriter(os.path.join(spec.folder, "log"), max_bytes=spec.log_max_bytes, parts=spec.log_parts)
+        api = Api(spec.api_url, spec.token(), spec.run_id, spec.rank)
+        self._inbox = Inbox(os.path.join(spec.folder, "runtime", "reports"))
+        self._outbox = Outbox(api)
+        self._notices: deque[dict[str, Any]] = deque()
+        self._watch: NoticeWatch | None = NoticeWatch(api, self._deliver)
+        self._messenger = Messenger(spec, self._log)
+        self._usage = Usage()
+        self._output = -1
+        self._main = 0
+        self._exit_code: int | None = None
+        self._ending: Ending | None = None
+
+    def run(self) -> None:
+        """Everything."""
+        if os.path.exists(os.path.join(self._spec.folder, "kill")):
+            self._finish(NEVER_STARTED)
+            return
+        try:
+            self._start()
+        except command.CannotStart as failure:
+            self._log.say(failure.sentence)
+            self._finish(failure.exit_code, None if failure.exit_code is not None else failure.sentence)
+            return
+        self._loop()
+        self._read_output()
+        self._take_reports()
+        self._status.data["usage"] = self._usage.final()
+        self._finish(self._exit_code)
+
+    def _start(self) -> None:
+        self._output, write_end = os.pipe()
+        os.set_blocking(self._output, False)
+        try:
+            self._main = command.start(self._spec, write_end)
+        finally:
+            os.close(write_end)
+        self._status.data["pid"] = self._main
+        self._status.write()
+
+    def _finish(self, exit_code: int | None, start_error: str | None = None) -> None:
+        self._log.close()
+        self._status.data["log_lost_lines"] = self._log.lost
+        while not self._status.end(exit_code, start_error):
+            # Without this record the end would count as a loss.
+            time.sleep(0.5)
+        self._status.release()
+        self._outbox.flush(FLUSH_S)
+
+    def _loop(self) -> None:
+        poll = select.poll()
+        poll.register(self._output, select.POLLIN)
+        poll.register(self._bell.fd, select.POLLIN)
+        begin = time.monotonic()
+        next_usage = begin + USAGE_FIRST_S
+        while self._reap():
+            now = time.monotonic()
+            self._step(now)
+            if self._watch is not None and now - begin >= LISTEN_AFTER_S:
+                self._watch.start()
+                self._watch = None
+            if now >= next_usage:
+                next_usage = now + USAGE_EVERY_S
+                self._sample()
+            for fd, _ in poll.poll((self._ending.tick_s if self._ending else TICK_S) * 1000):
+                if fd == self._output and not self._read_output():
+                    poll.unregister(fd)
+            self._bell.clear()
+
+    def _step(self, now: float) -> None:
+        """Whatever is due."""
+        self._take_reports()
+        while self._notices:
+            self._take_notice(self._notices.popleft())
+        if self._exit_code is None:
+            self._messenger.tell_late_workers(now)
+        if self._ending is None and (self._bell.kill or self._abandoned()):
+            self._ending = Ending(self._spec.term_wait_s)
+        if self._ending is not None:
+            self._ending.step(now)
+
+    def _abandoned(self) -> bool:
+        """Whether the command is gone and what it left behind has no reason to stay."""
+        # A shell may die of the signal while the workers under it still save.
+        return self._exit_code is not None and not self._messenger.somebody_saves()
+
+    def _reap(self) -> bool:
+        """Collect ended children. Orphans come here too: no child means that no descendant is left."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid == self._main:
+                code = os.waitstatus_to_exitcode(status)
+                self._exit_code = code if code >= 0 else 128 - code
+
+    def _read_output(self) -> bool:
+        """Log what the command wrote; whether more can come."""
+        for _ in range(16):
+            try:
+                data = os.read(self._output, READ_BYTES)
+            except BlockingIOError:
+                return True
+            if not data:
+                return False
+            self._log.feed(data)
+        return True
+
+    def _deliver(self, notice: dict[str, Any]) -> None:
+        """Called in the thread that waits for notices."""
+        self._notices.append(notice)
+        self._bell.ring()
+
+    def _take_notice(self, notice: dict[str, Any]) -> None:
+        self._messenger.write(notice)
+        received = self._messenger.received(notice)
+        if self._status.data["notified_at"] is None:
+            self._status.data["notified_at"] = received["at"]
+            self._write_status()
+        self._outbox.post(received)
+        self._messenger.tell_workers(self._main)
+
+    def _take_reports(self) -> None:
+        reports = self._inbox.take()
+        for report in reports:
+            if report["kind"] == "bad":
+                self._log.say(report["text"])
+                continue
+            self._status.take(report)
+            if report["kind"] != "done" or self._status.data["done"]:
+                self._outbox.post(report)
+        if reports:
+            self._write_status()
+
+    def _sample(self) -> None:
+        self._status.data["usage"], alive = self._usage.sample()
+        self._messenger.remember(alive)
+        self._write_status()
+
+    def _write_status(self) -> None:
+        self._status.data["log_lost_lines"] = self._log.lost
+        self._status.write()

@@ -1,0 +1,15 @@
+"""Times as text."""
+
+from __future__ import annotations
+
+import time
+
+
+def rfc3339(at_ns: int | None = None) -> str:
+    """UTC with microseconds, for example `2026-11-21T04:00:00.123456Z`.
+
+    Args:
+        at_ns: Nanoseconds since the epoch; None is now.
+    """
+    seconds, rest = divmod(time.time_ns() if at_ns is None else at_ns, 1_000_000_000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest // 1000:06d}Z"

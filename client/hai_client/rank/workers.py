@@ -1,0 +1,115 @@
+"""Which processes of a rank train, as opposed to those that only started them."""
+# ruff: noqa: PTH119
+# Importing pathlib costs milliseconds at every start.
+
+from __future__ import annotations
+
+import os
+
+from hai_client.rank.processes import (
+    Process,
+    children_of,
+    read_arguments,
+    read_environment,
+    read_program,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"})
+#: Programs that only start another one.
+WRAPPERS = frozenset({"accelerate"})
+AGENTS = frozenset({"torchrun"})
+AGENT_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch"})
+LOCAL_RANK = b"LOCAL_RANK"
+
+
+class Workers:
+    """Who is to be signalled.
+
+    `top` are the topmost processes that are neither a shell nor an elastic agent. `under_agent` are those of them
+    that an agent started. `expected` says that an agent was found which has not started its workers yet.
+    """
+
+    __slots__ = ("expected", "top", "under_agent")
+
+    def __init__(self) -> None:
+        self.top: list[int] = []
+        self.under_agent: set[int] = set()
+        self.expected = False
+
+
+def workers_of(table: Mapping[int, Process], roots: list[int]) -> Workers:
+    """Find the workers at and below some processes.
+
+    An elastic agent is known by a descendant that has `LOCAL_RANK=0` in its environment while it has none itself;
+    or, before that, by its command line. Where a process without `LOCAL_RANK` has such descendants but none of
+    them is number 0, it is number 0 itself (Lightning's own launcher) and all of them are workers. Helpers that a
+    worker starts (data loaders) are not workers.
+    """
+    return _Search(table).run(roots)
+
+
+class _Search:
+    def __init__(self, table: Mapping[int, Process]) -> None:
+        self._table = table
+        self._children = children_of(table)
+        self._local_ranks: dict[int, bytes | None] = {}
+        self._found = Workers()
+
+    def run(self, roots: list[int]) -> Workers:
+        for root in roots:
+            if root in self._table and not self._table[root].zombie:
+                self._visit(root, under_agent=False)
+        return self._found
+
+    def _visit(self, pid: int, *, under_agent: bool) -> None:
+        below = [child for child in self._children.get(pid, ()) if not self._table[child].zombie]
+        if below and _only_starts(pid):
+            for child in below:
+                self._visit(child, under_agent=under_agent)
+            return
+        ranked = [] if self._local_rank(pid) is not None else list(self._topmost_ranked(pid))
+        agent = any(self._local_rank(worker) == b"0" for worker in ranked)
+        if not agent and _is_agent(pid):
+            self._found.expected = True
+            return
+        if not agent:
+            self._add(pid, under_agent=under_agent)
+        for worker in ranked:
+            self._visit(worker, under_agent=under_agent or agent)
+
+    def _add(self, pid: int, *, under_agent: bool) -> None:
+        self._found.top.append(pid)
+        if under_agent:
+            self._found.under_agent.add(pid)
+
+    def _topmost_ranked(self, pid: int) -> Iterator[int]:
+        """Descendants with LOCAL_RANK whose parents have none."""
+        for child in self._children.get(pid, ()):
+            if self._table[child].zombie:
+                continue
+            if self._local_rank(child) is not None:
+                yield child
+            else:
+                yield from self._topmost_ranked(child)
+
+    def _local_rank(self, pid: int) -> bytes | None:
+        if pid not in self._local_ranks:
+            self._local_ranks[pid] = read_environment(pid).get(LOCAL_RANK)
+        return self._local_ranks[pid]
+
+
+def _only_starts(pid: int) -> bool:
+    program = read_program(pid)
+    if program in SHELLS:
+        return True
+    names = {os.path.basename(word) for word in read_arguments(pid)[:2]}
+    return bool(names & WRAPPERS) or (program == "busybox" and bool(names & SHELLS))
+
+
+def _is_agent(pid: int) -> bool:
+    words = read_arguments(pid)
+    return bool({os.path.basename(word) for word in words[:2]} & AGENTS) or bool(set(words[:6]) & AGENT_MODULES)

@@ -1,0 +1,366 @@
+"""What the service sends and takes, as frozen dataclasses.
+
+The fields are those of the service's OpenAPI document. Times are aware datetimes; lengths of time are seconds
+in fields that end in `_s`; states, priorities, kinds and reasons are the plain words of the wire.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRequest:
+    """A task to submit."""
+
+    name: str
+    #: The program and its arguments; no shell reads them.
+    command: tuple[str, ...]
+    #: Absolute path of the folder to start in.
+    cwd: str
+    nodes: int = 1
+    #: A level, or AUTO: the highest one that still has quota.
+    priority: str = "NORMAL"
+    #: The node group.
+    group: str = "training"
+    #: Variables added to what a rank sees.
+    env: dict[str, str] = field(default_factory=dict)
+    #: How it is told to leave: sigterm, cooperative, slurm or kill.
+    profile: str = "sigterm"
+    #: Seconds between the word and the end; None is the group's default.
+    grace_s: float | None = None
+    #: Seconds of running after which it is ended; None is no limit.
+    time_limit_s: float | None = None
+    checkpoint_dir: str | None = None
+    tags: tuple[str, ...] = ()
+    #: Do not start it until it is resumed.
+    hold: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """What is known of a saved state."""
+
+    at: datetime
+    step: int | None = None
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """The word to every rank that it must leave. `kind` is suspend or stop."""
+
+    kind: str
+    reason: str
+    message: str
+    beneficiary: int | None = None
+    at: datetime
+    deadline: datetime
+    revision: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rank:
+    """One rank of a run. `state` is pending, running, exited or lost."""
+
+    rank: int
+    node: str
+    state: str
+    exit_code: int | None = None
+    notified_at: datetime | None = None
+    done: bool = False
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One uninterrupted execution of a task. `state` is starting, running, leaving or ended."""
+
+    id: str
+    number: int
+    state: str
+    priority: str
+    nodes: tuple[str, ...] = ()
+    ranks: tuple[Rank, ...] = ()
+    started_at: datetime
+    running_at: datetime | None = None
+    ended_at: datetime | None = None
+    notice: Notice | None = None
+    checkpoint: Checkpoint | None = None
+    reason: str | None = None
+    #: Whether it left with its work saved.
+    clean: bool | None = None
+    #: Node seconds of work lost with it.
+    lost_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """A task that holds nodes which another one needs."""
+
+    task_id: int
+    name: str
+    user: str
+    priority: str
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Why a task waits."""
+
+    kind: str
+    sentence: str
+    #: Place among the waiting tasks of its group, from 1; None for a held one.
+    position: int | None = None
+    earliest_start: datetime | None = None
+    #: What the kind needs said.
+    data: dict[str, Any] = field(default_factory=dict)
+    holders: tuple[Holder, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSummary:
+    """A task in a list."""
+
+    id: int
+    name: str
+    user: str
+    state: str
+    held: bool = False
+    priority: str
+    effective_priority: str | None = None
+    group: str
+    nodes: int
+    node_names: tuple[str, ...] = ()
+    submitted_at: datetime
+    running_since: datetime | None = None
+    ended_at: datetime | None = None
+    #: Running time so far over all runs.
+    served_s: float = 0.0
+    run_count: int = 0
+    suspensions: int = 0
+    checkpoint: Checkpoint | None = None
+    reason: str | None = None
+    #: One sentence on what it does now or why it ended.
+    message: str = ""
+    verdict: Verdict | None = None
+    #: Deadline of the notice that is out, if any.
+    deadline: datetime | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task(TaskSummary):
+    """A task with its runs and what it executes."""
+
+    command: tuple[str, ...]
+    cwd: str
+    env: dict[str, str] = field(default_factory=dict)
+    profile: str
+    grace_s: float
+    time_limit_s: float | None = None
+    checkpoint_dir: str
+    job_state: str | None = None
+    runs: tuple[Run, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskPage:
+    """A page of tasks, newest first."""
+
+    items: tuple[TaskSummary, ...]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunList:
+    """All runs of a task, in order."""
+
+    items: tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a task waits, or what it does."""
+
+    task_id: int
+    state: str
+    sentence: str
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLine:
+    """One line of a log. Lines of the platform itself have no rank."""
+
+    run: int
+    rank: int | None = None
+    at: datetime | None = None
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogPage:
+    """Lines of one rank over the runs of a task, in order, as one story."""
+
+    lines: tuple[LogLine, ...]
+    #: Hand it on to read further.
+    next_cursor: str
+    #: Nothing will ever be added.
+    final: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogCount:
+    """Hits in one rank of one run."""
+
+    run: int
+    rank: int
+    hits: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogHits:
+    """How often a text occurs, by run and rank, and the first lines that hold it."""
+
+    counts: tuple[LogCount, ...]
+    lines: tuple[LogLine, ...]
+    #: False: the log is so long that only a part was searched.
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One line of history."""
+
+    seq: int
+    at: datetime
+    kind: str
+    actor: str
+    user: str | None = None
+    task_id: int | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventPage:
+    """Events in order."""
+
+    items: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A node, its mark (none, cordoned or draining) and the task on it."""
+
+    name: str
+    group: str
+    leaf: str = ""
+    zone: str = ""
+    gpus: int = 0
+    ready: bool
+    mark: str
+    task_id: int | None = None
+    user: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeList:
+    """All nodes, by name."""
+
+    items: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelCount:
+    """Tasks and nodes at one priority."""
+
+    priority: str
+    running_tasks: int
+    running_nodes: int
+    waiting_tasks: int
+    waiting_nodes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupOverview:
+    """A node group at a glance."""
+
+    group: str
+    nodes: int
+    held: int
+    free: int
+    unavailable: int
+    levels: tuple[LevelCount, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """The cluster at a glance."""
+
+    paused: bool
+    groups: tuple[GroupOverview, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """A row of quota: nodes that `subject` may hold at once. `limit` None is no limit."""
+
+    subject: str
+    group: str
+    priority: str
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaList:
+    """All rows that the caller may see."""
+
+    items: tuple[Quota, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnQuota:
+    """What a user may hold at a level, and holds. `source` is the row that decides."""
+
+    group: str
+    priority: str
+    limit: int | None
+    used: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Me:
+    """Who asks."""
+
+    name: str
+    kind: str
+    admin: bool
+    groups: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    quota: tuple[OwnQuota, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The numbers that the scheduler decides with."""
+
+    min_run_s: float
+    slice_s: float
+    default_grace_s: float
+    max_grace_s: float
+    groups: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """Whether the service is well: ok or degraded."""
+
+    status: str
+    version: str
+    last_tick_s: float | None = None
+    detail: str | None = None

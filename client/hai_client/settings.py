@@ -1,0 +1,187 @@
+"""Where the platform is and who asks: arguments win over the environment, which wins over the file.
+
+A token belongs to an address. The one in the file is sent to the address in the file and to no other, however
+the address was changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from hai_client.errors import Invalid, NotLoggedIn
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+API_PATH = "/services/hai/api/v1"
+_TOKEN = re.compile(r"[\x21-\x7e]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The address of a Hub and the token to use there."""
+
+    #: The Hub's address, without a slash at the end.
+    url: str
+    #: Never shown: not in a repr, an error or a log.
+    token: str | None = field(default=None, repr=False)
+    #: Whose token it is, if known.
+    user: str | None = None
+    #: Where the token came from: `argument`, the name of an environment variable, or the path of the file.
+    source: str | None = None
+
+    @property
+    def api_url(self) -> str:
+        """The address of the REST interface."""
+        return self.url + API_PATH
+
+    @property
+    def hub_api_url(self) -> str:
+        """The address of the Hub's own REST interface."""
+        return f"{self.url}/hub/api"
+
+
+def config_path(environ: Mapping[str, str] | None = None) -> Path:
+    """The file that keeps the address and the token: `$XDG_CONFIG_HOME/hai/config.json`."""
+    env = os.environ if environ is None else environ
+    base = env.get("XDG_CONFIG_HOME", "")
+    # The XDG specification has relative paths ignored.
+    folder = Path(base) if base.startswith("/") else Path(env.get("HOME") or Path.home()) / ".config"
+    return folder / "hai" / "config.json"
+
+
+def check_url(text: str, *, name: str = "url") -> str:
+    """Bring the Hub's address into its one form.
+
+    A page of the Hub, copied from a browser, is understood: `http://host:8000/hub/home` is `http://host:8000`.
+
+    Raises:
+        Invalid: It is not an http or https address, or holds a password.
+    """
+    url = text.strip()
+    wrong = Invalid(f"{name}: {url!r} is not an address; write for example {DEFAULT_URL}")
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise wrong from None
+    if "@" in parts.netloc:
+        raise Invalid(f"{name}: an address must not hold a user or a password; `hai login` asks for them")
+    if parts.scheme not in ("http", "https") or not host or re.search(r"[\s\x00-\x1f]", url):
+        raise wrong
+    path = re.split(r"/(?:hub|services/hai|user)(?:/|$)", parts.path + "/", maxsplit=1)[0].rstrip("/")
+    return f"{parts.scheme}://{parts.netloc}{path}"
+
+
+def check_token(text: str, *, name: str = "token") -> str:
+    """Return the token without white space around it.
+
+    Raises:
+        Invalid: It is empty or holds characters that no token has. The token itself is not repeated.
+    """
+    token = text.strip()
+    if _TOKEN.fullmatch(token) is None:
+        raise Invalid(f"{name}: not a token (empty, or with spaces in it); `hai login` gets one")
+    return token
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            text = file.read()
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"config: {path} cannot be read ({error}); mend it or run `hai login`") from None
+    if mode & 0o077:
+        raise Invalid(f"config: {path} holds a token and others may read it; run: chmod 600 {path}")
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise Invalid(f"config: {path} is not a JSON object of texts; remove it and run `hai login`")
+    return found
+
+
+def load(*, url: str | None = None, token: str | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """Find the address and the token.
+
+    Args:
+        url: The Hub's address, if given as an argument.
+        token: The token, if given as an argument.
+        environ: The environment; the process's own by default. `HAI_URL` and `HAI_TOKEN` are read; inside a
+            server of the Hub `JUPYTERHUB_API_TOKEN` is used with `HAI_URL`.
+
+    Returns:
+        The settings. The token is None where none fits the address.
+
+    Raises:
+        Invalid: A value is wrong.
+        NotLoggedIn: There is no address.
+    """
+    env = os.environ if environ is None else environ
+    path = config_path(env)
+    given = check_url(url) if url else None
+    from_env = check_url(env["HAI_URL"], name="HAI_URL") if env.get("HAI_URL") else None
+    if token:
+        found: tuple[str, str] | None = (check_token(token), "argument")
+    elif env.get("HAI_TOKEN"):
+        found = (check_token(env["HAI_TOKEN"], name="HAI_TOKEN"), "HAI_TOKEN")
+    elif env.get("JUPYTERHUB_API_TOKEN") and from_env and given in (None, from_env):
+        name = "JUPYTERHUB_API_TOKEN"
+        found = (check_token(env[name], name=name), name)
+    else:
+        found = None
+    # A broken file is no trouble for someone who does not need it.
+    kept = {} if found and (given or from_env) else _read(path)
+    kept_url = check_url(kept["url"], name=f"url in {path}") if kept.get("url") else None
+    address = given or from_env or kept_url
+    if address is None:
+        raise NotLoggedIn(f"url: no platform is known; run `hai login --url {DEFAULT_URL}` or set HAI_URL")
+    if found:
+        return Settings(address, found[0], None, found[1])
+    if kept.get("token") and address == kept_url:
+        return Settings(address, check_token(kept["token"]), kept.get("user"), str(path))
+    return Settings(address)
+
+
+def save(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Path:
+    """Write the file, whole or not at all, so that only its owner can read it.
+
+    Returns:
+        Its path.
+
+    Raises:
+        Invalid: It cannot be written.
+    """
+    path = config_path(environ)
+    body = {"url": settings.url, "user": settings.user or "", "token": settings.token or ""}
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.chmod(0o700)
+        # mkstemp makes the file 0600 from its first moment.
+        handle, temporary = tempfile.mkstemp(prefix=".config-", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(body, file, indent=2)
+                file.write("\n")
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(temporary).unlink()
+            raise
+    except OSError as error:
+        raise Invalid(f"config: {path} cannot be written ({error.strerror}); set XDG_CONFIG_HOME") from None
+    return path

@@ -1,0 +1,9 @@
+"""What makes a JupyterHub a HAI hub: `install(c, settings)`, and `hai up`, which runs one on this machine."""
+
+from __future__ import annotations
+
+from hai_hub.install import install
+from hai_hub.settings import HubSettings
+
+__version__ = "0.1.0"
+__all__ = ["HubSettings", "install"]

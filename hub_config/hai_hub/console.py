@@ -1,0 +1,68 @@
+"""What `hai up` says, and the signals that it hears."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+from types import FrameType
+from typing import Any, Final, Self
+
+HEARD: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def say(text: str = "") -> None:
+    """Print a line at once. Nobody has to be listening: the terminal may be gone."""
+    with contextlib.suppress(OSError, ValueError):
+        print(text, flush=True)
+
+
+def complain(text: str) -> None:
+    """Print a line to the error output at once."""
+    with contextlib.suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)
+
+
+class Interrupts:
+    """Counts Ctrl-C, SIGTERM and SIGHUP while it is entered.
+
+    Ctrl-C and SIGTERM are heard even where the process was started with them ignored, as shells do in the
+    background; SIGHUP is not, as that is what `nohup` is for.
+
+    Attributes:
+        count: How many have come.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._before: dict[signal.Signals, Any] = {}
+        self._reader, self._writer = -1, -1
+
+    def __enter__(self) -> Self:
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._writer, False)
+        os.set_blocking(self._reader, False)
+        for number in HEARD:
+            if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+                continue
+            self._before[number] = signal.signal(number, self._heard)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+        os.close(self._reader)
+        os.close(self._writer)
+
+    def _heard(self, _number: int, _frame: FrameType | None) -> None:
+        self.count += 1
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._writer, b"!")
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, but not longer than until the next signal."""
+        if select.select([self._reader], [], [], seconds)[0]:
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._reader, 100)

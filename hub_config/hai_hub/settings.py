@@ -1,0 +1,128 @@
+"""What a HAI hub on one machine is made from. No secret is among it: those stay in files of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+from hai_client.settings import API_PATH as API_PATH
+
+#: The environment variable that names the settings file of `jupyterhub_config.py`.
+SETTINGS_VARIABLE: Final = "HAI_HUB_SETTINGS"
+#: The service's name at the Hub, and with it its address: `/services/hai/`.
+SERVICE_NAME: Final = "hai"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubSettings:
+    """Where the Hub keeps its things, where it listens, who its first user is, and what the service is told.
+
+    Attributes:
+        state_dir: Folder for everything that outlives the process; must exist.
+        user: Name of the local user. He may log in and holds the role `hai-admin`.
+        ip: Address to listen on.
+        port: Port to listen on.
+        hub_port: Port of the Hub behind the proxy, on loopback.
+        service_port: Port of the scheduler service, on loopback.
+        nodes: How many nodes to simulate; None: the service decides.
+        gpus_per_node: GPUs that each of them has; None: the service decides.
+        nodes_file: TOML file that describes the nodes; it replaces `nodes` and `gpus_per_node`.
+        scheduler_config: Configuration file of the scheduler service.
+        overrides_file: TOML file of class, trait and value, for everything else that JupyterHub can be told.
+    """
+
+    state_dir: Path
+    user: str
+    ip: str = "127.0.0.1"
+    port: int = 8000
+    hub_port: int = 8081
+    service_port: int = 8082
+    nodes: int | None = None
+    gpus_per_node: int | None = None
+    nodes_file: Path | None = None
+    scheduler_config: Path | None = None
+    overrides_file: Path | None = None
+
+    @property
+    def bind_url(self) -> str:
+        """Where the platform listens."""
+        return f"http://{bracketed(self.ip)}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The platform's address as this machine reaches it."""
+        local = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.ip, self.ip)  # noqa: S104
+        return f"http://{bracketed(local)}:{self.port}"
+
+    @property
+    def hub_url(self) -> str:
+        """The Hub behind the proxy."""
+        return f"http://127.0.0.1:{self.hub_port}"
+
+    @property
+    def service_url(self) -> str:
+        """The scheduler service behind the proxy."""
+        return f"http://127.0.0.1:{self.service_port}"
+
+    def secret_file(self, name: str) -> Path:
+        """Where a secret of that name is kept, readable by its owner alone."""
+        return self.state_dir / "secrets" / name
+
+    def secret(self, name: str) -> str:
+        """The secret of that name.
+
+        Raises:
+            FileNotFoundError: It has not been made.
+        """
+        return self.secret_file(name).read_text(encoding="utf-8").strip()
+
+    @property
+    def log_dir(self) -> Path:
+        """Where logs are kept."""
+        return self.state_dir / "logs"
+
+    def save(self, path: Path) -> None:
+        """Write the settings as JSON, readable by the owner alone."""
+        plain = {key: str(value) if isinstance(value, Path) else value for key, value in asdict(self).items()}
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(plain, file, indent=2)
+            file.write("\n")
+
+    @classmethod
+    def load(cls, path: Path) -> HubSettings:
+        """Read what `save` wrote.
+
+        Raises:
+            OSError: The file cannot be read.
+            ValueError: It is not JSON, or names something that is no setting.
+        """
+        plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if unknown := sorted(set(plain) - {item.name for item in fields(cls)}):
+            message = f"{path}: {', '.join(unknown)} is no setting; remove it"
+            raise ValueError(message)
+        for name in ("state_dir", "nodes_file", "scheduler_config", "overrides_file"):
+            if plain.get(name) is not None:
+                plain[name] = Path(plain[name])
+        return cls(**plain)
+
+    @classmethod
+    def from_environment(cls) -> HubSettings:
+        """Read the file that `HAI_HUB_SETTINGS` names.
+
+        Raises:
+            ValueError: The variable is not set, or the file is wrong.
+            OSError: The file cannot be read.
+        """
+        if not (name := os.environ.get(SETTINGS_VARIABLE)):
+            message = f"{SETTINGS_VARIABLE} is not set: it must name the JSON file with the Hub's settings"
+            raise ValueError(message)
+        return cls.load(Path(name))
+
+
+def bracketed(ip: str) -> str:
+    """An address as URLs spell it."""
+    return f"[{ip}]" if ":" in ip else ip

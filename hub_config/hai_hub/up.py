@@ -1,0 +1,253 @@
+"""`hai up`: the whole platform on this machine, in the foreground."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from hai_client.settings import Settings
+from hai_hub import farewell, login, ports, processes
+from hai_hub.api import Api, ApiError
+from hai_hub.console import Interrupts, complain, say
+from hai_hub.errors import FAILED, UpError
+from hai_hub.logs import rotate, tail
+from hai_hub.options import Options, login_name, parse
+from hai_hub.ready import Interrupted, Readiness
+from hai_hub.settings import API_PATH, SETTINGS_VARIABLE, HubSettings
+from hai_hub.state import StateDir
+
+#: Seconds that the Hub has to stop its servers and the service, and then what it leaves behind.
+_HUB_STOPS_S: Final = 30.0
+_REST_STOPS_S: Final = 3.0
+#: Seconds that a rank's supervisor has: it gives the command ten of them.
+_RANKS_STOP_S: Final = 13.0
+_INTERRUPTED: Final = 130
+_TURN_S: Final = 0.5
+_ROTATE_EVERY_S: Final = 10.0
+#: What another Hub, or a login of the `hai` command, has put into the environment, and this Hub must not see.
+_FOREIGN: Final = ("JUPYTERHUB_", "JPY_", "CONFIGPROXY_", "HAI_")
+_CONFIG: Final = Path(__file__).with_name("jupyterhub_config.py")
+
+
+def command(argv: Sequence[str]) -> int:
+    """Run `hai up` with these words.
+
+    Returns:
+        0 after Ctrl-C or SIGTERM, 130 when that came during the start, 1 when the platform failed,
+        2 for wrong input or a port in use.
+    """
+    try:
+        options = parse(argv)
+        state = StateDir(options.state_dir)
+        state.lock()
+        try:
+            _wait_for_the_last_hub(state)
+            ports.require_free(options.ip, options.port)
+            with Interrupts() as interrupts:
+                return _Up(_settings(options, state), state, interrupts).run()
+        finally:
+            state.unlock()
+    except SystemExit as asked_for_help:
+        return int(asked_for_help.code or 0)
+    except UpError as error:
+        complain(f"hai up: {error}")
+        if error.detail:
+            complain(error.detail)
+        return error.exit_code
+
+
+def _settings(options: Options, state: StateDir) -> HubSettings:
+    """Fill in what the last start has chosen, and make what is missing."""
+    user = options.user or state.remembered.user or login_name()
+    hub_port = ports.choose(state.remembered.hub_port, {options.port})
+    service_port = ports.choose(state.remembered.service_port, {options.port, hub_port})
+    state.remember(user=user, hub_port=hub_port, service_port=service_port)
+    state.secret("password", new=options.password)
+    for name in ("cookie_secret", "service_token", "up_token"):
+        state.secret(name)
+    return HubSettings(
+        state_dir=state.path,
+        user=user,
+        ip=options.ip,
+        port=options.port,
+        hub_port=hub_port,
+        service_port=service_port,
+        nodes=options.nodes,
+        gpus_per_node=options.gpus_per_node,
+        nodes_file=options.nodes_file,
+        scheduler_config=options.scheduler_config,
+        overrides_file=options.overrides_file,
+    )
+
+
+def _wait_for_the_last_hub(state: StateDir) -> None:
+    """The Hub of a killed `hai up` stops by itself, which takes a while. A signal on top would confuse it."""
+
+    def left() -> list[int]:
+        pid = processes.pid_of(state.remembered.hub_process)
+        return [] if pid is None else [pid]
+
+    if not left():
+        return
+    say("The Hub of the last start is still stopping")
+    deadline = time.monotonic() + _HUB_STOPS_S
+    while left() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    processes.end_all(left, patience_s=_REST_STOPS_S, tick=lambda: None)
+
+
+def hub_environment(environ: Mapping[str, str], settings_file: Path) -> dict[str, str]:
+    """The environment of the Hub's process."""
+    kept = {key: value for key, value in environ.items() if not key.startswith(_FOREIGN)}
+    own_bin = str(Path(sys.executable).parent)
+    path = [own_bin, *(part for part in kept.get("PATH", os.defpath).split(os.pathsep) if part != own_bin)]
+    return kept | {"PATH": os.pathsep.join(path), SETTINGS_VARIABLE: str(settings_file), "PYTHONUNBUFFERED": "1"}
+
+
+class _Up:
+    """One life of the platform."""
+
+    def __init__(self, settings: HubSettings, state: StateDir, interrupts: Interrupts) -> None:
+        self._settings = settings
+        self._state = state
+        self._interrupts = interrupts
+        self._login: Settings | None = None
+        self._hub: subprocess.Popen[bytes]
+        #: Children of whoever called `command` are none of ours.
+        self._foreign: frozenset[int] = frozenset(processes.descendants(os.getpid()))
+
+    def run(self) -> int:
+        """Start, stay, stop."""
+        began = time.monotonic()
+        processes.adopt_orphans()
+        rotate(self._settings.log_dir)
+        say(f"Starting HAI in {self._settings.state_dir}")
+        self._start_hub()
+        try:
+            try:
+                self._open(began)
+            except Interrupted:
+                say("Interrupted while starting")
+                self._stop_hub()
+                self._end_ranks()
+                return _INTERRUPTED
+            return self._stay()
+        finally:
+            self._stop_processes()
+
+    def _start_hub(self) -> None:
+        folder = self._settings.state_dir / "hub"
+        file = folder / "settings.json"
+        self._settings.save(file)
+        # -P: no file of the working folder is taken for a module.
+        self._hub = processes.start(
+            [sys.executable, "-P", "-m", "jupyterhub", "-f", str(_CONFIG)],
+            cwd=folder,
+            environ=hub_environment(os.environ, file),
+            log=self._settings.log_dir / "hub.log",
+        )
+        self._state.remember(hub_process=processes.fingerprint(self._hub.pid))
+
+    def _open(self, began: float) -> None:
+        """Wait until everything answers, leave the login, say what to do next."""
+        Readiness(self._settings, self._hub, self._interrupts).wait()
+        settings = self._settings
+        self._login = login.log_in(settings.url, settings.user, settings.secret("up_token"))
+        if replaced := login.keep(self._login):
+            say(f"  {replaced}")
+        farewell.resume(self._service(), self._state)
+        say(self._welcome(time.monotonic() - began))
+
+    def _service(self) -> Api:
+        token = None if self._login is None else self._login.token
+        return Api(self._settings.service_url + API_PATH, token)
+
+    def _stay(self) -> int:
+        """Until a signal comes or the Hub ends."""
+        rotated = time.monotonic()
+        while not self._interrupts.count:
+            self._interrupts.sleep(_TURN_S)
+            self._reap()
+            if (status := self._hub.poll()) is not None:
+                log = self._settings.log_dir / "hub.log"
+                complain(f"hai up: JupyterHub ended with status {status}; the end of {log}\n{tail(log)}")
+                return FAILED
+            if time.monotonic() - rotated > _ROTATE_EVERY_S:
+                rotate(self._settings.log_dir)
+                rotated = time.monotonic()
+        say("\nStopping: running tasks are told to save")
+        farewell.pause_and_wait(self._service(), self._state, self._interrupts, lambda: self._hub.poll() is None)
+        self._stop_hub()
+        self._end_ranks()
+        return 0
+
+    def _stop_hub(self) -> None:
+        if self._hub.poll() is not None:
+            return
+        say("Stopping JupyterHub")
+        self._hub.terminate()
+        deadline = time.monotonic() + _HUB_STOPS_S
+        while self._hub.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+            self._reap()
+        if self._hub.poll() is None:
+            self._hub.kill()
+            self._hub.wait()
+
+    def _end_ranks(self) -> None:
+        """What did not leave in time is ended with its supervisor, which notes it for the next start."""
+        runs = self._settings.state_dir / "runs"
+        processes.end_all(lambda: processes.supervisors(runs), patience_s=_RANKS_STOP_S, tick=self._reap)
+
+    def _stop_processes(self) -> None:
+        """Leave nothing behind but supervisors of ranks, which outlive a Hub that failed."""
+        self._stop_hub()
+
+        def left() -> list[int]:
+            spared = {*self._foreign, *processes.supervisors(self._settings.state_dir / "runs")}
+            return processes.descendants(os.getpid(), without=spared)
+
+        processes.end_all(left, patience_s=_REST_STOPS_S, tick=self._reap)
+        self._reap()
+        self._state.remember(hub_process=None)
+
+    def _reap(self) -> None:
+        processes.reap(without={self._hub.pid, *self._foreign})
+
+    def _welcome(self, seconds: float) -> str:
+        settings = self._settings
+        lines = [
+            f"\nHAI is ready after {seconds:.1f} s.",
+            "",
+            f"  address   {settings.url}",
+            f"  user      {settings.user}",
+            f"  password  {settings.secret('password')}",
+            f"  nodes     {self._nodes()}",
+            f"  state     {settings.state_dir}",
+            "",
+            "Open the address and log in, or type in a second terminal:",
+            "",
+            "  hai submit --nodes 2 --priority NORMAL --name digits -- python examples/train_digits.py --epochs 200",
+            "  hai list",
+            "  hai logs -f digits",
+            "",
+            "Ctrl-C stops everything; tasks that run are told to save, and resume at the next start.",
+        ]
+        if settings.overrides_file is not None:
+            lines[4] += "   (unless the authenticator of --hub-config asks for another)"
+        if settings.ip not in ("127.0.0.1", "::1", "localhost"):
+            lines += [f"It listens on {settings.ip} without encryption: only for networks that you trust."]
+        return "\n".join(lines)
+
+    def _nodes(self) -> str:
+        try:
+            items: list[dict[str, Any]] = self._service().get("/nodes")["items"]
+        except (ApiError, KeyError, TypeError) as error:
+            return f"unknown ({error})"
+        gpus = sum(int(node["gpus"]) for node in items)
+        return f"{len(items)}" + (f" with {gpus} GPUs" if gpus else "")

@@ -1,0 +1,44 @@
+import js from '@eslint/js';
+import hooks from 'eslint-plugin-react-hooks';
+import ts from 'typescript-eslint';
+
+export default ts.config(
+  { ignores: ['lib', 'node_modules', 'hai_lab', 'build', 'dist', 'style/index.js'] },
+  js.configs.recommended,
+  {
+    files: ['**/*.ts', '**/*.tsx', '**/*.mts'],
+    extends: [ts.configs.strictTypeChecked, ts.configs.stylisticTypeChecked],
+    languageOptions: {
+      parserOptions: { project: './tsconfig.lint.json', tsconfigRootDir: import.meta.dirname }
+    },
+    rules: {
+      // JupyterLab's convention: interfaces begin with I.
+      '@typescript-eslint/naming-convention': [
+        'error',
+        { selector: 'interface', format: ['PascalCase'], prefix: ['I'] }
+      ],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      '@typescript-eslint/no-confusing-void-expression': 'off',
+      // Lumino connects methods with the object they belong to.
+      '@typescript-eslint/unbound-method': 'off',
+      complexity: ['error', 16],
+      eqeqeq: 'error',
+      'max-lines': ['error', 400],
+      'no-console': 'error'
+    }
+  },
+  {
+    files: ['**/*.tsx'],
+    plugins: { 'react-hooks': hooks },
+    rules: hooks.configs.recommended.rules
+  },
+  {
+    files: ['**/*.spec.ts', '**/*.spec.tsx', 'src/testing/**', 'vitest.setup.ts'],
+    rules: {
+      '@typescript-eslint/no-empty-function': 'off',
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/no-unnecessary-condition': 'off',
+      '@typescript-eslint/require-await': 'off'
+    }
+  }
+);

@@ -1,0 +1,118 @@
+"""The platform as this server reaches it: an address, the user's token and a client."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, unquote, urlencode
+
+import httpx
+
+from hai_lab.problem import Problem, invalid, unavailable
+
+API_PATH = "/services/hai/api/v1"
+#: Headers of the browser that the platform gets to see.
+REQUEST_HEADERS = ("Accept", "Content-Type", "Idempotency-Key", "Last-Event-ID")
+#: Parameters that speak to Jupyter Server and may be secret.
+OWN_PARAMETERS = frozenset({"token", "_xsrf", "no_track_activity"})
+#: Seconds. Streams are silent for at most 15 s: the platform sends keep-alives.
+TIMEOUT = httpx.Timeout(60.0, connect=5.0)
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Where the platform is and on whose behalf this server asks.
+
+    Attributes:
+        api_url: Base of the REST interface without a slash at the end; empty: not under HAI.
+        token: The user's token. It is never shown.
+        client: Connections to the platform.
+    """
+
+    api_url: str
+    token: str = field(repr=False)
+    client: httpx.AsyncClient = field(repr=False)
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Platform:
+        """Read `HAI_API_URL` (or the Hub's address `HAI_URL`) and `JUPYTERHUB_API_TOKEN`."""
+        hub = environ.get("HAI_URL", "").rstrip("/")
+        api_url = environ.get("HAI_API_URL", "").rstrip("/") or (f"{hub}{API_PATH}" if hub else "")
+        client = httpx.AsyncClient(
+            timeout=TIMEOUT,
+            # Event streams stay open, one a browser tab: no cap.
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=8),
+            follow_redirects=False,
+            # The token must not pass a proxy that happens to be in the environment.
+            trust_env=False,
+        )
+        return cls(api_url, environ.get("JUPYTERHUB_API_TOKEN", ""), client)
+
+    def request(self, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes) -> httpx.Request:
+        """Make the request that goes to the platform.
+
+        Args:
+            method: The HTTP method.
+            path: Path below the API's base, percent-encoded as the browser sent it.
+            query: The query as the browser sent it.
+            headers: The browser's headers; only the listed ones are passed on.
+            body: The body; empty for none.
+
+        Raises:
+            Problem: The server does not run under HAI, or the path leaves the API.
+        """
+        if not (self.api_url and self.token):
+            missing = "HAI_API_URL" if not self.api_url else "JUPYTERHUB_API_TOKEN"
+            raise unavailable(
+                f"This JupyterLab server does not run under HAI: {missing} is not set. "
+                "Start the server from a Hub that HAI is installed on."
+            )
+        parameters = [(key, value) for key, value in parse_qsl(query) if key not in OWN_PARAMETERS]
+        url = f"{self.api_url}/{checked(path)}" + (f"?{urlencode(parameters)}" if parameters else "")
+        passed = {name: headers[name] for name in REQUEST_HEADERS if name in headers}
+        # A compressed stream could wait for more before it shows anything.
+        passed["Accept-Encoding"] = "identity"
+        passed["Authorization"] = f"Bearer {self.token}"
+        return self.client.build_request(method, url, headers=passed, content=body or None)
+
+    async def send(self, request: httpx.Request) -> httpx.Response:
+        """Send a request; the body of the answer is read by the caller, who closes it.
+
+        Raises:
+            Problem: The platform cannot be reached, or something else answers in its place.
+        """
+        try:
+            response = await self.client.send(request, stream=True)
+        except httpx.HTTPError as error:
+            raise unreachable(type(error).__name__) from None
+        kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if response.status_code == 204 or kind in PASSED_TYPES:
+            return response
+        await response.aclose()
+        # A proxy's error page or a login form: never shown to the browser under this server's origin.
+        raise unreachable(f"status {response.status_code}, {kind or 'no content type'}")
+
+
+#: What the platform answers with; anything else comes from something in between.
+PASSED_TYPES = frozenset({"application/json", "application/problem+json", "text/event-stream", "text/plain"})
+
+
+def unreachable(why: str) -> Problem:
+    """The problem for a platform that does not answer as itself."""
+    return unavailable(
+        f"The HAI scheduler service cannot be reached ({why}). Running tasks go on; "
+        "try again in a moment, and tell an administrator if it lasts."
+    )
+
+
+def checked(path: str) -> str:
+    """A path that stays below the API's base.
+
+    Raises:
+        Problem: It has `.` or `..` parts, also percent-encoded, or characters that no path has.
+    """
+    plain = unquote(path)
+    if any(part in (".", "..") for part in plain.split("/")) or "\\" in plain or not plain.isprintable():
+        raise invalid(f"The path {plain!r} leaves the interface of HAI; use a path such as 'tasks/41'.")
+    return path.lstrip("/")

@@ -1,0 +1,48 @@
+"""Problem documents (RFC 9457) for what goes wrong on this side of the platform."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Problem(Exception):
+    """An answer that is an error.
+
+    Attributes:
+        status: The HTTP status.
+        code: The machine-readable word.
+        title: What kind of error it is.
+        detail: One sentence: what is wrong and what to do.
+    """
+
+    status: int
+    code: str
+    title: str
+    detail: str
+
+    def document(self) -> dict[str, object]:
+        """The body, as the platform's own errors look."""
+        return {
+            "type": "about:blank",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+            "code": self.code,
+            "errors": [],
+        }
+
+
+def invalid(detail: str) -> Problem:
+    """A request that cannot be understood."""
+    return Problem(400, "invalid", "Invalid request", detail)
+
+
+def not_found(detail: str) -> Problem:
+    """A file that is not there."""
+    return Problem(404, "not_found", "Not found", detail)
+
+
+def unavailable(detail: str) -> Problem:
+    """A platform that cannot be reached."""
+    return Problem(503, "unavailable", "HAI is not available", detail)

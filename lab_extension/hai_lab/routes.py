@@ -1,0 +1,150 @@
+"""The routes of the server extension: forward to the platform with the user's token. No logic of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+import tornado.web
+from jupyter_server.base.handlers import APIHandler
+from tornado.iostream import StreamClosedError
+
+from hai_lab.defaults import submit_defaults
+from hai_lab.platform import Platform, unreachable
+from hai_lab.problem import Problem
+
+#: Headers of the platform that the browser gets to see.
+RESPONSE_HEADERS = ("Cache-Control", "Content-Type", "Retry-After")
+#: The platform's own limit, kept here so that nothing larger is even sent.
+MAX_BODY = 1024 * 1024
+
+
+class HaiHandler(APIHandler):
+    """What both routes share."""
+
+    def initialize(self) -> None:
+        """Keep a panel that only watches from counting as activity: idle servers must stay cullable."""
+        self._track_activity = self.request.method != "GET"
+
+    def refuse(self, problem: Problem) -> None:
+        """Answer with a problem document."""
+        self.set_status(problem.status)
+        self.finish(json.dumps(problem.document()), set_content_type="application/problem+json")
+
+
+class ForwardHandler(HaiHandler):
+    """`hai-lab/api/<path>`: the platform's REST interface for the browser."""
+
+    relay: asyncio.Task[None] | None = None
+
+    @tornado.web.authenticated
+    async def get(self) -> None:
+        """Read."""
+        await self.forward()
+
+    @tornado.web.authenticated
+    async def post(self) -> None:
+        """Submit or act."""
+        await self.forward()
+
+    @tornado.web.authenticated
+    async def put(self) -> None:
+        """Change."""
+        await self.forward()
+
+    @tornado.web.authenticated
+    async def delete(self) -> None:
+        """Remove."""
+        await self.forward()
+
+    def on_connection_close(self) -> None:
+        """The browser has left: so does the request to the platform."""
+        super().on_connection_close()
+        if self.relay is not None:
+            self.relay.cancel()
+
+    async def forward(self) -> None:
+        """Send the request on and its answer back, as it comes."""
+        self.relay = asyncio.ensure_future(self.pass_on())
+        # Not awaited directly: its end by cancellation is not an error of this handler.
+        await asyncio.wait([self.relay])
+        if self.relay.cancelled():
+            return
+        error = self.relay.exception()
+        if isinstance(error, Problem) and self._headers_written:
+            # A stream was cut: its end without an `end` message tells the browser to come again.
+            self.finish(set_content_type="text/event-stream")
+        elif isinstance(error, Problem):
+            self.refuse(error)
+        elif error is not None and not isinstance(error, StreamClosedError):
+            raise error
+
+    async def pass_on(self) -> None:
+        """Forward one request.
+
+        Raises:
+            Problem: The request is refused here, or the platform cannot be reached.
+            StreamClosedError: The browser has left.
+        """
+        if len(self.request.body) > MAX_BODY:
+            raise Problem(413, "too_large", "Too large", "The body is larger than 1 MiB.")
+        platform: Platform = self.settings["hai_lab_platform"]
+        asked = self.request
+        # The raw path: what is percent-encoded (`user%2Fname`) must stay so.
+        path = asked.path.partition("/hai-lab/api/")[2]
+        request = platform.request(asked.method or "GET", path, asked.query, asked.headers, asked.body)
+        response = await platform.send(request)
+        try:
+            await self.answer(response)
+        except httpx.HTTPError as error:
+            raise unreachable(type(error).__name__) from None
+        finally:
+            await response.aclose()
+
+    async def answer(self, response: httpx.Response) -> None:
+        """Pass the platform's answer to the browser, each piece at once."""
+        self.set_status(response.status_code)
+        kind = response.headers.get("Content-Type", "application/json")
+        for name in RESPONSE_HEADERS:
+            if name in response.headers:
+                self.set_header(name, response.headers[name])
+        if response.status_code == 204:
+            self.finish(set_content_type=kind)
+            return
+        if kind.startswith("text/event-stream"):
+            self.set_header("X-Accel-Buffering", "no")
+            await self.flush()
+            async for piece in response.aiter_bytes():
+                self.write(piece)
+                await self.flush()
+            self.finish(set_content_type=kind)
+            return
+        self.finish(await response.aread(), set_content_type=kind)
+
+
+class SubmitDefaultsHandler(HaiHandler):
+    """`hai-lab/submit-defaults?path=`: the first values of the submit form for a file."""
+
+    @tornado.web.authenticated
+    def get(self) -> None:
+        """Answer with name, cwd and command."""
+        root = Path(self.settings["server_root_dir"]).expanduser().absolute()
+        # Drives of the file browser (`RTC:train.py`) show the same files.
+        path = self.get_argument("path", "", strip=False).removeprefix("RTC:")
+        try:
+            self.finish(json.dumps(submit_defaults(root, path)))
+        except Problem as problem:
+            self.refuse(problem)
+
+
+def routes(base_url: str) -> list[tuple[str, Any]]:
+    """The routes below a base address that ends in a slash."""
+    base = re.escape(base_url)
+    return [
+        (f"{base}hai-lab/api/.*", ForwardHandler),
+        (f"{base}hai-lab/submit-defaults", SubmitDefaultsHandler),
+    ]

@@ -1,0 +1,116 @@
+/** The REST interface of HAI as functions. */
+
+import type { ServerConnection } from '@jupyterlab/services';
+import { requestEvents, requestJson } from './request';
+import type { IServerEvent } from './sse';
+import type {
+  ICluster,
+  ILogHits,
+  ILogPage,
+  IMe,
+  IPolicy,
+  ISubmitDefaults,
+  ITaskDetail,
+  ITaskPage,
+  ITaskSubmit,
+  PriorityChoice
+} from './types';
+
+/** What can be done to a task with one word. */
+export type TaskAction = 'stop' | 'suspend' | 'resume' | 'hold';
+
+export interface ITaskQuery {
+  state?: string;
+  limit?: number;
+  cursor?: string;
+}
+
+/** What the models need of the platform; tests give their own. */
+export interface IApi {
+  me(): Promise<IMe>;
+  policy(): Promise<IPolicy>;
+  cluster(): Promise<ICluster>;
+  tasks(query: ITaskQuery): Promise<ITaskPage>;
+  task(id: number): Promise<ITaskDetail>;
+  submit(task: ITaskSubmit, key: string): Promise<ITaskDetail>;
+  act(id: number, action: TaskAction): Promise<ITaskDetail>;
+  setPriority(id: number, priority: PriorityChoice): Promise<ITaskDetail>;
+  logTail(id: number, rank: number, tail: number, signal?: AbortSignal): Promise<ILogPage>;
+  logFollow(id: number, rank: number, cursor: string, signal: AbortSignal): AsyncIterable<IServerEvent>;
+  logSearch(id: number, text: string): Promise<ILogHits>;
+  events(after: string | null, signal: AbortSignal): AsyncIterable<IServerEvent>;
+  submitDefaults(path: string): Promise<ISubmitDefaults>;
+}
+
+/** The platform behind the server extension. */
+export class Api implements IApi {
+  constructor(private readonly settings: ServerConnection.ISettings) {}
+
+  me(): Promise<IMe> {
+    return requestJson(this.settings, 'api/me');
+  }
+
+  policy(): Promise<IPolicy> {
+    return requestJson(this.settings, 'api/policy');
+  }
+
+  cluster(): Promise<ICluster> {
+    return requestJson(this.settings, 'api/cluster');
+  }
+
+  tasks(query: ITaskQuery): Promise<ITaskPage> {
+    return requestJson(this.settings, 'api/tasks', { query: { ...query } });
+  }
+
+  task(id: number): Promise<ITaskDetail> {
+    return requestJson(this.settings, `api/tasks/${id}`);
+  }
+
+  submit(task: ITaskSubmit, key: string): Promise<ITaskDetail> {
+    return requestJson(this.settings, 'api/tasks', {
+      method: 'POST',
+      body: task,
+      headers: { 'Idempotency-Key': key }
+    });
+  }
+
+  act(id: number, action: TaskAction): Promise<ITaskDetail> {
+    return requestJson(this.settings, `api/tasks/${id}/${action}`, { method: 'POST', body: {} });
+  }
+
+  setPriority(id: number, priority: PriorityChoice): Promise<ITaskDetail> {
+    return requestJson(this.settings, `api/tasks/${id}/priority`, {
+      method: 'PUT',
+      body: { priority }
+    });
+  }
+
+  logTail(id: number, rank: number, tail: number, signal?: AbortSignal): Promise<ILogPage> {
+    return requestJson(this.settings, `api/tasks/${id}/logs`, {
+      query: { rank, tail },
+      ...(signal ? { signal } : {})
+    });
+  }
+
+  logFollow(id: number, rank: number, cursor: string, signal: AbortSignal): AsyncIterable<IServerEvent> {
+    return requestEvents(this.settings, `api/tasks/${id}/logs`, {
+      query: { rank, cursor, follow: 1 },
+      signal
+    });
+  }
+
+  logSearch(id: number, text: string): Promise<ILogHits> {
+    return requestJson(this.settings, `api/tasks/${id}/logs/search`, { query: { q: text } });
+  }
+
+  events(after: string | null, signal: AbortSignal): AsyncIterable<IServerEvent> {
+    return requestEvents(this.settings, 'api/events', {
+      signal,
+      ...(after === null ? {} : { headers: { 'Last-Event-ID': after } })
+    });
+  }
+
+  submitDefaults(path: string): Promise<ISubmitDefaults> {
+    return requestJson(this.settings, 'submit-defaults', { query: { path } });
+  }
+}

@@ -1,0 +1,104 @@
+import { ServerConnection } from '@jupyterlab/services';
+import { describe, expect, it, vi } from 'vitest';
+import { Api } from './client';
+import { ApiError, requestJson } from './request';
+
+function settingsWith(answer: (request: Request) => Response | Promise<Response>): {
+  settings: ServerConnection.ISettings;
+  requests: Request[];
+} {
+  const requests: Request[] = [];
+  const settings = ServerConnection.makeSettings({
+    baseUrl: 'http://localhost/user/alice/',
+    init: {},
+    fetch: async request => {
+      requests.push(request as Request);
+      return answer(request as Request);
+    }
+  });
+  return { settings, requests };
+}
+
+describe('requests', () => {
+  it('go to the server extension with their query and body', async () => {
+    const { settings, requests } = settingsWith(() => Response.json({ id: 1 }, { status: 201 }));
+    const api = new Api(settings);
+    await api.tasks({ state: 'live', limit: 200 });
+    await api.submit({ name: 'x' } as never, 'key-1');
+    expect(requests.map(request => `${request.method} ${request.url}`)).toEqual([
+      'GET http://localhost/user/alice/hai-lab/api/tasks?state=live&limit=200',
+      'POST http://localhost/user/alice/hai-lab/api/tasks'
+    ]);
+    expect(requests[1]!.headers.get('Idempotency-Key')).toBe('key-1');
+    expect(await requests[1]!.json()).toEqual({ name: 'x' });
+  });
+
+  it('turn a problem document into an error with its fields', async () => {
+    const problem = {
+      title: 'Invalid',
+      status: 400,
+      detail: 'nodes is 0.',
+      code: 'invalid',
+      errors: [{ field: 'nodes', value: 0, message: 'Ask for 1 or more.' }]
+    };
+    const { settings } = settingsWith(() => Response.json(problem, { status: 400 }));
+    const error = await requestJson(settings, 'api/tasks').catch((e: unknown) => e);
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({
+      message: 'nodes is 0.',
+      code: 'invalid',
+      status: 400,
+      errors: problem.errors
+    });
+    expect((error as ApiError).passing).toBe(false);
+  });
+
+  it('say so when the server does not answer, or answers without words', async () => {
+    const down = settingsWith(() => Promise.reject(new TypeError('fetch failed')));
+    await expect(requestJson(down.settings, 'api/me')).rejects.toMatchObject({
+      status: 0,
+      message: expect.stringMatching(/does not answer/) as string
+    });
+    const mute = settingsWith(() => new Response('<html>', { status: 502 }));
+    await expect(requestJson(mute.settings, 'api/me')).rejects.toMatchObject({
+      status: 502,
+      passing: true,
+      message: expect.stringMatching(/502/) as string
+    });
+  });
+});
+
+describe('streams', () => {
+  it('give events as they come and resume after the last id', async () => {
+    const encoder = new TextEncoder();
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(encoder.encode('id: 4\nevent: task.state\nda'));
+        controller.enqueue(encoder.encode('ta: "ü"\n\n'));
+        controller.close();
+      }
+    });
+    const { settings, requests } = settingsWith(() => new Response(body));
+    const events = [];
+    for await (const event of new Api(settings).events('3', new AbortController().signal)) {
+      events.push(event);
+    }
+    expect(events).toEqual([{ id: '4', event: 'task.state', data: '"ü"' }]);
+    expect(requests[0]!.headers.get('Last-Event-ID')).toBe('3');
+    expect(requests[0]!.headers.get('Accept')).toBe('text/event-stream');
+  });
+
+  it('let go of the connection when the reader stops', async () => {
+    const cancel = vi.fn();
+    const body = new ReadableStream<Uint8Array>({
+      start: controller => controller.enqueue(new TextEncoder().encode('data: 1\n\n')),
+      cancel
+    });
+    const { settings } = settingsWith(() => new Response(body));
+    for await (const event of new Api(settings).events(null, new AbortController().signal)) {
+      expect(event.data).toBe('1');
+      break;
+    }
+    expect(cancel).toHaveBeenCalledOnce();
+  });
+});

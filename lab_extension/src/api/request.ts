@@ -1,0 +1,132 @@
+/** The one place that talks to the server: a JSON request and an event stream, with one kind of error. */
+
+import { URLExt } from '@jupyterlab/coreutils';
+import { ServerConnection } from '@jupyterlab/services';
+import { EventParser, type IServerEvent } from './sse';
+import type { IFieldError, IProblem } from './types';
+
+/** An answer that is an error, or no answer at all (status 0). */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly errors: IFieldError[];
+
+  constructor(problem: Pick<IProblem, 'status' | 'code' | 'detail'> & { errors?: IFieldError[] }) {
+    super(problem.detail);
+    this.name = 'ApiError';
+    this.status = problem.status;
+    this.code = problem.code;
+    this.errors = problem.errors ?? [];
+  }
+
+  /** Whether trying again later can help. */
+  get passing(): boolean {
+    return this.status === 0 || this.status === 502 || this.status === 503 || this.status === 504;
+  }
+}
+
+/** A sentence for any thrown value. */
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+export interface IRequest {
+  method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  query?: Record<string, string | number | undefined>;
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+/** Send a request to the server extension and read its JSON answer. Throws ApiError. */
+export async function requestJson<T>(
+  settings: ServerConnection.ISettings,
+  path: string,
+  request: IRequest = {}
+): Promise<T> {
+  const response = await send(settings, path, request);
+  const text = await response.text();
+  return (text === '' ? null : JSON.parse(text)) as T;
+}
+
+/** Open an event stream; ends when the server ends it. Throws ApiError; an abort just ends it. */
+export async function* requestEvents(
+  settings: ServerConnection.ISettings,
+  path: string,
+  request: IRequest = {}
+): AsyncGenerator<IServerEvent> {
+  const response = await send(settings, path, {
+    ...request,
+    headers: { ...request.headers, Accept: 'text/event-stream' }
+  });
+  const reader = response.body?.getReader();
+  if (!reader) {
+    return;
+  }
+  const decoder = new TextDecoder();
+  const parser = new EventParser();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) {
+        return;
+      }
+      yield* parser.push(decoder.decode(value, { stream: true }));
+    }
+  } catch (error) {
+    if (!request.signal?.aborted) {
+      throw lost(error);
+    }
+  } finally {
+    reader.cancel().catch(() => undefined);
+  }
+}
+
+async function send(
+  settings: ServerConnection.ISettings,
+  path: string,
+  request: IRequest
+): Promise<Response> {
+  const query = Object.entries(request.query ?? {}).filter(([, value]) => value !== undefined);
+  const url =
+    URLExt.join(settings.baseUrl, 'hai-lab', path) +
+    (query.length > 0 ? URLExt.objectToQueryString(Object.fromEntries(query)) : '');
+  const init: RequestInit = { method: request.method ?? 'GET' };
+  if (request.headers) {
+    init.headers = request.headers;
+  }
+  if (request.signal) {
+    init.signal = request.signal;
+  }
+  if (request.body !== undefined) {
+    init.body = JSON.stringify(request.body);
+  }
+  let response: Response;
+  try {
+    response = await ServerConnection.makeRequest(url, init, settings);
+  } catch (error) {
+    throw lost(error);
+  }
+  if (!response.ok) {
+    throw await problemOf(response);
+  }
+  return response;
+}
+
+function lost(error: unknown): ApiError {
+  return new ApiError({
+    status: 0,
+    code: 'unavailable',
+    detail: `Your JupyterLab server does not answer (${sentenceOf(error)}). Tasks go on without it.`
+  });
+}
+
+async function problemOf(response: Response): Promise<ApiError> {
+  const body = (await response.json().catch(() => null)) as (Partial<IProblem> & { message?: string }) | null;
+  return new ApiError({
+    status: response.status,
+    code: body?.code ?? 'unavailable',
+    detail: body?.detail ?? body?.message ?? `The server answered ${response.status} without saying why.`,
+    errors: body?.errors ?? []
+  });
+}

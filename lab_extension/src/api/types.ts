@@ -1,0 +1,251 @@
+/** The bodies of the REST interface, as `api/schemas.py` of the scheduler service defines them. Times are RFC 3339, `_s` fields are seconds. */
+
+export const PRIORITIES = [
+  'EXTREME_HIGH',
+  'VERY_HIGH',
+  'HIGH',
+  'ABOVE_NORMAL',
+  'NORMAL',
+  'BELOW_NORMAL',
+  'LOW'
+] as const;
+
+export type PriorityName = (typeof PRIORITIES)[number];
+export type PriorityChoice = 'AUTO' | PriorityName;
+
+export type TaskState =
+  | 'queued'
+  | 'starting'
+  | 'running'
+  | 'suspending'
+  | 'suspended'
+  | 'stopping'
+  | 'succeeded'
+  | 'failed'
+  | 'stopped';
+
+export const PROFILES = ['sigterm', 'cooperative', 'slurm', 'kill'] as const;
+export type ProfileName = (typeof PROFILES)[number];
+
+export interface IFieldError {
+  field: string;
+  value?: unknown;
+  message: string;
+}
+
+export interface IProblem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: string;
+  errors: IFieldError[];
+}
+
+export interface ITaskSubmit {
+  name: string;
+  command: string[];
+  cwd: string;
+  nodes: number;
+  priority: PriorityChoice;
+  group: string;
+  env: Record<string, string>;
+  profile: ProfileName;
+  /** null: the group's default. */
+  grace_s: number | null;
+  time_limit_s: number | null;
+  hold: boolean;
+}
+
+export interface ICheckpoint {
+  at: string;
+  step: number | null;
+  path: string | null;
+}
+
+export interface INotice {
+  kind: 'suspend' | 'stop';
+  reason: string;
+  message: string;
+  beneficiary: number | null;
+  at: string;
+  deadline: string;
+  revision: number;
+}
+
+export interface IRank {
+  rank: number;
+  node: string;
+  state: 'pending' | 'running' | 'exited' | 'lost';
+  exit_code: number | null;
+  notified_at: string | null;
+  done: boolean;
+  message: string | null;
+}
+
+export interface IRun {
+  id: string;
+  number: number;
+  state: 'starting' | 'running' | 'leaving' | 'ended';
+  priority: PriorityName;
+  nodes: string[];
+  ranks: IRank[];
+  started_at: string;
+  running_at: string | null;
+  ended_at: string | null;
+  notice: INotice | null;
+  checkpoint: ICheckpoint | null;
+  reason: string | null;
+  clean: boolean | null;
+  lost_s: number | null;
+}
+
+export interface IHolder {
+  task_id: number;
+  name: string;
+  user: string;
+  priority: PriorityName;
+  nodes: number;
+}
+
+export interface IVerdict {
+  kind: string;
+  sentence: string;
+  /** Place among the waiting tasks of the group, from 1; null for a held one. */
+  position: number | null;
+  earliest_start: string | null;
+  data: Record<string, unknown>;
+  holders: IHolder[];
+}
+
+export interface ITaskSummary {
+  id: number;
+  name: string;
+  user: string;
+  state: TaskState;
+  held: boolean;
+  priority: PriorityChoice;
+  effective_priority: PriorityName | null;
+  group: string;
+  nodes: number;
+  node_names: string[];
+  submitted_at: string;
+  running_since: string | null;
+  ended_at: string | null;
+  served_s: number;
+  run_count: number;
+  suspensions: number;
+  checkpoint: ICheckpoint | null;
+  reason: string | null;
+  message: string;
+  verdict: IVerdict | null;
+  deadline: string | null;
+  tags: string[];
+}
+
+export interface ITaskDetail extends ITaskSummary {
+  command: string[];
+  cwd: string;
+  env: Record<string, string>;
+  profile: ProfileName;
+  grace_s: number;
+  time_limit_s: number | null;
+  checkpoint_dir: string;
+  job_state: string | null;
+  runs: IRun[];
+}
+
+export interface ITaskPage {
+  items: ITaskSummary[];
+  next_cursor: string | null;
+}
+
+export interface ILogLine {
+  run: number;
+  /** null: a line of the platform itself. */
+  rank: number | null;
+  at: string | null;
+  text: string;
+}
+
+export interface ILogPage {
+  lines: ILogLine[];
+  next_cursor: string;
+  final: boolean;
+}
+
+export interface ILogCount {
+  run: number;
+  rank: number;
+  hits: number;
+}
+
+export interface ILogHits {
+  counts: ILogCount[];
+  lines: ILogLine[];
+}
+
+export interface IEvent {
+  seq: number;
+  at: string;
+  kind: string;
+  actor: string;
+  user: string | null;
+  task_id: number | null;
+  data: Record<string, unknown>;
+}
+
+export interface ILevelCount {
+  priority: PriorityName;
+  running_tasks: number;
+  running_nodes: number;
+  waiting_tasks: number;
+  waiting_nodes: number;
+}
+
+export interface IGroupOverview {
+  group: string;
+  nodes: number;
+  held: number;
+  free: number;
+  unavailable: number;
+  levels: ILevelCount[];
+}
+
+export interface ICluster {
+  paused: boolean;
+  groups: IGroupOverview[];
+}
+
+export interface IOwnQuota {
+  group: string;
+  priority: PriorityName;
+  /** null: no limit. */
+  limit: number | null;
+  used: number;
+  source: string;
+}
+
+export interface IMe {
+  name: string;
+  kind: 'user' | 'service';
+  admin: boolean;
+  groups: string[];
+  scopes: string[];
+  quota: IOwnQuota[];
+}
+
+export interface IPolicy {
+  min_run_s: number;
+  slice_s: number;
+  default_grace_s: number;
+  max_grace_s: number;
+  groups: string[];
+}
+
+/** What the server extension knows of a file. */
+export interface ISubmitDefaults {
+  name: string;
+  cwd: string;
+  command: string[];
+}

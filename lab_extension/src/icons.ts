@@ -1,0 +1,6 @@
+/** Icons of our own; the rest is JupyterLab's. */
+
+import { LabIcon } from '@jupyterlab/ui-components';
+import logo from '../style/logo.svg';
+
+export const haiIcon = new LabIcon({ name: 'hai:logo', svgstr: logo });

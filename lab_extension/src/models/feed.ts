@@ -1,0 +1,138 @@
+/** The live connection: one stream of events for the whole page, opened again when it is lost. */
+
+import type { IDisposable } from '@lumino/disposable';
+import { Signal, type ISignal } from '@lumino/signaling';
+import type { IApi } from '../api/client';
+import { ApiError, sentenceOf } from '../api/request';
+import type { IEvent } from '../api/types';
+import { isOver } from './coalesce';
+
+export type FeedStatus = 'connecting' | 'live' | 'lost';
+
+/** First and longest wait before the stream is opened again, in ms. */
+const BACK_OFF = { first: 500, longest: 30_000 };
+
+/** Events of the platform. It resumes after the last event it has seen. */
+export class Feed implements IDisposable {
+  private readonly _event = new Signal<this, IEvent>(this);
+  private readonly _statusChanged = new Signal<this, FeedStatus>(this);
+  private _status: FeedStatus = 'connecting';
+  private abort: AbortController | null = null;
+  private lastId: string | null = null;
+  private wake: (() => void) | null = null;
+  private _error: string | null = null;
+  private _isDisposed = false;
+
+  constructor(private readonly api: Pick<IApi, 'events'>) {}
+
+  /** Something happened. */
+  get event(): ISignal<this, IEvent> {
+    return this._event;
+  }
+
+  get statusChanged(): ISignal<this, FeedStatus> {
+    return this._statusChanged;
+  }
+
+  get status(): FeedStatus {
+    return this._status;
+  }
+
+  /** Why the connection is lost; a sentence. */
+  get error(): string | null {
+    return this._error;
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  /** Open the stream and keep it open until `stop`. Does nothing when it is open. */
+  start(): void {
+    if (!this.abort && !this._isDisposed) {
+      this.abort = new AbortController();
+      void this.keepOpen(this.abort.signal);
+    }
+  }
+
+  /** Close the stream. A later start resumes where it was. */
+  stop(): void {
+    this.abort?.abort();
+    this.abort = null;
+    this.wake?.();
+    this.setStatus('connecting');
+  }
+
+  /** Try now instead of waiting. */
+  retry(): void {
+    this.wake?.();
+  }
+
+  dispose(): void {
+    this._isDisposed = true;
+    this.stop();
+    Signal.clearData(this);
+  }
+
+  private async keepOpen(signal: AbortSignal): Promise<void> {
+    let wait = BACK_OFF.first;
+    while (!isOver(signal)) {
+      const error = await this.readOnce(signal, () => {
+        wait = BACK_OFF.first;
+      });
+      if (isOver(signal)) {
+        return;
+      }
+      if (error instanceof ApiError && error.status === 400) {
+        // The place to resume at is unknown there (a fresh database): begin at now.
+        this.lastId = null;
+      }
+      this._error = error === null ? null : sentenceOf(error);
+      this.setStatus(error === null ? 'connecting' : 'lost');
+      await this.pause(wait * (0.75 + Math.random() / 2));
+      wait = Math.min(wait * 2, BACK_OFF.longest);
+    }
+  }
+
+  /** Read until the stream ends; the error that ended it, null for a plain end. */
+  private async readOnce(signal: AbortSignal, onMessage: () => void): Promise<unknown> {
+    try {
+      for await (const message of this.api.events(this.lastId, signal)) {
+        if (isOver(signal)) {
+          return null;
+        }
+        onMessage();
+        this._error = null;
+        if (message.event === 'hello') {
+          // Where the stream begins: without an event yet, a lost one is resumed from here.
+          this.lastId ??= String((JSON.parse(message.data) as { seq: number }).seq);
+        } else {
+          this.lastId = message.id || this.lastId;
+          this._event.emit(JSON.parse(message.data) as IEvent);
+        }
+        this.setStatus('live');
+      }
+      return null;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Promise(resolve => {
+      const timer = setTimeout(done, ms);
+      this.wake = done;
+      function done(): void {
+        clearTimeout(timer);
+        resolve();
+      }
+    });
+  }
+
+  private setStatus(status: FeedStatus): void {
+    if (status !== this._status) {
+      this._status = status;
+      this._statusChanged.emit(status);
+    }
+  }
+}

@@ -1,0 +1,144 @@
+/** What every live model shares: read again on events, on a timer as a fallback, and tell who listens. */
+
+import type { IDisposable } from '@lumino/disposable';
+import { Poll } from '@lumino/polling';
+import { Signal, type ISignal } from '@lumino/signaling';
+import { sentenceOf } from '../api/request';
+import type { IEvent } from '../api/types';
+import { Coalescer } from './coalesce';
+import type { Feed, FeedStatus } from './feed';
+
+export interface ILiveOptions {
+  feed: Feed;
+  /** A name for the timer. */
+  name: string;
+  /** Least time between two readings caused by events, in ms. */
+  interval: number;
+  /** Time between two readings without a live connection, in ms. */
+  fallback: number;
+  /** Time between two readings with one, in ms: what no event tells (queue positions) is at most so old. */
+  live: number;
+}
+
+/** A value that is read from the platform and kept up to date. */
+export abstract class LiveModel implements IDisposable {
+  private readonly _changed = new Signal<this, void>(this);
+  private readonly poll: Poll;
+  private readonly coalescer: Coalescer;
+  private _error: string | null = null;
+  private _ready = false;
+  private _isDisposed = false;
+
+  constructor(private readonly options: ILiveOptions) {
+    this.coalescer = new Coalescer(() => this.readAgain(false), options.interval);
+    this.poll = new Poll({
+      name: options.name,
+      auto: false,
+      frequency: { interval: this.pollInterval(), backoff: true, max: 300_000 },
+      standby: 'when-hidden',
+      factory: () => this.readAgain(true)
+    });
+    options.feed.event.connect(this.handleEvent, this);
+    options.feed.statusChanged.connect(this.handleStatus, this);
+  }
+
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  /** Why the last reading failed; null if it did not. */
+  get error(): string | null {
+    return this._error;
+  }
+
+  /** Whether there is a value at all. */
+  get ready(): boolean {
+    return this._ready;
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  /** Begin to read. */
+  start(): Promise<void> {
+    return this.poll.start();
+  }
+
+  /** Read everything again, now. */
+  refresh(): Promise<void> {
+    return this.poll.refresh();
+  }
+
+  /** How often to read without a live connection, in ms. */
+  setFallback(ms: number): void {
+    this.options.fallback = ms;
+    this.tune();
+  }
+
+  dispose(): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._isDisposed = true;
+    this.options.feed.event.disconnect(this.handleEvent, this);
+    this.options.feed.statusChanged.disconnect(this.handleStatus, this);
+    this.poll.dispose();
+    this.coalescer.dispose();
+    Signal.clearData(this);
+  }
+
+  /** Read the value. `whole`: not because of an event. Throws when it cannot. */
+  protected abstract read(whole: boolean): Promise<void>;
+
+  /** Whether an event can have changed the value. */
+  protected abstract concerns(event: IEvent): boolean;
+
+  /** Read soon; many calls are one reading. */
+  protected readSoon(): void {
+    this.coalescer.request();
+  }
+
+  protected emit(): void {
+    if (!this._isDisposed) {
+      this._changed.emit();
+    }
+  }
+
+  private async readAgain(whole: boolean): Promise<void> {
+    let failure: unknown = null;
+    try {
+      await this.read(whole);
+      this._ready = true;
+    } catch (error) {
+      failure = error;
+    }
+    this._error = failure === null ? null : sentenceOf(failure);
+    this.emit();
+    if (failure !== null && whole) {
+      // The timer backs off when its work fails.
+      throw failure instanceof Error ? failure : new Error(sentenceOf(failure));
+    }
+  }
+
+  private handleEvent(_: Feed, event: IEvent): void {
+    if (this.concerns(event)) {
+      this.readSoon();
+    }
+  }
+
+  private handleStatus(_: Feed, status: FeedStatus): void {
+    this.tune();
+    if (status === 'live') {
+      void this.refresh();
+    }
+  }
+
+  private tune(): void {
+    this.poll.frequency = { ...this.poll.frequency, interval: this.pollInterval() };
+  }
+
+  private pollInterval(): number {
+    return this.options.feed.status === 'live' ? this.options.live : this.options.fallback;
+  }
+}

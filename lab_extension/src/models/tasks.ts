@@ -1,0 +1,127 @@
+/** The user's own tasks. */
+
+import type { IApi } from '../api/client';
+import type { IEvent, ITaskSummary } from '../api/types';
+import { isUnfinished } from '../format';
+import type { Feed } from './feed';
+import { LiveModel } from './live';
+
+/** Largest page that the platform gives. */
+const PAGE = 200;
+/** More unfinished tasks than these are not listed. */
+const MAX_PAGES = 25;
+/** How many ended tasks are listed. */
+const RECENT = 50;
+/** Up to so many changed tasks are read one by one, more as pages. */
+const ONE_BY_ONE = 6;
+
+/** All unfinished tasks and the latest ended ones, in the order of `compareTasks`. */
+export class TasksModel extends LiveModel {
+  private byId = new Map<number, ITaskSummary>();
+  private dirty = new Set<number>();
+  private _items: readonly ITaskSummary[] = [];
+
+  constructor(
+    private readonly api: Pick<IApi, 'tasks' | 'task'>,
+    feed: Feed,
+    fallback = 10_000
+  ) {
+    super({ feed, name: 'hai:tasks', interval: 700, fallback, live: 20_000 });
+  }
+
+  get items(): readonly ITaskSummary[] {
+    return this._items;
+  }
+
+  /** Take over a task that an action has answered with. */
+  put(task: ITaskSummary): void {
+    this.byId.set(task.id, task);
+    this.rebuild();
+    this.emit();
+  }
+
+  protected concerns(event: IEvent): boolean {
+    if (event.task_id !== null) {
+      this.dirty.add(event.task_id);
+    }
+    return event.task_id !== null || event.kind.startsWith('cluster.');
+  }
+
+  protected async read(whole: boolean): Promise<void> {
+    const ids = [...this.dirty];
+    this.dirty.clear();
+    try {
+      if (whole || ids.length === 0 || ids.length > ONE_BY_ONE) {
+        await this.readPages();
+      } else {
+        const tasks = await Promise.all(ids.map(id => this.api.task(id)));
+        tasks.forEach(task => this.byId.set(task.id, this.keep(task)));
+      }
+    } catch (error) {
+      ids.forEach(id => this.dirty.add(id));
+      throw error;
+    }
+    this.rebuild();
+  }
+
+  private async readPages(): Promise<void> {
+    const found = new Map<number, ITaskSummary>();
+    const take = (task: ITaskSummary): void => void found.set(task.id, this.keep(task));
+    const recent = this.api.tasks({ limit: RECENT });
+    let cursor: string | undefined;
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const { items, next_cursor } = await this.api.tasks({
+        state: 'live',
+        limit: PAGE,
+        ...(cursor === undefined ? {} : { cursor })
+      });
+      items.forEach(take);
+      if (next_cursor === null) {
+        break;
+      }
+      cursor = next_cursor;
+    }
+    // Last, so that a task that ended meanwhile is shown as ended.
+    (await recent).items.filter(task => !found.has(task.id) || !isUnfinished(task.state)).forEach(take);
+    this.byId = found;
+  }
+
+  /** The object that is already shown, if nothing has changed: its row is then not drawn again. */
+  private keep(task: ITaskSummary): ITaskSummary {
+    const old = this.byId.get(task.id);
+    return old && sameSummary(old, task) ? old : task;
+  }
+
+  private rebuild(): void {
+    this._items = [...this.byId.values()].sort(compareTasks);
+  }
+}
+
+function sameSummary(a: ITaskSummary, b: ITaskSummary): boolean {
+  return (Object.keys(a) as (keyof ITaskSummary)[]).every(
+    key => a[key] === b[key] || JSON.stringify(a[key]) === JSON.stringify(b[key])
+  );
+}
+
+/** Those with nodes first, then the waiting in queue order, then the held, then the ended, latest first. */
+export function compareTasks(a: ITaskSummary, b: ITaskSummary): number {
+  const rank = rankOf(a) - rankOf(b);
+  if (rank !== 0) {
+    return rank;
+  }
+  if (rankOf(a) === 3) {
+    return (b.ended_at ?? '').localeCompare(a.ended_at ?? '') || b.id - a.id;
+  }
+  const place = (task: ITaskSummary): number => task.verdict?.position ?? Number.MAX_SAFE_INTEGER;
+  return place(a) - place(b) || b.id - a.id;
+}
+
+function rankOf(task: ITaskSummary): 0 | 1 | 2 | 3 {
+  if (!isUnfinished(task.state)) {
+    return 3;
+  }
+  if (task.state === 'queued' || task.state === 'suspended') {
+    return task.held ? 2 : 1;
+  }
+  return 0;
+}

@@ -1,0 +1,151 @@
+import { fireEvent, render, screen, within } from '@testing-library/react';
+import { describe, expect, it, vi } from 'vitest';
+import type { ICluster, IMe } from '../../api/types';
+import { aTask, aWaitingTask } from '../../testing/fakes';
+import { Panel, type IPanelProps } from './Panel';
+import { filterTasks, noteOf, ordinal, timeOf } from './TaskList';
+
+const cluster: ICluster = {
+  paused: false,
+  groups: [
+    {
+      group: 'training',
+      nodes: 24,
+      held: 10,
+      free: 12,
+      unavailable: 2,
+      levels: [
+        { priority: 'HIGH', running_tasks: 2, running_nodes: 10, waiting_tasks: 3, waiting_nodes: 8 },
+        { priority: 'LOW', running_tasks: 0, running_nodes: 0, waiting_tasks: 0, waiting_nodes: 0 }
+      ]
+    }
+  ]
+};
+const me: IMe = {
+  name: 'alice',
+  kind: 'user',
+  admin: false,
+  groups: [],
+  scopes: [],
+  quota: [
+    { group: 'training', priority: 'HIGH', limit: 8, used: 8, source: 'user:alice' },
+    { group: 'training', priority: 'LOW', limit: null, used: 1, source: 'public' },
+    { group: 'training', priority: 'VERY_HIGH', limit: 0, used: 0, source: 'public' }
+  ]
+};
+
+function panel(given: Partial<IPanelProps> = {}): IPanelProps {
+  const props: IPanelProps = {
+    cluster,
+    me,
+    tasks: [],
+    ready: true,
+    error: null,
+    feed: 'live',
+    file: null,
+    onSubmit: vi.fn(),
+    onOpen: vi.fn(),
+    onRefresh: vi.fn(),
+    ...given
+  };
+  render(<Panel {...props} />);
+  return props;
+}
+
+describe('the panel', () => {
+  it('says in words what the bars show', () => {
+    panel();
+    const bar = screen.getByRole('img', { name: 'training: 10 of 24 nodes held, 12 free, 2 unavailable' });
+    expect(bar.children).toHaveLength(2);
+    const rows = within(screen.getByTestId('hai-cluster')).getAllByRole('row');
+    expect(rows.map(row => row.textContent)).toEqual(['Tasks (nodes)RunningWaiting', 'High2 (10)3 (8)']);
+  });
+
+  it('shows quota that says something', () => {
+    panel();
+    const quota = screen.getByTestId('hai-quota').textContent;
+    expect(quota).toContain('High8 of 8');
+    expect(quota).toContain('Low1 no limit');
+    expect(quota).not.toContain('Very high');
+  });
+
+  it('offers to submit the open file, and opens a task that is clicked', () => {
+    const props = panel({ file: 'train.py', tasks: [aTask({ id: 7 })] });
+    const button = screen.getByTestId('hai-submit-open');
+    expect(button.textContent).toContain('Submit train.py');
+    fireEvent.click(button);
+    expect(props.onSubmit).toHaveBeenCalledOnce();
+    fireEvent.click(screen.getByTestId('hai-task-row-7'));
+    expect(props.onOpen).toHaveBeenCalledExactlyOnceWith(7);
+  });
+
+  it('says why a task waits in one sentence with its place in line', () => {
+    panel({ tasks: [aWaitingTask(7, 3)] });
+    expect(screen.getByTestId('hai-task-row-7').textContent).toContain(
+      '3rd in line. It needs 2 nodes and 1 is free.'
+    );
+  });
+
+  it('draws a part of a thousand tasks, and more when asked', () => {
+    panel({ tasks: Array.from({ length: 1000 }, (_, i) => aWaitingTask(i + 1, i + 1)) });
+    expect(screen.getAllByTestId(/^hai-task-row-/)).toHaveLength(60);
+    fireEvent.click(screen.getByText('Show more (940 left)'));
+    expect(screen.getAllByTestId(/^hai-task-row-/)).toHaveLength(120);
+    fireEvent.change(screen.getByLabelText('Filter tasks'), { target: { value: '#1000' } });
+    expect(screen.getAllByTestId(/^hai-task-row-/)).toHaveLength(1);
+  });
+
+  it('keeps what it knows when the platform is away, and says so', () => {
+    panel({ error: 'It is away.', feed: 'lost', tasks: [aTask()] });
+    expect(screen.getByRole('alert').textContent).toBe('It is away.');
+    expect(screen.getByRole('status', { name: /No live connection/ })).toBeTruthy();
+    expect(screen.getByTestId('hai-task-row-41')).toBeTruthy();
+  });
+
+  it('tells a new user what to do, and everybody that the cluster is paused', () => {
+    panel({ cluster: { ...cluster, paused: true } });
+    expect(screen.getByText(/You have no tasks yet/)).toBeTruthy();
+    expect(screen.getByText(/The cluster is paused/)).toBeTruthy();
+  });
+});
+
+describe('a row', () => {
+  const now = Date.parse('2026-11-21T05:00:00Z');
+
+  it('tells the time that matters in its state', () => {
+    expect(timeOf(aTask(), now)).toBe('50 min');
+    expect(timeOf(aWaitingTask(1, 1), now)).toBe('1 h');
+    expect(timeOf(aTask({ state: 'failed', ended_at: '2026-11-21T04:50:00Z' }), now)).toBe('10 min ago');
+  });
+
+  it('has no note when all is as expected', () => {
+    expect(noteOf(aTask({ message: 'It runs.' }))).toBe('');
+    expect(noteOf(aTask({ state: 'failed', message: 'Rank 0 exited with 1.' }))).toBe(
+      'Rank 0 exited with 1.'
+    );
+  });
+
+  it('is found by every word', () => {
+    const tasks = [
+      aTask({ id: 1, name: 'vit-base' }),
+      aWaitingTask(2, 1, { name: 'vit-large', tags: ['nightly'] })
+    ];
+    expect(filterTasks(tasks, 'vit queued').map(task => task.id)).toEqual([2]);
+    expect(filterTasks(tasks, 'NIGHTLY').map(task => task.id)).toEqual([2]);
+    expect(filterTasks(tasks, ' ')).toHaveLength(2);
+  });
+
+  it('counts places as people do', () => {
+    expect([1, 2, 3, 4, 11, 12, 13, 21, 111].map(ordinal)).toEqual([
+      '1st',
+      '2nd',
+      '3rd',
+      '4th',
+      '11th',
+      '12th',
+      '13th',
+      '21st',
+      '111th'
+    ]);
+  });
+});

@@ -1,0 +1,57 @@
+/** Small pieces that several panels use. */
+
+import { useEffect, useReducer, useState, type ReactNode, type JSX } from 'react';
+import type { ISignal } from '@lumino/signaling';
+
+/** Draw again whenever the signal is emitted. */
+export function useSignal<T>(signal: ISignal<T, unknown>): void {
+  const [, draw] = useReducer((n: number) => n + 1, 0);
+  useEffect(() => {
+    signal.connect(draw);
+    return () => void signal.disconnect(draw);
+  }, [signal]);
+}
+
+/** The time now, in ms; draws again every `interval` ms while `on`. */
+export function useNow(interval: number, on = true): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!on) {
+      return undefined;
+    }
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), interval);
+    return () => clearInterval(timer);
+  }, [interval, on]);
+  return now;
+}
+
+/** A box that says what is wrong, with something to do about it. */
+export function Notice(props: { kind: 'error' | 'warning' | 'info'; children: ReactNode }): JSX.Element {
+  return (
+    <div className={`hai-Notice hai-mod-${props.kind}`} role={props.kind === 'error' ? 'alert' : 'status'}>
+      {props.children}
+    </div>
+  );
+}
+
+/** A bar of parts of a whole. The numbers are said in words by `label`. */
+export function Bar(props: {
+  label: string;
+  total: number;
+  parts: { className: string; value: number }[];
+}): JSX.Element {
+  return (
+    <div className="hai-Bar" role="img" aria-label={props.label} title={props.label}>
+      {props.parts
+        .filter(part => part.value > 0)
+        .map(part => (
+          <div
+            key={part.className}
+            className={`hai-Bar-part ${part.className}`}
+            style={{ width: `${(100 * part.value) / Math.max(1, props.total)}%` }}
+          />
+        ))}
+    </div>
+  );
+}

@@ -1,0 +1,235 @@
+/** The form itself: fields with what is wrong beside them. */
+
+import { HTMLSelect } from '@jupyterlab/ui-components';
+import { useId, useState, type ReactNode, type JSX } from 'react';
+import { PRIORITIES, PROFILES, type IOwnQuota, type PriorityChoice, type ProfileName } from '../../api/types';
+import { duration, priorityLabel } from '../../format';
+import { Notice } from '../react';
+import type { FieldName, FormErrors, IFormContext, IFormValues } from './form';
+
+const PROFILE_WORDS: Record<ProfileName, string> = {
+  sigterm: 'SIGTERM (default)',
+  cooperative: 'The job asks by itself',
+  slurm: 'As Slurm: SIGUSR1, requeue',
+  kill: 'Not at all: it is killed'
+};
+
+export interface ISubmitFormProps {
+  values: IFormValues;
+  errors: FormErrors;
+  context: IFormContext;
+  /** Free nodes by group, for the hint. */
+  free: Record<string, number>;
+  busy: boolean;
+  onChange: (values: IFormValues) => void;
+  onSubmit: () => void;
+}
+
+export function SubmitForm(props: ISubmitFormProps): JSX.Element {
+  const { values, errors, context, busy, free } = props;
+  const [more, setMore] = useState(false);
+  const set = <K extends FieldName>(name: K, value: IFormValues[K]): void =>
+    props.onChange({ ...values, [name]: value });
+  const text = (name: FieldName, label: string, options: ITextOptions = {}): JSX.Element => (
+    <TextField
+      name={name}
+      label={label}
+      value={String(values[name])}
+      {...(errors[name] === undefined ? {} : { error: errors[name] })}
+      onChange={value => set(name, value as never)}
+      {...options}
+    />
+  );
+  const groups = context.policy?.groups ?? [values.group];
+  const hasMoreErrors = (['env', 'cwd', 'profile', 'hold', 'grace_s'] as const).some(name => errors[name]);
+  const policy = context.policy;
+  const freeHere = free[values.group];
+  return (
+    <form
+      className="hai-SubmitForm"
+      data-testid="hai-submit-form"
+      aria-busy={busy}
+      noValidate
+      onSubmit={event => {
+        event.preventDefault();
+        props.onSubmit();
+      }}
+    >
+      {errors.form !== undefined && <Notice kind="error">{errors.form}</Notice>}
+      {text('name', 'Name')}
+      {text('command', 'Command', {
+        rows: 2,
+        hint: 'Runs on every node of the task; arguments may be quoted as in a shell.'
+      })}
+      <div className="hai-SubmitForm-row">
+        {text('nodes', 'Nodes', {
+          inputMode: 'numeric',
+          ...(freeHere === undefined ? {} : { hint: `${freeHere} free in ${values.group} now` })
+        })}
+        <SelectField
+          name="priority"
+          label="Priority"
+          value={values.priority}
+          error={errors.priority}
+          options={(['AUTO', ...PRIORITIES] as const).map(priority => ({
+            value: priority,
+            label: priorityOption(priority, values.group, context.quota)
+          }))}
+          onChange={value => set('priority', value as PriorityChoice)}
+        />
+      </div>
+      <div className="hai-SubmitForm-row">
+        <SelectField
+          name="group"
+          label="Node group"
+          value={values.group}
+          error={errors.group}
+          options={groups.map(group => ({ value: group, label: group }))}
+          onChange={value => set('group', value)}
+        />
+        {text('time_limit_s', 'Time limit', {
+          placeholder: 'none',
+          hint: 'Such as 90m or 12h. A limit helps it start earlier.'
+        })}
+      </div>
+      <details
+        className="hai-SubmitForm-more"
+        open={more || hasMoreErrors}
+        onToggle={event => setMore(event.currentTarget.open)}
+      >
+        <summary>More: saving, environment, folder</summary>
+        <div className="hai-SubmitForm-row">
+          {text('grace_s', 'Grace', {
+            placeholder: policy ? duration(policy.default_grace_s) : 'default',
+            hint: policy ? `Time to save when told to leave, up to ${duration(policy.max_grace_s)}.` : ''
+          })}
+          <SelectField
+            name="profile"
+            label="How it is told to leave"
+            value={values.profile}
+            error={errors.profile}
+            options={PROFILES.map(profile => ({ value: profile, label: PROFILE_WORDS[profile] }))}
+            onChange={value => set('profile', value as ProfileName)}
+          />
+        </div>
+        {text('env', 'Environment', { rows: 3, placeholder: 'KEY=value, one a line' })}
+        {text('cwd', 'Folder')}
+        <label className="hai-Check">
+          <input
+            type="checkbox"
+            name="hold"
+            checked={values.hold}
+            onChange={event => set('hold', event.target.checked)}
+          />
+          Hold it: do not start before I resume it
+        </label>
+      </details>
+    </form>
+  );
+}
+
+/** `High (2 of 8 held)`. */
+export function priorityOption(priority: PriorityChoice, group: string, quota: readonly IOwnQuota[]): string {
+  if (priority === 'AUTO') {
+    return 'Auto: the highest with quota left';
+  }
+  const row = quota.find(each => each.group === group && each.priority === priority);
+  if (!row) {
+    return priorityLabel(priority);
+  }
+  return row.limit === null
+    ? `${priorityLabel(priority)} (no limit)`
+    : `${priorityLabel(priority)} (${row.used} of ${row.limit} held)`;
+}
+
+interface ITextOptions {
+  rows?: number;
+  hint?: string;
+  placeholder?: string;
+  inputMode?: 'numeric';
+}
+
+function TextField(
+  props: ITextOptions & {
+    name: string;
+    label: string;
+    value: string;
+    error?: string;
+    onChange: (value: string) => void;
+  }
+): JSX.Element {
+  const id = useId();
+  const common = {
+    id,
+    name: props.name,
+    value: props.value,
+    placeholder: props.placeholder,
+    spellCheck: false,
+    autoComplete: 'off',
+    'aria-invalid': props.error !== undefined,
+    'aria-describedby': `${id}-help`,
+    className: `jp-mod-styled ${props.error === undefined ? '' : 'hai-mod-invalid'}`
+  };
+  return (
+    <Field id={id} label={props.label} error={props.error} hint={props.hint}>
+      {props.rows === undefined ? (
+        <input
+          type="text"
+          inputMode={props.inputMode}
+          {...common}
+          onChange={event => props.onChange(event.target.value)}
+        />
+      ) : (
+        <textarea rows={props.rows} {...common} onChange={event => props.onChange(event.target.value)} />
+      )}
+    </Field>
+  );
+}
+
+function SelectField(props: {
+  name: string;
+  label: string;
+  value: string;
+  error: string | undefined;
+  options: { value: string; label: string }[];
+  onChange: (value: string) => void;
+}): JSX.Element {
+  const id = useId();
+  return (
+    <Field id={id} label={props.label} error={props.error} hint={undefined}>
+      <HTMLSelect
+        id={id}
+        name={props.name}
+        value={props.value}
+        className="hai-Select"
+        aria-describedby={`${id}-help`}
+        options={props.options}
+        onChange={event => props.onChange(event.target.value)}
+      />
+    </Field>
+  );
+}
+
+function Field(props: {
+  id: string;
+  label: string;
+  error: string | undefined;
+  hint: string | undefined;
+  children: ReactNode;
+}): JSX.Element {
+  return (
+    <div className="hai-Field">
+      <label htmlFor={props.id}>{props.label}</label>
+      {props.children}
+      <div id={`${props.id}-help`}>
+        {props.error !== undefined ? (
+          <span className="hai-Field-error" role="alert">
+            {props.error}
+          </span>
+        ) : (
+          props.hint && <span className="hai-Field-hint">{props.hint}</span>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,174 @@
+/** The submit form in a dialog that stays open until the platform has taken the task. */
+
+import type { JSX } from 'react';
+import { Dialog, ReactWidget } from '@jupyterlab/apputils';
+import { UUID } from '@lumino/coreutils';
+import { Signal } from '@lumino/signaling';
+import type { IApi } from '../../api/client';
+import { ApiError, sentenceOf } from '../../api/request';
+import type { ISubmitDefaults, ITaskDetail } from '../../api/types';
+import { useSignal } from '../react';
+import { SubmitForm } from './SubmitForm';
+import {
+  initialValues,
+  readForm,
+  serverErrors,
+  type FormErrors,
+  type IFormContext,
+  type IFormValues
+} from './form';
+
+/** What is typed and what became of it. */
+export class SubmitModel {
+  readonly changed = new Signal<this, void>(this);
+  values: IFormValues;
+  errors: FormErrors = {};
+  busy = false;
+  /** Sending twice is harmless: the key makes it one task. */
+  private key = UUID.uuid4();
+  private tried = false;
+
+  constructor(
+    private readonly api: Pick<IApi, 'submit'>,
+    defaults: ISubmitDefaults,
+    readonly context: IFormContext
+  ) {
+    this.values = initialValues(defaults, context);
+  }
+
+  /** Take what is typed; after the first try, mistakes are shown while typing. */
+  edit(values: IFormValues): void {
+    this.values = values;
+    this.key = UUID.uuid4();
+    this.errors = this.tried ? readForm(values, this.context).errors : {};
+    this.changed.emit();
+  }
+
+  /** Send it. null: it is not right yet, and `errors` says why. */
+  async submit(): Promise<ITaskDetail | null> {
+    if (this.busy) {
+      return null;
+    }
+    this.tried = true;
+    const { task, errors } = readForm(this.values, this.context);
+    this.errors = errors;
+    if (task === null) {
+      this.changed.emit();
+      return null;
+    }
+    this.busy = true;
+    this.changed.emit();
+    try {
+      return await this.api.submit(task, this.key);
+    } catch (error) {
+      this.errors =
+        error instanceof ApiError
+          ? serverErrors(error.errors, error.message, this.values)
+          : { form: sentenceOf(error) };
+      return null;
+    } finally {
+      this.busy = false;
+      this.changed.emit();
+    }
+  }
+}
+
+class Body extends ReactWidget {
+  constructor(
+    private readonly model: SubmitModel,
+    private readonly free: Record<string, number>,
+    private readonly onSubmit: () => void
+  ) {
+    super();
+    this.addClass('hai-SubmitBody');
+  }
+
+  protected override render(): JSX.Element {
+    return <Connected model={this.model} free={this.free} onSubmit={this.onSubmit} />;
+  }
+}
+
+function Connected(props: {
+  model: SubmitModel;
+  free: Record<string, number>;
+  onSubmit: () => void;
+}): JSX.Element {
+  const { model } = props;
+  useSignal(model.changed);
+  return (
+    <SubmitForm
+      values={model.values}
+      errors={model.errors}
+      context={model.context}
+      free={props.free}
+      busy={model.busy}
+      onChange={values => model.edit(values)}
+      onSubmit={props.onSubmit}
+    />
+  );
+}
+
+class SubmitDialog extends Dialog<unknown> {
+  task: ITaskDetail | null = null;
+
+  constructor(
+    private readonly model: SubmitModel,
+    title: string,
+    free: Record<string, number>
+  ) {
+    super({
+      title,
+      body: new Body(model, free, () => this.resolve(1)),
+      buttons: [Dialog.cancelButton(), Dialog.okButton({ label: 'Submit' })],
+      focusNodeSelector: 'input[name="name"]',
+      // A click beside the dialog must not throw away what was typed.
+      hasClose: false
+    });
+    this.addClass('hai-SubmitDialog');
+    const accept = this.node.querySelector<HTMLButtonElement>('.jp-mod-accept');
+    accept?.setAttribute('data-testid', 'hai-submit');
+    model.changed.connect(() => {
+      if (accept) {
+        accept.disabled = model.busy;
+      }
+    });
+  }
+
+  override handleEvent(event: Event): void {
+    if (event instanceof KeyboardEvent && event.type === 'keydown' && event.key === 'Escape') {
+      event.stopPropagation();
+      this.reject();
+      return;
+    }
+    super.handleEvent(event);
+  }
+
+  override resolve(index?: number): void {
+    if (index === 0) {
+      super.resolve(0);
+      return;
+    }
+    void this.model.submit().then(task => {
+      if (task !== null && !this.isDisposed) {
+        this.task = task;
+        super.resolve(1);
+        return;
+      }
+      const wrong = this.node.querySelector<HTMLElement>('[aria-invalid="true"]');
+      wrong?.focus();
+    });
+  }
+}
+
+/** Let the user fill in the form; the submitted task, or null if the user thought better of it. */
+export async function submitDialog(
+  api: Pick<IApi, 'submit'>,
+  defaults: ISubmitDefaults,
+  context: IFormContext,
+  free: Record<string, number>
+): Promise<ITaskDetail | null> {
+  const title = defaults.name === '' ? 'New task' : `Submit ${defaults.name}`;
+  const dialog = new SubmitDialog(new SubmitModel(api, defaults, context), title, free);
+  await dialog.launch();
+  return dialog.task;
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import type { IOwnQuota, IPolicy } from '../../api/types';
+import { initialValues, readForm, serverErrors, type IFormContext, type IFormValues } from './form';
+
+const policy: IPolicy = {
+  min_run_s: 900,
+  slice_s: 1800,
+  default_grace_s: 120,
+  max_grace_s: 1800,
+  groups: ['jupyter', 'training']
+};
+const quota: IOwnQuota[] = [
+  { group: 'training', priority: 'HIGH', limit: 4, used: 1, source: 'public' },
+  { group: 'training', priority: 'NORMAL', limit: 16, used: 0, source: 'public' }
+];
+const context: IFormContext = { policy, quota };
+const defaults = { name: 'train', cwd: '/home/alice', command: ['python', '-u', 'my train.py'] };
+
+function values(given: Partial<IFormValues> = {}): IFormValues {
+  return { ...initialValues(defaults, context), ...given };
+}
+
+describe('the submit form', () => {
+  it('opens with a task that can be sent as it is', () => {
+    const { task, errors } = readForm(values(), context);
+    expect(errors).toEqual({});
+    expect(task).toEqual({
+      name: 'train',
+      command: ['python', '-u', 'my train.py'],
+      cwd: '/home/alice',
+      nodes: 1,
+      priority: 'AUTO',
+      group: 'training',
+      env: {},
+      profile: 'sigterm',
+      grace_s: null,
+      time_limit_s: null,
+      hold: false
+    });
+  });
+
+  it('reads lengths of time and variables', () => {
+    const { task } = readForm(
+      values({ grace_s: '5m', time_limit_s: '12h', env: 'A=1\nB=2', nodes: ' 2 ' }),
+      context
+    );
+    expect(task).toMatchObject({ grace_s: 300, time_limit_s: 43_200, env: { A: '1', B: '2' }, nodes: 2 });
+  });
+
+  it.each<[Partial<IFormValues>, keyof IFormValues, RegExp]>([
+    [{ name: ' ' }, 'name', /Give the task a name/],
+    [{ name: '-x' }, 'name', /begin with a letter/],
+    [{ name: '2026' }, 'name', /digits alone/],
+    [{ name: 'x'.repeat(64) }, 'name', /63/],
+    [{ command: '' }, 'command', /Say what to run/],
+    [{ command: 'python "x' }, 'command', /not closed/],
+    [{ nodes: '0' }, 'nodes', /1 or more/],
+    [{ nodes: '1.5' }, 'nodes', /whole number/],
+    [{ nodes: '17' }, 'nodes', /quota at any priority in training is 16/],
+    [{ nodes: '5', priority: 'HIGH' }, 'nodes', /at this priority in training is 4/],
+    [{ grace_s: '1h' }, 'grace_s', /At most 30 min/],
+    [{ time_limit_s: '0' }, 'time_limit_s', /more than 0/],
+    [{ env: 'A' }, 'env', /KEY=value/],
+    [{ cwd: 'project' }, 'cwd', /absolute/]
+  ])('says what is wrong with %j', (given, field, message) => {
+    const { task, errors } = readForm(values(given), context);
+    expect(task).toBeNull();
+    expect(Object.keys(errors)).toEqual([field]);
+    expect(errors[field]).toMatch(message);
+  });
+
+  it('does not guess limits that it does not know', () => {
+    expect(readForm(values({ nodes: '5000' }), { policy: null, quota: [] }).task).not.toBeNull();
+    const unlimited = [...quota, { ...quota[0]!, priority: 'LOW' as const, limit: null }];
+    expect(readForm(values({ nodes: '5000' }), { policy, quota: unlimited }).task).not.toBeNull();
+  });
+
+  it("puts the service's words beside their fields, and the rest above the form", () => {
+    const errors = [
+      { field: 'name', message: 'It is taken.' },
+      { field: 'body.env.A', message: 'Too long.' },
+      { field: 'shoe_size', message: '?' }
+    ];
+    expect(serverErrors(errors, 'Wrong.', values())).toEqual({ name: 'It is taken.', env: 'Too long.' });
+    expect(serverErrors([], 'Your quota is 0.', values())).toEqual({ form: 'Your quota is 0.' });
+  });
+});

@@ -1,0 +1,184 @@
+/** The submit form as values: what is typed, what is wrong with it, what is sent. Pure functions. */
+
+import type {
+  IFieldError,
+  IOwnQuota,
+  IPolicy,
+  ISubmitDefaults,
+  ITaskSubmit,
+  PriorityChoice,
+  ProfileName
+} from '../../api/types';
+import { duration } from '../../format';
+import { joinCommand, parseDuration, parseEnv, splitCommand } from '../../shell';
+
+/** What the fields hold; the keys are the names of the fields and of the wire. */
+export interface IFormValues {
+  name: string;
+  command: string;
+  cwd: string;
+  nodes: string;
+  priority: PriorityChoice;
+  group: string;
+  grace_s: string;
+  time_limit_s: string;
+  profile: ProfileName;
+  env: string;
+  hold: boolean;
+}
+
+export type FieldName = keyof IFormValues;
+/** Sentences by field; `form` holds what belongs to none. */
+export type FormErrors = Partial<Record<FieldName | 'form', string>>;
+
+/** What the form is checked against. */
+export interface IFormContext {
+  policy: IPolicy | null;
+  quota: readonly IOwnQuota[];
+}
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+
+/** The values that the form opens with. */
+export function initialValues(defaults: ISubmitDefaults, context: IFormContext): IFormValues {
+  const groups = context.policy?.groups ?? [];
+  return {
+    name: defaults.name,
+    command: joinCommand(defaults.command),
+    cwd: defaults.cwd,
+    nodes: '1',
+    priority: 'AUTO',
+    group: groups.includes('training') ? 'training' : (groups[0] ?? 'training'),
+    grace_s: '',
+    time_limit_s: '',
+    profile: 'sigterm',
+    env: '',
+    hold: false
+  };
+}
+
+/** Read the form. Exactly one of `task` and a non-empty `errors` is given. */
+export function readForm(
+  values: IFormValues,
+  context: IFormContext
+): { task: ITaskSubmit | null; errors: FormErrors } {
+  const errors: FormErrors = {};
+  const take = <T>(field: FieldName, read: () => T, otherwise: T): T => {
+    try {
+      return read();
+    } catch (error) {
+      errors[field] = (error as Error).message;
+      return otherwise;
+    }
+  };
+  const task: ITaskSubmit = {
+    name: take('name', () => readName(values.name), ''),
+    command: take('command', () => readCommand(values.command), []),
+    cwd: take('cwd', () => readFolder(values.cwd), ''),
+    nodes: take('nodes', () => readNodes(values, context), 1),
+    priority: values.priority,
+    group: values.group,
+    env: take('env', () => parseEnv(values.env), {}),
+    profile: values.profile,
+    grace_s: take('grace_s', () => readGrace(values.grace_s, context.policy), null),
+    time_limit_s: take('time_limit_s', () => readLimit(values.time_limit_s), null),
+    hold: values.hold
+  };
+  return Object.keys(errors).length === 0 ? { task, errors } : { task: null, errors };
+}
+
+/** The service's field errors beside the fields of the form; the rest goes to `form`. */
+export function serverErrors(
+  errors: readonly IFieldError[],
+  detail: string,
+  values: IFormValues
+): FormErrors {
+  const found: FormErrors = {};
+  for (const { field, message } of errors) {
+    const name = field.replace(/^body\./, '').split(/[.[]/)[0] ?? '';
+    if (name in values) {
+      const key = name as FieldName;
+      found[key] = found[key] ? `${found[key]} ${message}` : message;
+    }
+  }
+  return Object.keys(found).length > 0 ? found : { form: detail };
+}
+
+function readName(text: string): string {
+  const name = text.trim();
+  if (name === '') {
+    throw new Error('Give the task a name.');
+  }
+  if (!NAME.test(name)) {
+    throw new Error(
+      'Use up to 63 letters, digits, dots, dashes and underscores; begin with a letter or digit.'
+    );
+  }
+  if (/^\d+$/.test(name)) {
+    throw new Error('A name of digits alone would look like a task number; add a letter.');
+  }
+  return name;
+}
+
+function readCommand(text: string): string[] {
+  const args = splitCommand(text);
+  if (args.length === 0) {
+    throw new Error('Say what to run, such as: python -u train.py');
+  }
+  return args;
+}
+
+function readFolder(text: string): string {
+  const cwd = text.trim();
+  if (!cwd.startsWith('/')) {
+    throw new Error('Give the folder as an absolute path.');
+  }
+  return cwd;
+}
+
+function readNodes(values: IFormValues, context: IFormContext): number {
+  const text = values.nodes.trim();
+  const nodes = Number(text);
+  if (!/^\d+$/.test(text) || nodes < 1) {
+    throw new Error('Give a whole number of nodes, 1 or more.');
+  }
+  const cap = largestCap(values, context.quota);
+  if (cap !== null && nodes > cap) {
+    const at = values.priority === 'AUTO' ? 'at any priority' : 'at this priority';
+    throw new Error(`Your quota ${at} in ${values.group} is ${cap}; ask for at most that many.`);
+  }
+  return nodes;
+}
+
+/** The most nodes that quota can ever allow; null: no limit, or not known. */
+function largestCap(values: IFormValues, quota: readonly IOwnQuota[]): number | null {
+  const rows = quota.filter(
+    row => row.group === values.group && (values.priority === 'AUTO' || row.priority === values.priority)
+  );
+  if (rows.length === 0 || rows.some(row => row.limit === null)) {
+    return null;
+  }
+  return Math.max(...rows.map(row => row.limit ?? 0));
+}
+
+function readGrace(text: string, policy: IPolicy | null): number | null {
+  if (text.trim() === '') {
+    return null;
+  }
+  const seconds = parseDuration(text);
+  if (policy && seconds > policy.max_grace_s) {
+    throw new Error(`At most ${duration(policy.max_grace_s)} are allowed.`);
+  }
+  return seconds;
+}
+
+function readLimit(text: string): number | null {
+  if (text.trim() === '') {
+    return null;
+  }
+  const seconds = parseDuration(text);
+  if (seconds <= 0) {
+    throw new Error('Leave it empty for no limit, or give more than 0.');
+  }
+  return seconds;
+}

@@ -1,0 +1,203 @@
+import { act, fireEvent, render, screen, within } from '@testing-library/react';
+import { describe, expect, it, vi } from 'vitest';
+import { LogModel } from '../../models/log';
+import { aLine, aRun, aTask, aWaitingTask, FakeStream } from '../../testing/fakes';
+import { Header } from './Header';
+import { LogView } from './LogView';
+import { Timeline } from './Timeline';
+import { actionsOf, stopWarning } from './actions';
+import { layOut, ticksOf } from './timeline';
+
+const NOW = Date.parse('2026-11-21T05:00:00Z');
+
+describe('the actions', () => {
+  const words = (given: Parameters<typeof aTask>[0]): string[] =>
+    actionsOf(aTask(given)).map(each => each.action);
+
+  it.each([
+    [{ state: 'running' }, ['suspend', 'hold', 'stop']],
+    [{ state: 'running', held: true }, ['resume', 'stop']],
+    [{ state: 'queued' }, ['hold', 'stop']],
+    [{ state: 'suspended', held: true }, ['resume', 'stop']],
+    [{ state: 'suspending' }, ['hold', 'stop']],
+    [{ state: 'stopping' }, []],
+    [{ state: 'succeeded' }, []]
+  ] as const)('for %j are %j', (given, actions) => {
+    expect(words(given)).toEqual(actions);
+  });
+
+  it('warn of what stopping costs', () => {
+    expect(stopWarning(aTask())).toMatch(/120 s|2 min/);
+    expect(stopWarning(aTask())).toMatch(/not saved anything/);
+    expect(stopWarning(aWaitingTask(1, 1))).toMatch(/will not run again/);
+  });
+});
+
+describe('the header', () => {
+  it('says why a task waits, where in line, and when it can start', () => {
+    const task = aWaitingTask(7, 3);
+    task.verdict!.earliest_start = '2026-11-21T05:20:00Z';
+    task.verdict!.holders = [{ task_id: 12, name: 'sweep', user: 'bob', priority: 'HIGH', nodes: 4 }];
+    render(<Header task={task} now={NOW} busy={false} onAct={vi.fn()} onPriority={vi.fn()} />);
+    expect(screen.getByTestId('hai-task-state').textContent).toBe('queued');
+    const why = screen.getByTestId('hai-task-why').textContent;
+    expect(why).toContain('It needs 2 nodes and 1 is free.');
+    expect(why).toContain('Place in line 3');
+    expect(why).toContain('Earliest start in 20 min');
+    expect(why).toContain('#12 sweep (bob): 4 nodes, High');
+  });
+
+  it('acts, changes the priority, and does neither while busy', () => {
+    const onAct = vi.fn();
+    const onPriority = vi.fn();
+    const props = { task: aTask(), now: NOW, onAct, onPriority };
+    const { rerender } = render(<Header {...props} busy={false} />);
+    fireEvent.click(screen.getByTestId('hai-suspend'));
+    expect(onAct).toHaveBeenCalledExactlyOnceWith('suspend');
+    fireEvent.change(screen.getByTestId('hai-priority'), { target: { value: 'LOW' } });
+    expect(onPriority).toHaveBeenCalledExactlyOnceWith('LOW');
+    rerender(<Header {...props} busy={true} />);
+    expect(screen.getByTestId<HTMLButtonElement>('hai-stop').disabled).toBe(true);
+  });
+});
+
+describe('the timeline', () => {
+  const task = aTask({
+    submitted_at: '2026-11-21T04:00:00Z',
+    runs: [
+      aRun(),
+      aRun({
+        number: 2,
+        started_at: '2026-11-21T04:40:00Z',
+        ended_at: null,
+        state: 'leaving',
+        reason: null,
+        clean: null,
+        notice: {
+          kind: 'suspend',
+          reason: 'preempted',
+          message: '',
+          beneficiary: 3,
+          at: '2026-11-21T04:55:00Z',
+          deadline: '2026-11-21T05:02:00Z',
+          revision: 1
+        },
+        checkpoint: { at: '2026-11-21T04:50:00Z', step: 1200, path: null }
+      })
+    ]
+  });
+
+  it('is to scale from submission to now', () => {
+    const { bars, start, end } = layOut(task, NOW);
+    expect(end - start).toBe(3_600_000);
+    expect(bars[0]).toMatchObject({ ending: 'clean', leaving: null, saved: null });
+    expect(bars[0]!.left).toBeCloseTo(100 / 6);
+    expect(bars[0]!.width).toBeCloseTo(100 / 3);
+    expect(bars[1]).toMatchObject({ ending: 'leaving', leaving: { left: 75, width: 25 }, saved: 50 });
+    expect(bars[1]!.left + bars[1]!.width).toBeCloseTo(100);
+  });
+
+  it('ends when the task has ended, and keeps the shortest run visible', () => {
+    const ended = aTask({
+      state: 'failed',
+      ended_at: '2026-11-22T04:00:00Z',
+      runs: [aRun({ started_at: '2026-11-22T03:59:59Z', ended_at: '2026-11-22T04:00:00Z', reason: 'failed' })]
+    });
+    const { bars, end } = layOut(ended, NOW + 1e9);
+    expect(end).toBe(Date.parse('2026-11-22T04:00:00Z'));
+    expect(bars[0]!.width).toBeGreaterThan(0.5);
+    expect(bars[0]!.left + bars[0]!.width).toBeLessThanOrEqual(100);
+  });
+
+  it.each([1, 45, 3_600, 90_000, 40 * 86_400])('has a few round ticks over %d seconds', seconds => {
+    const ticks = ticksOf(NOW, NOW + seconds * 1000);
+    expect(ticks.length).toBeLessThanOrEqual(8);
+    expect(ticks.every(at => at >= NOW && at <= NOW + seconds * 1000)).toBe(true);
+  });
+
+  it('tells nodes and reason of a run that is pointed at', () => {
+    render(<Timeline task={task} now={NOW} />);
+    const bar = screen.getByTestId('hai-run-2');
+    expect(bar.getAttribute('aria-label')).toMatch(
+      /Run 2, High, 20 min on n-1, n-2; told to leave; a task of higher/
+    );
+    fireEvent.mouseEnter(bar);
+    const tip = within(screen.getByRole('tooltip'));
+    expect(tip.getByText('a task of higher priority needed its nodes')).toBeTruthy();
+    expect(tip.getByText('n-1, n-2')).toBeTruthy();
+    fireEvent.mouseLeave(bar);
+    expect(screen.queryByRole('tooltip')).toBeNull();
+  });
+});
+
+describe('the log view', () => {
+  async function view(): Promise<{ model: LogModel; stream: FakeStream; search: ReturnType<typeof vi.fn> }> {
+    const stream = new FakeStream();
+    const search = vi.fn().mockResolvedValue({
+      counts: [
+        { run: 1, rank: 0, hits: 2 },
+        { run: 2, rank: 1, hits: 1 }
+      ],
+      lines: [aLine('loss is nan')]
+    });
+    const model = new LogModel(41, {
+      logTail: async () => ({
+        lines: [aLine('run 1 starts', null), aLine('\u001b[1mloss is 2\u001b[0m'), aLine('NaN loss')],
+        next_cursor: '1:3',
+        final: false
+      }),
+      logFollow: () => stream,
+      logSearch: search
+    });
+    render(<LogView model={model} ranks={2} />);
+    await act(async () => model.open());
+    return { model, stream, search };
+  }
+
+  it('shows lines without terminal codes and adds new ones', async () => {
+    const { model, stream } = await view();
+    const log = screen.getByTestId('hai-log');
+    expect(log.textContent).toBe('run 1 startsloss is 2NaN loss');
+    await act(async () => {
+      stream.send('line', aLine('one more'), '1:4');
+      await new Promise(resolve => model.changed.connect(resolve));
+    });
+    expect(log.textContent).toContain('one more');
+    model.dispose();
+  });
+
+  it('stops following when the reader scrolls up, and follows again at the end', async () => {
+    const { model } = await view();
+    const log = screen.getByTestId('hai-log');
+    Object.defineProperties(log, { scrollHeight: { value: 1000 }, clientHeight: { value: 200 } });
+    const scrollTo = (top: number): void => {
+      log.scrollTop = top;
+      fireEvent.scroll(log);
+    };
+    scrollTo(800);
+    expect(log.dataset.following).toBe('true');
+    scrollTo(400);
+    expect(log.dataset.following).toBe('false');
+    fireEvent.click(screen.getByTestId('hai-log-follow'));
+    expect(log.dataset.following).toBe('true');
+    expect(log.scrollTop).toBe(1000);
+    scrollTo(300);
+    scrollTo(800);
+    expect(log.dataset.following).toBe('true');
+    model.dispose();
+  });
+
+  it('counts hits by rank, marks them, and goes to a rank', async () => {
+    const { model, search } = await view();
+    fireEvent.change(screen.getByTestId('hai-log-search'), { target: { value: 'NAN' } });
+    await act(async () => void fireEvent.submit(screen.getByRole('search')));
+    expect(search).toHaveBeenCalledExactlyOnceWith(41, 'NAN');
+    const hits = within(screen.getByTestId('hai-log-hits'));
+    expect(screen.getByTestId('hai-log-hits').textContent).toContain('3 hits for “NAN” in 2 ranks, 2 runs');
+    expect(hits.getByText('nan').tagName).toBe('MARK');
+    expect(within(screen.getByTestId('hai-log')).getByText('NaN').tagName).toBe('MARK');
+    await act(async () => void fireEvent.click(hits.getByText('rank 1: 1')));
+    expect(model.rank).toBe(1);
+    model.dispose();
+  });
+});

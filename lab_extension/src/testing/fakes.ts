@@ -1,0 +1,155 @@
+/** Values and a platform for tests. */
+
+import type { IApi } from '../api/client';
+import type { IServerEvent } from '../api/sse';
+import type { IEvent, ILogLine, IRun, ITaskDetail, ITaskSummary } from '../api/types';
+
+/** A running task; give what differs. */
+export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {
+  return {
+    id: 41,
+    name: 'train',
+    user: 'alice',
+    state: 'running',
+    held: false,
+    priority: 'HIGH',
+    effective_priority: 'HIGH',
+    group: 'training',
+    nodes: 2,
+    node_names: ['n-1', 'n-2'],
+    submitted_at: '2026-11-21T04:00:00Z',
+    running_since: '2026-11-21T04:10:00Z',
+    ended_at: null,
+    served_s: 600,
+    run_count: 1,
+    suspensions: 0,
+    checkpoint: null,
+    reason: null,
+    message: '',
+    verdict: null,
+    deadline: null,
+    tags: [],
+    command: ['python', '-u', 'train.py'],
+    cwd: '/home/alice',
+    env: {},
+    profile: 'sigterm',
+    grace_s: 120,
+    time_limit_s: null,
+    checkpoint_dir: '/shared/41',
+    job_state: null,
+    runs: [],
+    ...given
+  };
+}
+
+/** A waiting task at a place in line. */
+export function aWaitingTask(
+  id: number,
+  position: number | null,
+  given: Partial<ITaskDetail> = {}
+): ITaskDetail {
+  return aTask({
+    id,
+    state: 'queued',
+    node_names: [],
+    running_since: null,
+    verdict: {
+      kind: 'CAPACITY',
+      sentence: 'It needs 2 nodes and 1 is free.',
+      position,
+      earliest_start: null,
+      data: {},
+      holders: []
+    },
+    ...given
+  });
+}
+
+/** An ended run; give what differs. */
+export function aRun(given: Partial<IRun> = {}): IRun {
+  return {
+    id: '41.1',
+    number: 1,
+    state: 'ended',
+    priority: 'HIGH',
+    nodes: ['n-1', 'n-2'],
+    ranks: [],
+    started_at: '2026-11-21T04:10:00Z',
+    running_at: '2026-11-21T04:10:05Z',
+    ended_at: '2026-11-21T04:30:00Z',
+    notice: null,
+    checkpoint: null,
+    reason: 'turn_over',
+    clean: true,
+    lost_s: null,
+    ...given
+  };
+}
+
+export function anEvent(seq: number, kind: string, task_id: number | null = null): IEvent {
+  return { seq, at: '2026-11-21T04:00:00Z', kind, actor: 'scheduler', user: 'alice', task_id, data: {} };
+}
+
+export function aLine(text: string, rank: number | null = 0): ILogLine {
+  return { run: 1, rank, at: '2026-11-21T04:10:00Z', text };
+}
+
+/** A stream that a test writes to. */
+export class FakeStream implements AsyncIterable<IServerEvent> {
+  private waiting: ((value: IteratorResult<IServerEvent>) => void) | null = null;
+  private readonly ready: (IServerEvent | Error | null)[] = [];
+  private fail: ((error: Error) => void) | null = null;
+
+  send(event: string, data: unknown, id = ''): void {
+    this.put({ id, event, data: JSON.stringify(data) });
+  }
+
+  end(error: Error | null = null): void {
+    this.put(error);
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<IServerEvent> {
+    return {
+      next: () =>
+        new Promise((resolve, reject) => {
+          this.waiting = resolve;
+          this.fail = reject;
+          this.pump();
+        })
+    };
+  }
+
+  private put(item: IServerEvent | Error | null): void {
+    this.ready.push(item);
+    this.pump();
+  }
+
+  private pump(): void {
+    if (!this.waiting || !this.fail || this.ready.length === 0) {
+      return;
+    }
+    const item = this.ready.shift() ?? null;
+    const [resolve, reject] = [this.waiting, this.fail];
+    this.waiting = this.fail = null;
+    if (item instanceof Error) {
+      reject(item);
+    } else if (item === null) {
+      resolve({ done: true, value: undefined });
+    } else {
+      resolve({ done: false, value: item });
+    }
+  }
+}
+
+/** Pages of tasks as the platform gives them. */
+export function pagesOf(tasks: readonly ITaskSummary[]): IApi['tasks'] {
+  return async query => {
+    const ended = ['succeeded', 'failed', 'stopped'];
+    const found = [...tasks]
+      .sort((a, b) => b.id - a.id)
+      .filter(task => query.state !== 'live' || !ended.includes(task.state));
+    const from = Number(query.cursor ?? 0);
+    const to = from + (query.limit ?? 50);
+    return { items: found.slice(from, to), next_cursor: to < found.length ? String(to) : null };
+  };
+}

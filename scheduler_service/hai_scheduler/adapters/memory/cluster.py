@@ -1,0 +1,380 @@
+"""A cluster of scripted jobs, in the time of a clock."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.adapters.memory.clock import wait_until_set
+from hai_scheduler.adapters.memory.scripted import Fate, ScriptedRank, ScriptedRun
+from hai_scheduler.core.model import Checkpoint, Node, Notice, Observation, RankState, RunId, TaskId
+from hai_scheduler.ports import Clock, Launch, LogChunk, NotFound, Store, Temporary
+
+#: What a run's supervisors would read of the REST interface now.
+Notices = Callable[[RunId], Awaitable[Notice | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """A node that was given to a run while another's ranks were still on it (B4)."""
+
+    at: datetime
+    node: str
+    holder: RunId
+    intruder: RunId
+
+
+class MemoryCluster:
+    """Nodes and scripted jobs without any process, for tests and the simulator.
+
+    **Time** is the clock's: nothing happens between two looks, everything is computed when somebody looks.
+
+    **Jobs** behave as scripted, by order of precedence: `script(task_id, Behaviour(...))` for one task, the
+    `behaviour` argument for all others, a value or a function of the order to start (so that a contract suite can
+    map the command of its jobs to behaviours: `MemoryCluster(clock, nodes, behaviour=lambda launch: ...)`).
+
+    **Notices.** On a real cluster a rank learns of its notice from the service's REST interface, through its
+    supervisor. Here either the shell around it says so with `await cluster.tell(run_id, notice)`, or the cluster
+    asks `notices(run_id)` for every run at each `observe()`, as a supervisor's long poll would have known by then;
+    `notices_of(store)` reads them where the REST interface does.
+
+    **Restarts.** The object is the cluster, not the connection to it: it goes on after `close()`, and what a restarted
+    service uses is the same object.
+
+    **By hand**: `finish` ends a run's ranks, `say` reports what a job may report, `write_log` prints.
+
+    **Trouble** comes with `lose_node`, `put_node`, `lose_rank`, `break_launch` and `down`.
+
+    **What tests assert**: `overlaps` (must stay empty; `check()` raises if it is not), `peak` (most nodes held at
+    once), `launches` and `kills` (orders that came, repetitions included).
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        nodes: Iterable[Node] = (),
+        *,
+        behaviour: Behaviour | Callable[[Launch], Behaviour] | None = None,
+        notices: Notices | None = None,
+        remember: timedelta = timedelta(hours=1),
+    ) -> None:
+        """See the class.
+
+        Args:
+            clock: What time it is.
+            nodes: The nodes at the beginning.
+            behaviour: What jobs do that have no script of their own.
+            notices: Asked at each `observe()`; None leaves it to `tell`.
+            remember: How long ended runs are shown by `observe()`; they are kept until they are forgotten.
+        """
+        self._clock = clock
+        self._nodes = {node.name: node for node in nodes}
+        self._behaviour = behaviour or Behaviour()
+        self._notices = notices
+        self._remember = remember
+        self._scripts: dict[TaskId, Behaviour] = {}
+        #: All that is not forgotten; what `observe` may show; what may still be there. The latter are kept small.
+        self._runs: dict[RunId, ScriptedRun] = {}
+        self._shown: dict[RunId, ScriptedRun] = {}
+        self._live: dict[RunId, ScriptedRun] = {}
+        #: By task: its latest run, and what was saved before that.
+        self._latest: dict[TaskId, ScriptedRun] = {}
+        self._saved: dict[TaskId, timedelta] = {}
+        self._broken_after: int | None = None
+        #: When things will happen by themselves, and how many of them have.
+        self._due: list[datetime] = []
+        self._passed = 0
+        self._listeners: set[asyncio.Event] = set()
+        self._closings = 0
+        #: While it is set, nothing can be reached.
+        self.down = False
+        self.overlaps: list[Overlap] = []
+        self.peak = 0
+        self.launches: list[RunId] = []
+        self.kills: list[RunId] = []
+
+    # -- the port ---------------------------------------------------------------------------------
+
+    async def nodes(self) -> Sequence[Node]:
+        """See `Cluster.nodes`; by name."""
+        self._reach()
+        return [self._nodes[name] for name in sorted(self._nodes)]
+
+    async def observe(self) -> Sequence[Observation]:
+        """See `Cluster.observe`; in the order of the launches."""
+        self._reach()
+        now = self._clock.now()
+        if self._notices is not None:
+            await self._ask_for_notices(self._notices)
+        for run_id, run in list(self._shown.items()):
+            if run.gone(now) and run.ended_at() < now - self._remember:
+                del self._shown[run_id]
+        return [run.show(now) for run in self._shown.values()]
+
+    async def changes(self) -> AsyncIterator[None]:
+        """See `Cluster.changes`. Ends when the cluster is closed."""
+        rung = asyncio.Event()
+        closings, seen = self._closings, self._happened()
+        self._listeners.add(rung)
+        try:
+            while True:
+                if self._happened() == seen:
+                    await wait_until_set(rung, self._clock, self._until_next())
+                rung.clear()
+                if self._closings != closings:
+                    return
+                seen = self._happened()
+                yield
+        finally:
+            self._listeners.discard(rung)
+
+    async def launch(self, launch: Launch) -> None:
+        """See `Cluster.launch`. A node that is not ready is a reason to try again, an unknown one a start error."""
+        self._reach()
+        now = self._clock.now()
+        self.launches.append(launch.run_id)
+        lost = [name for name in launch.nodes if name in self._nodes and not self._nodes[name].ready]
+        run = self._runs.get(launch.run_id)
+        missing = [rank for rank in range(len(launch.nodes)) if run is None or rank not in run.ranks]
+        if missing and lost:
+            raise Temporary(f"{', '.join(lost)} cannot be reached")
+        if not missing:
+            return
+        run = run or self._new_run(launch)
+        fail_at, self._broken_after = self._broken_after, None
+        try:
+            self._start(run, missing[:fail_at], now)
+        finally:
+            self._changed(run.times())
+        if fail_at is not None and fail_at < len(missing):
+            raise Temporary(f"only {len(run.ranks)} of {len(launch.nodes)} ranks of {launch.run_id} were started")
+
+    async def kill(self, run_id: RunId) -> None:
+        """See `Cluster.kill`."""
+        self._reach()
+        self.kills.append(run_id)
+        run = self._runs.get(run_id)
+        if run is not None:
+            run.end(self._clock.now())
+            self._changed(run.times())
+
+    async def read_log(self, run_id: RunId, rank: int, *, offset: int, limit: int) -> LogChunk:
+        """See `Cluster.read_log`."""
+        self._reach()
+        now = self._clock.now()
+        found = self._rank(run_id, rank)
+        found.tell(now, self._runs[run_id].behaviour.prints)
+        end = found.log_start + len(found.log)
+        start = min(max(offset, found.log_start), end)
+        data = bytes(found.log[start - found.log_start :][:limit])
+        if start + len(data) < end:
+            # Whole lines, unless one is longer than the limit.
+            data = data[: data.rfind(b"\n") + 1] or data
+        reached = start + len(data)
+        return LogChunk(start=start, next=reached, data=data, final=reached == end and found.gone(now))
+
+    async def forget(self, run_id: RunId) -> None:
+        """See `Cluster.forget`. A run that has not ended is kept; what its task had saved is kept as well."""
+        run = self._runs.get(run_id)
+        if run is not None and run.gone(self._clock.now()):
+            for known in (self._runs, self._shown, self._live):
+                known.pop(run_id, None)
+
+    async def close(self) -> None:
+        """See `Cluster.close`. Ends `changes()`; the object can be used on, as a restarted service does."""
+        self._closings += 1
+        self._changed([])
+
+    # -- scripts ----------------------------------------------------------------------------------
+
+    def script(self, task_id: TaskId | int, behaviour: Behaviour) -> None:
+        """Have later runs of that task behave like this."""
+        self._scripts[TaskId(task_id)] = behaviour
+
+    async def tell(self, run_id: RunId, notice: Notice) -> None:
+        """The run's supervisors learn of a notice now. Unknown and ended runs are fine."""
+        run = self._runs.get(run_id)
+        if run is not None and not run.gone(self._clock.now()):
+            run.hear(notice, self._clock.now())
+            self._changed(run.times())
+
+    def put_node(self, node: Node) -> None:
+        """Add a node or show it otherwise; what runs on it goes on (a node that cannot be reached: `ready=False`)."""
+        self._nodes[node.name] = node
+        self._changed([])
+
+    def remove_node(self, name: str) -> None:
+        """The node is no longer part of the cluster; its ranks are lost."""
+        self._lose_ranks(name)
+        del self._nodes[name]
+        self._changed([])
+
+    def lose_node(self, name: str) -> None:
+        """The node dies: it is not ready and its ranks are lost. `put_node` brings it back."""
+        self._lose_ranks(name)
+        self.put_node(replace(self._nodes[name], ready=False))
+
+    def lose_rank(self, run_id: RunId, rank: int) -> None:
+        """The rank's supervisor dies with all that it watched over. Raises NotFound."""
+        self._rank(run_id, rank).befall(Fate(at=self._clock.now(), state=RankState.LOST))
+        self._changed([])
+
+    def finish(self, run_id: RunId, code: int = 0) -> None:
+        """Every rank of the run exits with that status now. Raises NotFound."""
+        self._rank(run_id, 0)
+        for rank in self._runs[run_id].ranks.values():
+            rank.befall(Fate(at=self._clock.now(), code=code))
+        self._changed([])
+
+    def say(
+        self,
+        run_id: RunId,
+        rank: int = 0,
+        *,
+        checkpoint: Checkpoint | None = None,
+        job_state: str | None = None,
+        done: bool = False,
+        for_all: bool = False,
+    ) -> None:
+        """The job in the rank says so of its own accord; what is left out stays as it was. Raises NotFound."""
+        said = self._rank(run_id, rank).said
+        said.checkpoint = checkpoint or said.checkpoint
+        said.job_state = said.job_state if job_state is None else job_state
+        said.done |= done
+        said.done_all |= done and for_all
+        self._changed([])
+
+    def break_launch(self, after: int) -> None:
+        """The next launch raises Temporary after having started that many ranks."""
+        self._broken_after = after
+
+    def write_log(self, run_id: RunId, rank: int, text: str) -> None:
+        """The rank prints a line. Raises NotFound."""
+        now = self._clock.now()
+        found = self._rank(run_id, rank)
+        found.tell(now, self._runs[run_id].behaviour.prints)
+        found.write(now, text)
+
+    def rotate_log(self, run_id: RunId, rank: int, before: int) -> None:
+        """Throw the log away up to that offset. Raises NotFound."""
+        found = self._rank(run_id, rank)
+        gone = max(0, min(before, found.log_start + len(found.log)) - found.log_start)
+        del found.log[:gone]
+        found.log_start += gone
+
+    # -- what tests ask ---------------------------------------------------------------------------
+
+    def holders(self) -> Mapping[str, RunId]:
+        """By node, the run whose rank is on it now."""
+        now = self._clock.now()
+        return {
+            rank.node: run_id
+            for run_id, run in self._still_live().items()
+            for rank in run.ranks.values()
+            if not rank.gone(now)
+        }
+
+    def saved_work(self, task_id: TaskId | int) -> timedelta:
+        """How much of its work the task has saved."""
+        latest = self._latest.get(TaskId(task_id))
+        if latest is not None and latest.ranks:
+            return latest.saved(self._clock.now())
+        return self._saved.get(TaskId(task_id), timedelta(0))
+
+    def check(self) -> None:
+        """Raises AssertionError if a node has ever held two runs at once."""
+        assert not self.overlaps, f"{len(self.overlaps)} nodes held two runs, the first: {self.overlaps[0]}"
+
+    # -- inside -----------------------------------------------------------------------------------
+
+    def _reach(self) -> None:
+        if self.down:
+            raise Temporary("the cluster cannot be reached")
+
+    def _still_live(self) -> Mapping[RunId, ScriptedRun]:
+        now = self._clock.now()
+        for run_id in [run_id for run_id, run in self._live.items() if run.gone(now)]:
+            del self._live[run_id]
+        return self._live
+
+    def _new_run(self, launch: Launch) -> ScriptedRun:
+        self._saved[launch.task_id] = self.saved_work(launch.task_id)
+        return ScriptedRun(launch=launch, behaviour=self._behaviour_of(launch), base=self._saved[launch.task_id])
+
+    def _rank(self, run_id: RunId, rank: int) -> ScriptedRank:
+        run = self._runs.get(run_id)
+        if run is None or rank not in run.ranks:
+            raise NotFound(f"there is no rank {rank} of run {run_id}")
+        return run.ranks[rank]
+
+    def _behaviour_of(self, launch: Launch) -> Behaviour:
+        if launch.task_id in self._scripts:
+            return self._scripts[launch.task_id]
+        return self._behaviour if isinstance(self._behaviour, Behaviour) else self._behaviour(launch)
+
+    def _start(self, run: ScriptedRun, ranks: Iterable[int], now: datetime) -> None:
+        run_id = run.launch.run_id
+        holders = dict(self.holders())
+        for rank in ranks:
+            node = run.launch.nodes[rank]
+            if node in holders:
+                self.overlaps.append(Overlap(now, node, holders[node], run_id))
+            holders[node] = run_id
+            run.start_rank(rank, now)
+            if node not in self._nodes:
+                run.ranks[rank].befall(Fate(at=now, error=f"there is no node {node}"))
+        if run.ranks:
+            self._runs[run_id] = self._shown[run_id] = self._live[run_id] = run
+            self._latest[run.launch.task_id] = run
+        self.peak = max(self.peak, len(self.holders()))
+
+    async def _ask_for_notices(self, notices: Notices) -> None:
+        for run_id, run in list(self._still_live().items()):
+            notice = await notices(run_id)
+            if notice is not None and (run.notice is None or notice.revision > run.notice.revision):
+                await self.tell(run_id, notice)
+
+    def _lose_ranks(self, node: str) -> None:
+        lost = Fate(at=self._clock.now(), state=RankState.LOST)
+        for run in self._still_live().values():
+            for rank in run.ranks.values():
+                if rank.node == node:
+                    rank.befall(lost)
+
+    def _changed(self, times: Iterable[datetime]) -> None:
+        for when in times:
+            heapq.heappush(self._due, when)
+        for rung in self._listeners:
+            rung.set()
+
+    def _happened(self) -> int:
+        """How many things have happened by themselves until now."""
+        now = self._clock.now()
+        while self._due and self._due[0] <= now:
+            heapq.heappop(self._due)
+            self._passed += 1
+        return self._passed
+
+    def _until_next(self) -> float | None:
+        """Seconds until something happens by itself; None if nothing will."""
+        now = self._clock.now()
+        return (self._due[0] - now).total_seconds() if self._due else None
+
+
+def notices_of(store: Store) -> Notices:
+    """Notices read from the store, as the REST interface does for a run's supervisors."""
+
+    async def notice(run_id: RunId) -> Notice | None:
+        task_id, _, _ = run_id.partition(".")
+        try:
+            async with store.read() as tx:
+                run = (await tx.get_task(TaskId(int(task_id)))).live_run
+        except NotFound:
+            return None
+        return run.notice if run is not None and run.id == run_id else None
+
+    return notice

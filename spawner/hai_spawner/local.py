@@ -1,0 +1,150 @@
+"""JupyterLab servers as plain processes of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final
+
+from jupyterhub.spawner import SimpleLocalProcessSpawner
+from traitlets import Unicode, default
+
+from hai_spawner.naming import file_name
+from hai_spawner.process import before_exec, fingerprint
+
+#: Lab as a platform runs it: no calls to other sites, no installing from the browser.
+LAB_ARGUMENTS: Final = (
+    "--LabApp.news_url=None",
+    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    "--LabApp.extension_manager=readonly",
+)
+#: Seconds between two progress messages while a server starts.
+_STILL_STARTING_S: Final = 3.0
+
+
+class HaiLocalSpawner(SimpleLocalProcessSpawner):
+    """A JupyterLab of the user's own, as a process under the Hub's account, with its home in the state folder.
+
+    All servers run as the same system user: it is for one machine whose users trust each other.
+    """
+
+    # The base class has no types.
+    pid: int
+    popen_kwargs: dict[str, Any]
+
+    home_root = Unicode("", config=True, help="Folder above the users' home folders. Must be set.")
+    log_root = Unicode("", config=True, help="Folder for the servers' logs; empty: into the Hub's log.")
+    hai_url = Unicode("", config=True, help="Address of the Hub as the user's server reaches it (HAI_URL).")
+    hai_api_url = Unicode("", config=True, help="Address of the scheduler's REST interface (HAI_API_URL).")
+
+    _started = 0.0
+
+    @default("cmd")
+    def _default_cmd(self) -> list[str]:
+        # Neither PATH nor a script's first line decides which Python it is, and no file in the home folder which module.
+        return [sys.executable, "-P", "-m", "jupyterhub.singleuser"]
+
+    @default("args")
+    def _default_args(self) -> list[str]:
+        return ["--allow-root"] if os.geteuid() == 0 else []
+
+    @default("default_url")
+    def _default_default_url(self) -> str:
+        return "/lab"
+
+    @default("http_timeout")
+    def _default_http_timeout(self) -> int:
+        return 90
+
+    @default("start_timeout")
+    def _default_start_timeout(self) -> int:
+        return 120
+
+    @default("interrupt_timeout")
+    def _default_interrupt_timeout(self) -> int:
+        return 8
+
+    @default("term_timeout")
+    def _default_term_timeout(self) -> int:
+        return 4
+
+    @default("env_keep")
+    def _default_env_keep(self) -> list[str]:
+        return ["LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "TZ"]
+
+    @default("home_dir")
+    def _default_home(self) -> str:
+        if not self.home_root:
+            message = "HaiLocalSpawner.home_root is empty: set it to the folder for the users' home folders"
+            raise ValueError(message)
+        return str(Path(self.home_root) / file_name(self.user.name))
+
+    def get_args(self) -> list[str]:
+        """Arguments of the server: the platform's settings of Lab, then the configured ones, which win."""
+        return [*LAB_ARGUMENTS, *super().get_args()]
+
+    def get_env(self) -> dict[str, str]:
+        """The server's whole environment. Nothing is inherited but `env_keep`."""
+        env: dict[str, str] = super().get_env()
+        own_bin = str(Path(sys.executable).parent)
+        path = env.get("PATH") or os.environ.get("PATH", os.defpath)
+        env["PATH"] = os.pathsep.join([own_bin, *(part for part in path.split(os.pathsep) if part != own_bin)])
+        for key, value in (("HAI_URL", self.hai_url), ("HAI_API_URL", self.hai_api_url)):
+            if value:
+                env.setdefault(key, value)
+        return env
+
+    def user_env(self, env: dict[str, str]) -> dict[str, str]:
+        """Who the user is and where he lives."""
+        shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+        return env | {"USER": self.user.name, "LOGNAME": self.user.name, "HOME": self.home_dir, "SHELL": shell}
+
+    def make_preexec_fn(self, _name: str) -> Callable[[], None]:
+        """The home folder is made here, where an error can be told; the rest happens in the new process."""
+        home = Path(self.home_dir)
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return before_exec(home)
+
+    async def start(self) -> tuple[str, int]:
+        """Start the server; its output goes to a log of its own."""
+        self._started = time.monotonic()
+        self.popen_kwargs = {**self.popen_kwargs, "stdin": subprocess.DEVNULL}
+        with ExitStack() as opened:
+            if self.log_root:
+                path = Path(self.log_root) / f"lab-{file_name(self.user.name)}.log"
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                opened.callback(os.close, descriptor)
+                self.popen_kwargs |= {"stdout": descriptor, "stderr": descriptor}
+            address: tuple[str, int] = await super().start()
+        return address
+
+    def get_state(self) -> dict[str, Any]:
+        """What finds the process again after a restart of the Hub: its number and its fingerprint."""
+        state: dict[str, Any] = super().get_state()
+        if self.pid and (print_ := fingerprint(self.pid)):
+            state["fingerprint"] = print_
+        return state
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Find the process again, unless its number belongs to somebody else by now."""
+        super().load_state(state)
+        known = state.get("fingerprint")
+        if self.pid and known is not None and fingerprint(self.pid) != known:
+            self.pid = 0
+
+    async def progress(self) -> AsyncIterator[dict[str, Any]]:
+        """What the page shows while the server starts."""
+        yield {"progress": 10, "message": f"Home folder of {self.user.name} is ready"}
+        yield {"progress": 30, "message": "JupyterLab is starting"}
+        shown = 30
+        while True:
+            await asyncio.sleep(_STILL_STARTING_S)
+            shown = min(90, shown + 10)
+            waited = time.monotonic() - self._started
+            yield {"progress": shown, "message": f"JupyterLab is starting ({waited:.0f} s)"}

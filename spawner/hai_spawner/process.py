@@ -1,0 +1,46 @@
+"""What a process that the Hub starts does before it becomes the user's server."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+_PR_SET_PDEATHSIG: Final = 1
+
+
+def before_exec(home: Path) -> Callable[[], None]:
+    """A `preexec_fn`: go to the home folder, end when the Hub ends, heed Ctrl-C.
+
+    A Hub that was started in the background ignores SIGINT, and what it starts inherits that: stopping a server
+    would wait for the full time limit.
+    """
+    libc = ctypes.CDLL(None)
+    hub = os.getpid()
+
+    def prepare() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.chdir(home)
+        if hasattr(libc, "prctl"):
+            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+            if os.getppid() != hub:
+                os._exit(1)
+
+    return prepare
+
+
+def fingerprint(pid: int) -> str | None:
+    """A word that tells this process from any later one with the same number; None when there is none.
+
+    It holds the machine's boot and the process's start, so it is also good after a restart of the machine.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+    # The name in parentheses may hold anything; the fields behind it are plain. Start time is field 22.
+    return f"{boot}:{stat.rpartition(')')[2].split()[19]}"

@@ -1,0 +1,69 @@
+"""Which target a request goes to: the longest route that is a prefix of its path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, unquote
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A prefix of paths and the server behind it.
+
+    Attributes:
+        routespec: `/path/`, or `host/path/` under host routing, as JupyterHub named it.
+        target: `http://host:port` of the server; a path in it is ignored, requests keep their own.
+        data: What JupyterHub attached to the route.
+    """
+
+    routespec: str
+    target: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def canonical(path: str) -> str:
+    """One spelling for a path: each segment decoded and encoded again, with a slash at the end.
+
+    `%2F` inside a segment stays encoded, so that it never makes a new segment.
+    """
+    spelled = "/".join(quote(unquote(part), safe="@~") for part in path.split("/"))
+    return spelled if spelled.endswith("/") else spelled + "/"
+
+
+class RouteTable:
+    """All routes; finding one costs a dictionary look-up for each segment of the path."""
+
+    def __init__(self, *, by_host: bool = False) -> None:
+        self._by_host = by_host
+        self._routes: dict[str, Route] = {}
+
+    def add(self, route: Route) -> None:
+        """Add a route, or replace the one of the same prefix."""
+        self._routes[canonical(route.routespec)] = route
+
+    def remove(self, routespec: str) -> None:
+        """Remove a route; no error when there is none."""
+        self._routes.pop(canonical(routespec), None)
+
+    def all(self) -> list[Route]:
+        """Every route, in the order in which they were added."""
+        return list(self._routes.values())
+
+    def find(self, host: str, path: str) -> Route | None:
+        """The most specific route for a request, or None.
+
+        Args:
+            host: The request's Host header; its port does not matter.
+            path: The path without query, as the client spelled it.
+        """
+        key = canonical(path)
+        if self._by_host:
+            key = host.partition(":")[0] + key
+        while key not in ("", "/"):
+            if route := self._routes.get(key):
+                return route
+            head, slash, _ = key[:-1].rpartition("/")
+            key = head + slash
+        return self._routes.get("/")

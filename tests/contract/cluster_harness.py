@@ -1,0 +1,153 @@
+"""What the contract suite of the Cluster port needs of an adapter: jobs of known behaviour, and a way to wait."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings
+from hai_scheduler.core.model import Node, RunId, TaskId
+from hai_scheduler.ports import Cluster, Launch, Secret
+
+T = TypeVar("T")
+NODES = (
+    Node(name="node-1", leaf="leaf-a", gpus=2),
+    Node(name="node-2", leaf="leaf-a", gpus=2),
+    Node(name="node-3", leaf="leaf-b", group="other"),
+)
+
+
+class ClusterHarness(ABC):
+    """One adapter with its own world. `open` may be called again: that is a restart of the service."""
+
+    @abstractmethod
+    async def open(self) -> Cluster:
+        """A cluster with NODES over this world."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """End the world and every run in it."""
+
+    @abstractmethod
+    def prints(self, text: str, *, status: int = 0) -> tuple[str, ...]:
+        """A command that prints lines and exits."""
+
+    @abstractmethod
+    def waits(self) -> tuple[str, ...]:
+        """A command that prints `up` and runs until `release`, then exits with 0; SIGTERM ends it."""
+
+    @abstractmethod
+    def resists(self) -> tuple[str, ...]:
+        """A command that prints `up` and runs until SIGKILL."""
+
+    @abstractmethod
+    def saves(self, step: int, state: str) -> tuple[str, ...] | None:
+        """A command that reports a checkpoint, a state and done, then behaves like `waits`; None if there is none."""
+
+    @abstractmethod
+    def missing(self) -> tuple[str, ...]:
+        """A command that does not exist."""
+
+    @abstractmethod
+    async def release(self) -> None:
+        """Let commands that wait exit."""
+
+    @abstractmethod
+    async def starts(self, run_id: RunId, rank: int) -> int:
+        """How often the command of a rank has really been started."""
+
+    @abstractmethod
+    async def settle(self, look: Callable[[], Awaitable[T]]) -> T:
+        """What `look` gives as soon as it is true; fails when that takes too long."""
+
+    def launch(self, number: int, command: tuple[str, ...], *nodes: str, user: str = "alice") -> Launch:
+        """Run `<number>.1` of the command on some nodes."""
+        return Launch(
+            run_id=RunId(f"{number}.1"),
+            task_id=TaskId(number),
+            user=user,
+            nodes=nodes or ("node-1",),
+            command=command,
+            cwd=self.cwd,
+            env={"HAI_TASK_ID": str(number)},
+            profile="sigterm",
+            token=Secret("token-of-a-run"),
+        )
+
+    @property
+    def cwd(self) -> str:
+        """A folder that exists for the commands."""
+        return "/"
+
+
+class LocalHarness(ClusterHarness):
+    """Real processes on this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._clusters: list[LocalCluster] = []
+        (folder / "count").mkdir()
+
+    async def open(self) -> Cluster:
+        settings = LocalSettings(
+            runs_dir=self._folder / "runs",
+            nodes=tuple(LocalNode(node=node) for node in NODES),
+            # Nobody listens there; supervisors do without.
+            api_url="http://127.0.0.1:9/services/hai/api/v1",
+            path_prefix=(str(Path(sys.executable).parent),),
+            term_wait_s=0.3,
+        )
+        self._clusters.append(LocalCluster(settings))
+        return self._clusters[-1]
+
+    async def close(self) -> None:
+        last = self._clusters[-1]
+        for run in await last.observe():
+            await last.kill(run.run_id)
+
+        async def all_gone() -> bool:
+            return all(rank.state.gone for run in await last.observe() for rank in run.ranks)
+
+        await self.settle(all_gone)
+        for cluster in self._clusters:
+            await cluster.close()
+
+    def _counted(self, script: str) -> tuple[str, ...]:
+        return ("sh", "-c", f'echo x >> "{self._folder}/count/$HAI_RUN_ID-$HAI_RANK"; {script}')
+
+    def prints(self, text: str, *, status: int = 0) -> tuple[str, ...]:
+        return (*self._counted(f'printf "%s\\n" "$0"; exit {status}'), text)
+
+    def waits(self) -> tuple[str, ...]:
+        return self._counted(f'echo up; while [ ! -e "{self._folder}/go" ]; do sleep 0.02; done')
+
+    def resists(self) -> tuple[str, ...]:
+        return self._counted("trap '' TERM; echo up; while :; do sleep 0.05; done")
+
+    def saves(self, step: int, state: str) -> tuple[str, ...]:
+        code = f"from hai_client import job; job.set_state({state!r}); job.suspended(step={step})"
+        return self._counted(f'{sys.executable} -c "{code}"; ' + self.waits()[2])
+
+    def missing(self) -> tuple[str, ...]:
+        return ("no-such-command",)
+
+    async def release(self) -> None:
+        await asyncio.to_thread((self._folder / "go").touch)
+
+    async def starts(self, run_id: RunId, rank: int) -> int:
+        count = self._folder / "count" / f"{run_id}-{rank}"
+        return len((await asyncio.to_thread(count.read_text)).split()) if count.exists() else 0
+
+    async def settle(self, look: Callable[[], Awaitable[T]]) -> T:
+        end = time.monotonic() + 15
+        while True:
+            seen = await look()
+            if seen:
+                return seen
+            assert time.monotonic() < end, "it did not settle within 15 s"
+            await asyncio.sleep(0.02)

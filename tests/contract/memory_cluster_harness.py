@@ -1,0 +1,77 @@
+"""The memory cluster for the contract suite: scripted jobs in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+
+from contract.cluster_harness import NODES, ClusterHarness
+from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.adapters.memory.clock import VirtualClock
+from hai_scheduler.adapters.memory.cluster import MemoryCluster
+from hai_scheduler.core.model import RunId
+from hai_scheduler.ports import Cluster, Launch
+
+T = TypeVar("T")
+#: Commands that wait do so for that long: there is nobody to release them.
+LONG = timedelta(hours=1)
+
+
+class MemoryHarness(ClusterHarness):
+    """Commands are names of behaviours. The object is the cluster: opening it again gives the same one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._clock = VirtualClock()
+        self._cluster = MemoryCluster(self._clock, NODES, behaviour=behave, remember=timedelta(days=1))
+
+    async def open(self) -> Cluster:
+        return self._cluster
+
+    async def close(self) -> None:
+        self._cluster.check()
+        await self._cluster.close()
+
+    def prints(self, text: str, *, status: int = 0) -> tuple[str, ...]:
+        return ("prints", text, str(status))
+
+    def waits(self) -> tuple[str, ...]:
+        return ("waits",)
+
+    def resists(self) -> tuple[str, ...]:
+        return ("resists",)
+
+    def saves(self, step: int, state: str) -> tuple[str, ...] | None:
+        return None
+
+    def missing(self) -> tuple[str, ...]:
+        return ("missing",)
+
+    async def release(self) -> None:
+        await self._clock.advance(LONG.total_seconds())
+
+    async def starts(self, run_id: RunId, rank: int) -> int:
+        chunk = await self._cluster.read_log(run_id, rank, offset=0, limit=10_000)
+        return chunk.data.count(b" up\n")
+
+    async def settle(self, look: Callable[[], Awaitable[T]]) -> T:
+        for _ in range(600):
+            seen = await look()
+            if seen:
+                return seen
+            await self._clock.advance(0.1)
+        raise AssertionError("it did not settle within 60 s")
+
+
+def behave(launch: Launch) -> Behaviour:
+    """What the commands of the suite do."""
+    name = launch.command[0]
+    if name == "prints":
+        _, text, status = launch.command
+        return Behaviour(work=timedelta(seconds=1), exit_code=int(status), prints=tuple(text.split("\n")))
+    if name == "missing":
+        return Behaviour(work=timedelta(0), exit_code=127)
+    if name == "resists":
+        return Behaviour(work=LONG, dies_in=timedelta(seconds=10), prints=("up",))
+    return Behaviour(work=LONG, prints=("up",))

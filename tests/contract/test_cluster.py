@@ -1,0 +1,287 @@
+"""The Cluster port, against every adapter."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from contract.cluster_harness import NODES, ClusterHarness, LocalHarness
+from contract.memory_cluster_harness import MemoryHarness
+from hai_scheduler.core.model import Observation, RankObservation, RankState, RunId
+from hai_scheduler.ports import Cluster, NotFound, Temporary
+
+ADAPTERS: dict[str, type[ClusterHarness]] = {"local": LocalHarness, "memory": MemoryHarness}
+
+
+@pytest.fixture(params=sorted(ADAPTERS))
+async def harness(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ClusterHarness]:
+    harness = ADAPTERS[request.param](tmp_path)
+    yield harness
+    await harness.close()
+
+
+@pytest.fixture
+async def cluster(harness: ClusterHarness) -> Cluster:
+    return await harness.open()
+
+
+async def observed(cluster: Cluster, run_id: str) -> Observation | None:
+    return next((run for run in await cluster.observe() if run.run_id == run_id), None)
+
+
+async def ranks_when(harness: ClusterHarness, cluster: Cluster, run_id: str, *states: RankState):
+    """The ranks of a run as soon as all of them are in one of the states."""
+
+    async def look() -> tuple[RankObservation, ...]:
+        seen = await observed(cluster, run_id)
+        return seen.ranks if seen and seen.ranks and all(rank.state in states for rank in seen.ranks) else ()
+
+    return await harness.settle(look)
+
+
+async def log_of(harness: ClusterHarness, cluster: Cluster, run_id: str, rank: int = 0) -> str:
+    """The whole log, without times."""
+    data, offset = b"", 0
+
+    async def read() -> bool:
+        nonlocal data, offset
+        chunk = await cluster.read_log(RunId(run_id), rank, offset=offset, limit=400)
+        assert chunk.start == offset
+        assert chunk.next == chunk.start + len(chunk.data)
+        data, offset = data + chunk.data, chunk.next
+        return chunk.final
+
+    await harness.settle(read)
+    return "".join(line.partition(" ")[2] for line in data.decode().splitlines(keepends=True))
+
+
+async def printed(harness: ClusterHarness, cluster: Cluster, run_id: str, text: str, rank: int = 0) -> None:
+    async def look() -> bool:
+        chunk = await cluster.read_log(RunId(run_id), rank, offset=0, limit=10_000)
+        return text.encode() in chunk.data
+
+    await harness.settle(look)
+
+
+async def test_the_nodes_are_those_of_the_settings_ready_and_unmarked(cluster) -> None:
+    assert sorted(await cluster.nodes(), key=lambda node: node.name) == list(NODES)
+
+
+async def test_a_cluster_without_runs_shows_none(cluster) -> None:
+    assert await cluster.observe() == []
+
+
+@pytest.mark.parametrize("status", [0, 1, 75])
+async def test_every_rank_runs_and_ends_with_the_status_of_its_command(harness, cluster, status) -> None:
+    await cluster.launch(harness.launch(1, harness.prints("hello", status=status), "node-1", "node-2"))
+    ranks = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    assert [(rank.rank, rank.exit_code, rank.start_error) for rank in ranks] == [(0, status, None), (1, status, None)]
+    assert await log_of(harness, cluster, "1.1", 1) == "hello\n"
+
+
+async def test_a_rank_is_pending_or_running_until_it_has_ended(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.waits()))
+    first = await observed(cluster, "1.1")
+    assert first is not None
+    assert first.ranks[0].state in (RankState.PENDING, RankState.RUNNING)
+    await ranks_when(harness, cluster, "1.1", RankState.RUNNING)
+    await harness.release()
+    (rank,) = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    assert rank.exit_code == 0
+
+
+async def test_repeating_a_launch_starts_no_rank_twice(harness, cluster) -> None:
+    launch = harness.launch(1, harness.waits(), "node-1", "node-2")
+    await cluster.launch(launch)
+    await cluster.launch(launch)
+    await ranks_when(harness, cluster, "1.1", RankState.RUNNING)
+    await cluster.launch(launch)
+    await harness.release()
+    await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    await cluster.launch(launch)
+    assert len((await observed(cluster, "1.1")).ranks) == 2
+    assert [await harness.starts(RunId("1.1"), rank) for rank in (0, 1)] == [1, 1]
+
+
+async def test_launches_at_the_same_time_start_no_rank_twice_and_lose_none(harness, cluster) -> None:
+    second = await harness.open()
+    launch = harness.launch(1, harness.waits(), "node-1", "node-2")
+    await asyncio.gather(*(which.launch(launch) for which in (cluster, second, cluster, second)))
+    await ranks_when(harness, cluster, "1.1", RankState.RUNNING)
+    await harness.release()
+    ranks = await ranks_when(harness, second, "1.1", RankState.EXITED)
+    assert [rank.exit_code for rank in ranks] == [0, 0]
+    assert [await harness.starts(RunId("1.1"), rank) for rank in (0, 1)] == [1, 1]
+
+
+async def test_a_command_that_does_not_exist_is_the_users(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.missing()))
+    (rank,) = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    assert (rank.exit_code, rank.start_error) == (127, None)
+
+
+async def test_a_node_that_does_not_exist_is_the_platforms(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.waits(), "node-9"))
+    (rank,) = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    assert rank.exit_code is None
+    assert "node-9" in rank.start_error
+
+
+async def test_kill_ends_every_rank(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.waits(), "node-1", "node-2"))
+    await ranks_when(harness, cluster, "1.1", RankState.RUNNING)
+    await cluster.kill(RunId("1.1"))
+    await cluster.kill(RunId("1.1"))
+    ranks = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    assert [rank.exit_code for rank in ranks] == [143, 143]
+
+
+async def test_kill_ends_what_ignores_sigterm_too(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.resists()))
+    await printed(harness, cluster, "1.1", "up")
+    await cluster.kill(RunId("1.1"))
+    (rank,) = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    assert rank.exit_code == 137
+
+
+async def test_kill_right_after_launch_ends_it_whether_or_not_it_has_started(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.waits(), "node-1", "node-2"))
+    await cluster.kill(RunId("1.1"))
+    await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+
+
+async def test_a_run_that_was_killed_is_not_started_by_a_late_launch(harness, cluster) -> None:
+    launch = harness.launch(1, harness.waits())
+    await cluster.launch(launch)
+    await cluster.kill(RunId("1.1"))
+    await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    before = await harness.starts(RunId("1.1"), 0)
+    await cluster.launch(launch)
+    assert (await observed(cluster, "1.1")).ranks[0].state is RankState.EXITED
+    assert await harness.starts(RunId("1.1"), 0) == before
+
+
+async def test_kill_of_ended_and_of_unknown_runs_changes_nothing(harness, cluster) -> None:
+    await cluster.kill(RunId("99.1"))
+    await cluster.launch(harness.launch(1, harness.prints("x", status=3)))
+    (before,) = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    await cluster.kill(RunId("1.1"))
+    assert (await observed(cluster, "1.1")).ranks == (before,)
+
+
+async def test_what_a_job_reports_is_observed(harness, cluster) -> None:
+    command = harness.saves(step=7, state="epoch 3")
+    if command is None:
+        pytest.skip("jobs of this adapter say nothing of their own accord")
+    await cluster.launch(harness.launch(1, command))
+
+    async def done() -> RankObservation | None:
+        (rank,) = (await observed(cluster, "1.1")).ranks
+        return rank if rank.done else None
+
+    rank = await harness.settle(done)
+    assert rank.state is RankState.RUNNING
+    assert (rank.checkpoint.step, rank.job_state, rank.done_all) == (7, "epoch 3", False)
+    await cluster.kill(RunId("1.1"))
+    (rank,) = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    assert (rank.done, rank.checkpoint.step) == (True, 7)
+
+
+async def test_a_log_is_read_from_any_offset_in_whole_lines(harness, cluster) -> None:
+    text = "\n".join(f"line {number}" for number in range(100))
+    await cluster.launch(harness.launch(1, harness.prints(text)))
+    await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    assert await log_of(harness, cluster, "1.1") == text + "\n"
+    whole = await cluster.read_log(RunId("1.1"), 0, offset=0, limit=1_000_000)
+    assert whole.final
+    part = await cluster.read_log(RunId("1.1"), 0, offset=0, limit=200)
+    assert 0 < len(part.data) <= 200
+    assert part.data.endswith(b"\n")
+    assert not part.final
+    rest = await cluster.read_log(RunId("1.1"), 0, offset=part.next, limit=1_000_000)
+    assert part.data + rest.data == whole.data
+    end = await cluster.read_log(RunId("1.1"), 0, offset=whole.next, limit=100)
+    assert (end.start, end.next, end.data, end.final) == (whole.next, whole.next, b"", True)
+
+
+async def test_the_log_of_a_live_rank_is_not_final(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.waits()))
+    await printed(harness, cluster, "1.1", "up")
+    chunk = await cluster.read_log(RunId("1.1"), 0, offset=0, limit=1000)
+    again = await cluster.read_log(RunId("1.1"), 0, offset=chunk.next, limit=1000)
+    assert (again.data, again.next, again.final) == (b"", chunk.next, False)
+
+
+async def test_logs_of_unknown_runs_and_ranks_are_not_found(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.prints("x")))
+    for run_id, rank in (("1.1", 1), ("1.2", 0), ("2.1", 0), ("../1", 0)):
+        with pytest.raises(NotFound):
+            await cluster.read_log(RunId(run_id), rank, offset=0, limit=100)
+
+
+async def test_a_forgotten_run_is_gone_with_its_log(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.prints("x")))
+    await cluster.launch(harness.launch(2, harness.prints("x"), "node-2"))
+    for run_id in ("1.1", "2.1"):
+        await ranks_when(harness, cluster, run_id, RankState.EXITED)
+    await cluster.forget(RunId("1.1"))
+    await cluster.forget(RunId("1.1"))
+    assert [run.run_id for run in await cluster.observe()] == ["2.1"]
+    with pytest.raises(NotFound):
+        await cluster.read_log(RunId("1.1"), 0, offset=0, limit=100)
+    again = await harness.open()
+    assert [run.run_id for run in await again.observe()] == ["2.1"]
+
+
+async def test_runs_go_on_while_the_service_is_away_and_are_found_again(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.prints("early", status=4)))
+    await cluster.launch(harness.launch(2, harness.waits(), "node-2"))
+    await cluster.launch(harness.launch(3, harness.waits(), "node-3"))
+    await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    await ranks_when(harness, cluster, "2.1", RankState.RUNNING)
+    await ranks_when(harness, cluster, "3.1", RankState.RUNNING)
+    await cluster.close()
+    second = await harness.open()
+    seen = {run.run_id: run.ranks[0].state for run in await second.observe()}
+    assert seen == {"1.1": RankState.EXITED, "2.1": RankState.RUNNING, "3.1": RankState.RUNNING}
+    await second.kill(RunId("3.1"))
+    (killed,) = await ranks_when(harness, second, "3.1", RankState.EXITED)
+    await harness.release()
+    (ended,) = await ranks_when(harness, second, "2.1", RankState.EXITED)
+    assert (killed.exit_code, ended.exit_code) == (143, 0)
+    assert await log_of(harness, second, "1.1") == "early\n"
+
+
+async def test_changes_wakes_up_when_a_rank_ends(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.waits()))
+    await ranks_when(harness, cluster, "1.1", RankState.RUNNING)
+    changes = cluster.changes()
+    ended = asyncio.ensure_future(_until_gone(changes, cluster))
+    await harness.release()
+
+    async def done() -> bool:
+        return ended.done()
+
+    await harness.settle(done)
+    assert ended.result().ranks[0].exit_code == 0
+    await changes.aclose()
+
+
+async def _until_gone(changes: AsyncIterator[None], cluster: Cluster) -> Observation:
+    async for _ in changes:
+        run = await observed(cluster, "1.1")
+        if run.ranks[0].state.gone:
+            return run
+    raise AssertionError("the changes ended")
+
+
+async def test_a_live_run_is_not_forgotten(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.waits()))
+    await ranks_when(harness, cluster, "1.1", RankState.RUNNING)
+    with contextlib.suppress(Temporary):
+        await cluster.forget(RunId("1.1"))
+    assert (await observed(cluster, "1.1")).ranks[0].state is RankState.RUNNING

@@ -1,0 +1,258 @@
+"""A bench for the supervisor: real folders, real processes, and a service that is a thread."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from hai_client.rank.processes import read_environment, read_table
+
+T = TypeVar("T")
+DEADLINE_S = 15.0
+
+
+def eventually(look: Callable[[], T], *, within: float = DEADLINE_S) -> T:
+    """What `look` returns as soon as it is true."""
+    end = time.monotonic() + within
+    while True:
+        seen = look()
+        if seen:
+            return seen
+        assert time.monotonic() < end, f"{look} did not become true within {within} s"
+        time.sleep(0.01)
+
+
+class FakeService:
+    """The two endpoints that a supervisor speaks to."""
+
+    def __init__(self) -> None:
+        self.port = _free_port()
+        self.reports: list[dict[str, Any]] = []
+        self.tokens: set[str] = set()
+        self.polls = 0
+        self.refuse_reports = 0
+        self._notice: dict[str, Any] | None = None
+        self._changed = threading.Condition()
+        self._server: ThreadingHTTPServer | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/services/hai/api/v1"
+
+    def start(self) -> FakeService:
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *_: Any) -> None:
+                return
+
+            def do_GET(self) -> None:
+                service.tokens.add(self.headers["Authorization"])
+                self._answer(200, service._wait(int(self.path.split("seen=")[1].split("&")[0])))
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                if service.refuse_reports > 0:
+                    service.refuse_reports -= 1
+                    self._answer(503, {})
+                    return
+                service.reports.append(body)
+                self._answer(204, None)
+
+            def _answer(self, status: int, body: Any) -> None:
+                data = b"" if body is None else json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            allow_reuse_address = True
+
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                return
+
+        self._server = Server(("127.0.0.1", self.port), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        if self._server is not None and self._thread is not None:
+            with self._changed:
+                self._server.block_on_close = False
+                self._changed.notify_all()
+            self._server.shutdown()
+            self._thread.join()
+            self._server.server_close()
+            self._server = None
+
+    def _wait(self, seen: int) -> dict[str, Any]:
+        self.polls += 1
+        end = time.monotonic() + 2
+        with self._changed:
+            while self._server is not None:
+                if self._notice is not None and self._notice["revision"] > seen:
+                    return {"notice": self._notice}
+                if not self._changed.wait(max(0, end - time.monotonic())):
+                    break
+        return {"notice": None}
+
+    def notify(self, revision: int = 1, deadline: str = "2126-01-01T00:02:00Z") -> None:
+        with self._changed:
+            self._notice = {
+                "kind": "suspend",
+                "reason": "turn_over",
+                "message": "its turn was over and a task of equal priority waited",
+                "beneficiary": 7,
+                "at": "2126-01-01T00:00:00Z",
+                "deadline": deadline,
+                "revision": revision,
+            }
+            self._changed.notify_all()
+
+    def kinds(self) -> list[str]:
+        return [report["kind"] for report in self.reports]
+
+
+class Bench:
+    """One rank's folder and the supervisors on it."""
+
+    def __init__(self, folder: Path, service: FakeService) -> None:
+        self.folder = folder
+        self.service = service
+        self.mark = uuid.uuid4().hex
+        self.supervisors: list[subprocess.Popen[bytes]] = []
+
+    def prepare(self, *command: str, **changes: Any) -> Bench:
+        for part in ("runtime/reports", "log"):
+            (self.folder / part).mkdir(parents=True, exist_ok=True)
+        env = {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "PYTHONUNBUFFERED": "1",
+            "HAI_TASK_ID": "41",
+            "HAI_RUN_ID": "41.2",
+            "HAI_RANK": "0",
+            "HAI_RUNTIME_DIR": str(self.folder / "runtime"),
+            "MARK": self.mark,
+            **changes.pop("env", {}),
+        }
+        spec = {
+            "schema": 1,
+            "run_id": "41.2",
+            "task_id": 41,
+            "rank": 0,
+            "node": "node-1",
+            "command": list(command),
+            "cwd": str(self.folder),
+            "env": env,
+            "profile": "sigterm",
+            "api_url": self.service.url,
+            "term_wait_s": 0.3,
+            "log_max_bytes": 1 << 20,
+            "log_parts": 8,
+            **changes,
+        }
+        (self.folder / "spec.json").write_text(json.dumps(spec))
+        (self.folder / "token").write_text("run:41.2:abc")
+        return self
+
+    def start(self, *command: str, **changes: Any) -> subprocess.Popen[bytes]:
+        if command:
+            self.prepare(*command, **changes)
+        with (self.folder / "supervisor.log").open("ab") as log:
+            supervisor = subprocess.Popen(
+                [sys.executable, "-P", "-m", "hai_client.rank", str(self.folder)],
+                cwd=self.folder,
+                env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.supervisors.append(supervisor)
+        return supervisor
+
+    def python(self, code: str, **changes: Any) -> subprocess.Popen[bytes]:
+        return self.start(sys.executable, "-c", code, **changes)
+
+    def run(self, *command: str, **changes: Any) -> dict[str, Any]:
+        """Start and wait for the end; the last status."""
+        supervisor = self.start(*command, **changes)
+        assert supervisor.wait(DEADLINE_S) == 0, (self.folder / "supervisor.log").read_text()
+        return self.status()
+
+    def wait(self) -> dict[str, Any]:
+        self.supervisors[-1].wait(DEADLINE_S)
+        return self.status()
+
+    def status(self) -> dict[str, Any]:
+        path = self.folder / "status.json"
+        return json.loads(path.read_text()) if path.exists() else {}
+
+    def log(self) -> str:
+        parts = sorted((self.folder / "log").glob("*.log"))
+        return "".join(part.read_text() for part in parts)
+
+    def lines(self) -> list[str]:
+        """Log lines without their times."""
+        return [line.partition(" ")[2] for line in self.log().splitlines()]
+
+    def printed(self, text: str) -> None:
+        """Wait until the log holds a line."""
+        eventually(lambda: text in self.lines())
+
+    def processes(self) -> list[int]:
+        """Processes of the rank, the supervisor left out."""
+        table = read_table()
+        mark = self.mark.encode()
+        return [pid for pid in table if read_environment(pid).get(b"MARK") == mark]
+
+    def clean_up(self) -> None:
+        for supervisor in self.supervisors:
+            if supervisor.poll() is None:
+                supervisor.kill()
+            supervisor.wait()
+        for pid in self.processes():
+            os.kill(pid, signal.SIGKILL)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def service() -> Iterator[FakeService]:
+    service = FakeService().start()
+    yield service
+    service.stop()
+
+
+@pytest.fixture
+def bench(tmp_path: Path, service: FakeService) -> Iterator[Bench]:
+    bench = Bench(tmp_path / "rank", service)
+    yield bench
+    bench.clean_up()
+
+
+@pytest.fixture(name="eventually")
+def _eventually() -> Callable[..., Any]:
+    return eventually

@@ -1,0 +1,105 @@
+"""Ending: no process of a rank is left behind, whatever it does."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+
+import pytest
+
+STUBBORN = """
+import os, signal, sys, time
+for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1):
+    signal.signal(number, signal.SIG_IGN)
+if os.fork():
+    if sys.argv[1:] == ["leave"]:
+        os._exit(0)
+    time.sleep(600)
+os.setsid()
+if os.fork():
+    os._exit(0)
+print("away", flush=True)
+while True:
+    if os.fork():
+        time.sleep(0.05)
+        os.waitpid(-1, os.WNOHANG)
+    else:
+        time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("ending", ["the command leaves", "the rank is killed"])
+def test_what_forks_changes_its_session_and_ignores_signals_is_gone_in_the_end(bench, eventually, ending) -> None:
+    leaves = ending == "the command leaves"
+    supervisor = bench.start(sys.executable, "-c", STUBBORN, "leave" if leaves else "stay")
+    if not leaves:
+        bench.printed("away")
+        supervisor.terminate()
+    status = bench.wait()
+    assert bench.processes() == []
+    assert status["exit_code"] == (0 if leaves else 128 + signal.SIGKILL)
+
+
+def test_a_process_without_any_environment_does_not_escape(bench, eventually) -> None:
+    bench.run("sh", "-c", "env -i setsid sleep 3599 & sleep 0.1")
+    from hai_client.rank.processes import read_arguments, read_table
+
+    assert not [pid for pid in read_table() if read_arguments(pid) == ["sleep", "3599"]]
+
+
+def test_kill_gives_every_process_time_to_save(bench) -> None:
+    supervisor = bench.python(
+        "import signal, sys, time\n"
+        "def leave(*_): print('saved', flush=True); sys.exit(5)\n"
+        "signal.signal(signal.SIGTERM, leave); print('up', flush=True); time.sleep(600)",
+        term_wait_s=10,
+    )
+    bench.printed("up")
+    before = time.monotonic()
+    supervisor.terminate()
+    assert bench.wait()["exit_code"] == 5
+    assert bench.lines() == ["up", "saved"]
+    assert time.monotonic() - before < 5
+
+
+def test_a_stopped_process_is_ended_too(bench) -> None:
+    supervisor = bench.start("sh", "-c", "echo up; kill -STOP $$", term_wait_s=10)
+    bench.printed("up")
+    supervisor.terminate()
+    assert bench.wait()["exit_code"] == 143
+
+
+def test_repeating_the_order_to_end_does_not_start_the_wait_anew(bench) -> None:
+    supervisor = bench.start(sys.executable, "-c", STUBBORN, "stay", term_wait_s=1)
+    bench.printed("away")
+    before = time.monotonic()
+    while supervisor.poll() is None:
+        supervisor.terminate()
+        time.sleep(0.1)
+        assert time.monotonic() - before < 10
+    assert bench.processes() == []
+
+
+def test_the_death_of_the_supervisor_takes_the_command_with_it(bench, eventually) -> None:
+    supervisor = bench.start("sleep", "600")
+    eventually(lambda: bench.status().get("pid"))
+    supervisor.kill()
+    eventually(lambda: not bench.processes())
+    assert bench.status()["state"] == "running"
+
+
+def test_what_the_processes_used_is_told_in_the_end(bench) -> None:
+    status = bench.run(
+        sys.executable,
+        "-c",
+        "x = bytearray(60_000_000)\nimport time\nend = time.process_time() + 0.3\n"
+        "while time.process_time() < end: pass",
+    )
+    assert status["usage"]["cpu_s"] >= 0.3
+    assert status["usage"]["rss_peak_bytes"] >= 60_000_000
+
+
+def test_output_written_just_before_the_end_is_in_the_log(bench) -> None:
+    bench.run("sh", "-c", "seq 1 20000; printf last")
+    assert bench.lines() == [*map(str, range(1, 20001)), "last"]

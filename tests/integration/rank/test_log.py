@@ -1,0 +1,203 @@
+"""The log: times, parts, offsets, and a disk without room."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hai_client.rank.logs import MAX_LINE, LogWriter, Splitter
+from hai_scheduler.adapters.local.logs import read_log
+
+STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z ")
+
+
+@pytest.mark.parametrize(
+    ("chunks", "lines"),
+    [
+        ([b"a\nb\n"], [b"a", b"b"]),
+        ([b"a", b"b\n", b"c"], [b"ab", b"c"]),
+        ([b"\n\n"], [b"", b""]),
+        ([b"10%\r20%\r30%\n"], [b"10%", b"20%", b"30%"]),
+        ([b"\r10%", b"\r20%\n"], [b"10%", b"20%"]),
+        ([b"dos\r\nend\r\n"], [b"dos", b"end"]),
+        ([b"dos\r", b"\nend\r", b"\n"], [b"dos", b"end"]),
+        ([b"bar\r", b"next\n"], [b"bar", b"next"]),
+        ([b"x" * (MAX_LINE + 5) + b"\n"], [b"x" * MAX_LINE, b"xxxxx"]),
+        ([b"x" * (MAX_LINE - 1) + "é".encode() + b"\n"], [b"x" * (MAX_LINE - 1), "é".encode()]),
+    ],
+)
+def test_a_stream_is_cut_into_lines(chunks: list[bytes], lines: list[bytes]) -> None:
+    splitter = Splitter()
+    found = [line for chunk in chunks for line in splitter.feed(chunk)]
+    assert found + splitter.finish() == lines
+
+
+def test_every_line_carries_its_time(bench) -> None:
+    bench.run("sh", "-c", "echo one; printf 'two\\rthree\\n'; echo four >&2")
+    assert all(STAMP.match(line) for line in bench.log().splitlines())
+    assert bench.lines() == ["one", "two", "three", "four"]
+
+
+def test_offsets_stay_valid_while_old_parts_go(tmp_path: Path) -> None:
+    writer = LogWriter(str(tmp_path), max_bytes=2000, parts=4)
+    story = []
+    for number in range(200):
+        writer.feed(f"line {number}\n".encode())
+        story.append(f"line {number}")
+    writer.close()
+    parts = sorted(tmp_path.glob("*.log"))
+    assert len(parts) == 4
+    first = int(parts[0].stem)
+    chunk = read_log(tmp_path, offset=0, limit=300, final=True)
+    assert chunk.start == first > 0
+    read, offset = b"", 0
+    while not chunk.final:
+        chunk = read_log(tmp_path, offset=offset, limit=300, final=True)
+        assert chunk.data.endswith(b"\n")
+        assert chunk.next == chunk.start + len(chunk.data)
+        read += chunk.data
+        offset = chunk.next
+    texts = [line.split(" ", 1)[1] for line in read.decode().splitlines()]
+    assert texts == story[-len(texts) :]
+    assert offset == int(parts[-1].stem) + parts[-1].stat().st_size
+    again = read_log(tmp_path, offset=offset, limit=300, final=True)
+    assert (again.start, again.next, again.data, again.final) == (offset, offset, b"", True)
+
+
+def test_a_reader_is_given_whole_lines_but_pieces_of_one_that_is_too_long(tmp_path: Path) -> None:
+    (tmp_path / f"{0:020d}.log").write_bytes(b"short\n" + b"x" * 50 + b"\nhalf")
+    assert read_log(tmp_path, offset=0, limit=20, final=False).data == b"short\n"
+    assert read_log(tmp_path, offset=6, limit=20, final=False).data == b"x" * 20
+    waiting = read_log(tmp_path, offset=57, limit=20, final=False)
+    assert (waiting.data, waiting.next, waiting.final) == (b"", 57, False)
+    assert read_log(tmp_path, offset=57, limit=20, final=True).data == b"half"
+
+
+def test_a_write_without_room_drops_whole_lines_counts_them_and_says_so_later(tmp_path: Path) -> None:
+    room = [10_000]
+
+    def write(fd: int, data: bytes) -> int:
+        if room[0] <= 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written = os.write(fd, data[: room[0]])
+        room[0] -= written
+        return written
+
+    writer = LogWriter(str(tmp_path), max_bytes=1 << 20, parts=4, write=write)
+    writer.feed(b"one\n")
+    room[0] = 75
+    writer.feed(b"two\n" + b"three\n" * 5)
+    writer.feed(b"four\n")
+    room[0] = 10_000
+    writer.feed(b"five\n")
+    writer.close()
+    text = (tmp_path / f"{0:020d}.log").read_text()
+    assert all(STAMP.match(line) for line in text.splitlines())
+    lines = [line.split(" ", 1)[1] for line in text.splitlines()]
+    assert lines == ["one", "two", "three", "[hai] 5 lines were lost: no space left on device", "five"]
+    assert writer.lost == 5
+
+
+def test_a_job_whose_log_may_not_grow_finishes_all_the_same(bench) -> None:
+    bench.prepare("sh", "-c", "seq 1 200000; echo end", log_max_bytes=1 << 30, log_parts=1)
+    limit = 500_000
+
+    def lower() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+
+    subprocess.run(
+        [sys.executable, "-m", "hai_client.rank", str(bench.folder)],
+        check=True,
+        preexec_fn=lower,
+        timeout=30,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    status = bench.status()
+    assert (status["state"], status["exit_code"]) == ("exited", 0)
+    assert status["log_lost_lines"] > 0
+    assert len(bench.log()) <= limit
+    assert len(bench.lines()) + status["log_lost_lines"] == 200_001
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path):
+    """A file system of 512 KiB, where this machine lets us have one."""
+    mount, umount = shutil.which("mount"), shutil.which("umount")
+    place = tmp_path / "small"
+    place.mkdir()
+    done = (
+        mount
+        and umount
+        and subprocess.run(
+            [mount, "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)], check=False, capture_output=True
+        )
+    )
+    if not done or done.returncode != 0:
+        pytest.skip("a small file system cannot be mounted here")
+    yield place
+    subprocess.run([umount, "-l", str(place)], check=True)
+
+
+def test_a_full_disk_costs_log_lines_and_nothing_else(bench, service, small_disk: Path, eventually) -> None:
+    bench.folder = small_disk / "rank"
+    bench.start(
+        "sh",
+        "-c",
+        "seq 1 100000; touch /$MARKER; while [ ! -e /$MARKER.go ]; do sleep 0.02; done; echo end; exit 0",
+        log_max_bytes=1 << 30,
+        log_parts=1,
+        cwd="/",
+        profile="cooperative",
+        env={"MARKER": (marker := f"tmp/{bench.mark}")},
+    )
+    eventually(lambda: Path("/", marker).exists())
+    with pytest.raises(OSError, match="No space left"):
+        (small_disk / "filler").write_bytes(b"x" * (1 << 20))
+    service.notify()
+    eventually(lambda: bench.status().get("notified_at"))
+    assert (bench.folder / "runtime" / "notice.json").exists()
+    Path("/", f"{marker}.go").touch()
+    status = bench.wait()
+    assert (status["state"], status["exit_code"]) == ("exited", 0)
+    assert status["log_lost_lines"] > 0
+
+
+def test_when_there_is_room_again_the_log_says_what_was_lost(bench, small_disk: Path, eventually) -> None:
+    bench.folder = small_disk / "rank"
+    filler = small_disk / "filler"
+    bench.prepare(
+        "sh",
+        "-c",
+        "echo one; while [ ! -e /$M ]; do sleep 0.02; done; seq 1 60000; touch /$M.lost; "
+        "while [ ! -e /$M.go ]; do sleep 0.02; done; echo end",
+        log_max_bytes=1 << 30,
+        log_parts=1,
+        cwd="/",
+        env={"M": (marker := f"tmp/{bench.mark}")},
+    )
+    bench.start()
+    bench.printed("one")
+    filler.write_bytes(b"x" * 200_000)
+    Path("/", marker).touch()
+    eventually(lambda: Path("/", f"{marker}.lost").exists())
+    eventually(lambda: bench.status().get("log_lost_lines") or _idle(bench))
+    filler.unlink()
+    Path("/", f"{marker}.go").touch()
+    status = bench.wait()
+    assert status["log_lost_lines"] > 0
+    assert f"[hai] {status['log_lost_lines']} lines were lost: no space left on device" in bench.lines()
+    assert bench.lines()[-1] == "end"
+
+
+def _idle(bench) -> bool:
+    """Whether the log has grown as far as it can."""
+    return sum(part.stat().st_size for part in (bench.folder / "log").glob("*.log")) > 250_000

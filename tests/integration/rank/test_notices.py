@@ -1,0 +1,290 @@
+"""Notices: how the word to leave reaches a job, and what the job answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+#: Says which signal came, then goes on.
+EARS = """
+import os, signal, sys, time
+name = (sys.argv[1:] or ["main"])[0]
+def say(text):
+    os.write(1, f"{name} {text}\\n".encode())
+for number in (signal.SIGTERM, signal.SIGUSR1):
+    signal.signal(number, lambda number, _: say(f"heard {signal.Signals(number).name}"))
+say("up")
+while True:
+    time.sleep(0.01)
+    if os.path.exists("go"):
+        sys.exit(0)
+"""
+SAVES = "import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *_: (print('told', flush=True), sys.exit(0)))\n"
+
+
+def test_a_notice_reaches_the_job_within_a_second(bench, service) -> None:
+    bench.python(SAVES + "print('up', flush=True)\ntime.sleep(600)")
+    bench.printed("up")
+    before = time.monotonic()
+    service.notify()
+    bench.printed("told")
+    assert time.monotonic() - before < 1
+    status = bench.wait()
+    assert status["exit_code"] == 0
+    assert status["notified_at"] is not None
+    notice = json.loads((bench.folder / "runtime" / "notice.json").read_text())
+    assert (notice["schema"], notice["reason"], notice["revision"]) == (1, "turn_over", 1)
+    assert service.tokens == {"Bearer run:41.2:abc"}
+
+
+def test_the_service_is_told_that_the_notice_was_received(bench, service, eventually) -> None:
+    bench.start(sys.executable, "-c", EARS)
+    bench.printed("main up")
+    service.notify(revision=3)
+    eventually(lambda: service.reports)
+    assert (service.reports[0]["kind"], service.reports[0]["revision"]) == ("received", 3)
+    assert service.reports[0]["at"] == bench.status()["notified_at"]
+
+
+def test_an_extension_changes_the_file_and_sends_no_second_signal(bench, service, eventually) -> None:
+    bench.start(sys.executable, "-c", EARS)
+    bench.printed("main up")
+    service.notify(revision=1)
+    bench.printed("main heard SIGTERM")
+    first = bench.status()["notified_at"]
+    service.notify(revision=2, deadline="2126-01-01T00:09:00Z")
+    eventually(lambda: "00:09:00" in (bench.folder / "runtime" / "notice.json").read_text())
+    eventually(lambda: len(service.reports) == 2)
+    (bench.folder / "go").touch()
+    status = bench.wait()
+    assert bench.lines() == ["main up", "main heard SIGTERM"]
+    assert status["notified_at"] == first
+
+
+@pytest.mark.parametrize(("profile", "heard"), [("slurm", ["main heard SIGUSR1"]), ("cooperative", []), ("kill", [])])
+def test_the_profile_names_the_signal(bench, service, eventually, profile, heard) -> None:
+    bench.start(sys.executable, "-c", EARS, profile=profile)
+    bench.printed("main up")
+    service.notify()
+    eventually(lambda: service.reports)
+    for line in heard:
+        bench.printed(line)
+    (bench.folder / "go").touch()
+    bench.wait()
+    assert bench.lines() == ["main up", *heard]
+
+
+def test_a_service_that_comes_late_and_comes_back_is_found(bench, service, eventually) -> None:
+    service.stop()
+    bench.start(sys.executable, "-c", EARS)
+    bench.printed("main up")
+    service.start()
+    eventually(lambda: service.polls)
+    service.stop()
+    service.start()
+    service.notify()
+    bench.printed("main heard SIGTERM")
+    eventually(lambda: service.kinds() == ["received"])
+
+
+def test_workers_under_shells_get_the_signal_and_their_helpers_do_not(bench, service) -> None:
+    (bench.folder).mkdir()
+    (bench.folder / "ears.py").write_text(EARS)
+    (bench.folder / "train.py").write_text(
+        "import subprocess, sys\nsys.argv = ['x', 'worker']\n"
+        "helper = subprocess.Popen([sys.executable, 'ears.py', 'helper'])\n" + EARS
+    )
+    (bench.folder / "run.sh").write_text('#!/bin/bash\n"$PYTHON" train.py worker\necho shell goes on\n')
+    (bench.folder / "run.sh").chmod(0o700)
+    bench.start("sh", "-c", "./run.sh; true", env={"PYTHON": sys.executable})
+    bench.printed("worker up")
+    bench.printed("helper up")
+    service.notify()
+    bench.printed("worker heard SIGTERM")
+    (bench.folder / "go").touch()
+    assert bench.wait()["exit_code"] == 0
+    assert sorted(bench.lines()) == ["helper up", "shell goes on", "worker heard SIGTERM", "worker up"]
+
+
+AGENT = """
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, lambda *_: os.write(1, b"agent heard\\n"))
+os.write(1, b"agent up\\n")
+while not os.path.exists("spawn"):
+    time.sleep(0.01)
+workers = [
+    subprocess.Popen([sys.executable, "ears.py", f"worker-{n}"], env={**os.environ, "LOCAL_RANK": str(n)})
+    for n in range(2)
+]
+other = subprocess.Popen([sys.executable, "ears.py", "other"])
+for n, worker in enumerate(workers):
+    if worker.wait():
+        os.write(1, f"worker-{n} died\\n".encode())
+"""
+
+
+def prepare_agent(bench) -> None:
+    bench.folder.mkdir()
+    (bench.folder / "ears.py").write_text(EARS)
+    (bench.folder / "torchrun").write_text(AGENT)
+    bench.prepare(sys.executable, "torchrun", term_wait_s=5)
+
+
+def test_of_a_tree_like_torchruns_only_the_workers_get_the_signal(bench, service) -> None:
+    prepare_agent(bench)
+    (bench.folder / "spawn").touch()
+    bench.start()
+    for name in ("worker-0", "worker-1", "other"):
+        bench.printed(f"{name} up")
+    service.notify()
+    bench.printed("worker-0 heard SIGTERM")
+    bench.printed("worker-1 heard SIGTERM")
+    (bench.folder / "go").touch()
+    assert bench.wait()["exit_code"] == 0
+    assert len(bench.lines()) == 6
+
+
+def test_workers_that_an_agent_starts_after_the_notice_get_the_signal_too(bench, service, eventually) -> None:
+    prepare_agent(bench)
+    bench.start()
+    bench.printed("agent up")
+    service.notify()
+    eventually(lambda: service.reports)
+    (bench.folder / "spawn").touch()
+    # A worker that is so young that it has no ears yet dies of it.
+    for name in ("worker-0", "worker-1"):
+        eventually(lambda name=name: {f"{name} heard SIGTERM", f"{name} died"} & set(bench.lines()))
+    (bench.folder / "go").touch()
+    assert bench.wait()["exit_code"] == 0
+    assert not {"agent heard", "other heard SIGTERM"} & set(bench.lines())
+
+
+def test_a_script_that_is_its_own_worker_number_0_is_signalled_with_the_others(bench, service) -> None:
+    bench.folder.mkdir()
+    (bench.folder / "ears.py").write_text(EARS)
+    (bench.folder / "fit.py").write_text(
+        "import os, subprocess, sys\n"
+        "subprocess.Popen([sys.executable, 'ears.py', 'one'], env={**os.environ, 'LOCAL_RANK': '1'})\n"
+        "sys.argv = ['x', 'zero']\n" + EARS
+    )
+    bench.start(sys.executable, "fit.py")
+    bench.printed("one up")
+    bench.printed("zero up")
+    service.notify()
+    bench.printed("one heard SIGTERM")
+    bench.printed("zero heard SIGTERM")
+
+
+def test_a_shell_that_dies_leaves_its_saving_worker_the_time_it_needs(bench, service, eventually) -> None:
+    saver = (
+        "import signal, sys, time\n"
+        "def save(*_):\n    print('saving', flush=True); time.sleep(1.0); print('saved', flush=True); sys.exit(0)\n"
+        "signal.signal(signal.SIGTERM, save); print('up', flush=True); time.sleep(600)\n"
+    )
+    bench.folder.mkdir()
+    (bench.folder / "saver.py").write_text(saver)
+    bench.start("sh", "-c", f"{sys.executable} saver.py & echo $! > pid; wait", term_wait_s=0.1)
+    bench.printed("up")
+    service.notify()
+    bench.printed("saving")
+    os.kill(bench.status()["pid"], signal.SIGTERM)
+    status = bench.wait()
+    assert bench.lines() == ["up", "saving", "saved"]
+    assert status["exit_code"] == 143
+
+
+def test_told_to_kill_it_does_not_wait_for_a_worker_that_saves_for_ever(bench, service) -> None:
+    supervisor = bench.python(
+        "import signal, time\nsignal.signal(signal.SIGTERM, lambda *_: print('told', flush=True))\n"
+        "print('up', flush=True)\nwhile True: time.sleep(1)"
+    )
+    bench.printed("up")
+    service.notify()
+    bench.printed("told")
+    supervisor.terminate()
+    assert bench.wait()["exit_code"] == 137
+
+
+JOB = """
+from hai_client import job
+import time
+job.should_suspend()
+print('up', flush=True)
+while not job.should_suspend():
+    time.sleep(0.01)
+"""
+
+
+def test_a_job_that_polls_saves_and_is_done(bench, service, eventually) -> None:
+    bench.python(JOB + "job.saving(300)\njob.set_state('epoch 3')\njob.suspended(step=12, path='/ckpt/12')")
+    bench.printed("up")
+    service.notify()
+    status = bench.wait()
+    # The signal may still come while the interpreter shuts down.
+    assert status["exit_code"] in (0, 143)
+    assert (status["done"], status["done_all"]) == (True, False)
+    assert (status["checkpoint"]["step"], status["checkpoint"]["path"]) == (12, "/ckpt/12")
+    assert status["job_state"] == "epoch 3"
+    assert sorted(service.kinds()) == ["done", "received", "saved", "saving", "state"]
+    own = [kind for kind in service.kinds() if kind != "received"]
+    assert own == ["saving", "state", "saved", "done"]
+
+
+def test_a_report_is_repeated_until_the_service_takes_it(bench, service, eventually) -> None:
+    service.refuse_reports = 2
+    bench.python("from hai_client import job\nimport time\njob.saved(1)\njob.saved(2)\ntime.sleep(600)")
+    eventually(lambda: len(service.reports) == 2)
+    assert [report["step"] for report in service.reports] == [1, 2]
+    assert bench.status()["checkpoint"]["step"] == 2
+
+
+def test_a_node_is_done_when_the_last_of_its_workers_is(bench, service, eventually) -> None:
+    bench.folder.mkdir()
+    (bench.folder / "worker.py").write_text(
+        "import sys, time, os\nfrom hai_client import job\n"
+        "if os.environ['LOCAL_RANK'] == '1':\n    print('waits', flush=True)\n"
+        "    while not os.path.exists('go'): time.sleep(0.01)\n"
+        "job.suspended(step=1)"
+    )
+    bench.start(
+        "sh",
+        "-c",
+        f"LOCAL_WORLD_SIZE=2 LOCAL_RANK=0 {sys.executable} worker.py; "
+        f"LOCAL_WORLD_SIZE=2 LOCAL_RANK=1 {sys.executable} worker.py; sleep 600",
+    )
+    bench.printed("waits")
+    eventually(lambda: bench.status()["checkpoint"])
+    assert bench.status()["done"] is False
+    assert "done" not in service.kinds()
+    (bench.folder / "go").touch()
+    eventually(lambda: bench.status()["done"])
+    eventually(lambda: service.kinds().count("done") == 1)
+
+
+def test_scontrol_requeue_is_done_for_every_rank(bench, service, eventually) -> None:
+    from hai_scheduler.adapters.local.environment import shim_folder
+
+    bench.start(
+        "sh",
+        "-c",
+        f"PATH={shim_folder()}:$PATH; trap 'scontrol requeue $SLURM_JOB_ID' USR1; echo up; "
+        "scontrol show hostnames; while :; do sleep 0.05; done",
+        profile="slurm",
+        env={"SLURM_JOB_ID": "41", "SLURM_NODELIST": "node-1,node-2"},
+    )
+    bench.printed("node-2")
+    os.kill(bench.status()["pid"], signal.SIGUSR1)
+    eventually(lambda: bench.status()["done_all"])
+    assert bench.status()["done"] is True
+    eventually(lambda: service.reports)
+    assert (service.reports[0]["kind"], service.reports[0]["all_ranks"]) == ("done", True)
+
+
+def test_a_report_that_makes_no_sense_is_dropped_with_a_word_in_the_log(bench, eventually) -> None:
+    bench.start("sh", "-c", "echo nonsense > $HAI_RUNTIME_DIR/reports/1.json; sleep 600")
+    eventually(lambda: any(line.startswith("[hai] report 1.json was dropped") for line in bench.lines()))

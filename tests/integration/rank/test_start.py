@@ -1,0 +1,128 @@
+"""Starting: what the command gets, and what cannot be started."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+
+def test_the_status_of_the_command_is_the_status_of_the_rank(bench) -> None:
+    status = bench.run("sh", "-c", "echo hello; exit 3")
+    assert (status["state"], status["exit_code"], status["start_error"]) == ("exited", 3, None)
+    assert bench.lines() == ["hello"]
+    assert status["ended_at"] >= status["started_at"]
+
+
+def test_a_command_that_dies_of_a_signal_shows_128_and_its_number(bench) -> None:
+    assert bench.run("sh", "-c", "kill -9 $$")["exit_code"] == 128 + signal.SIGKILL
+
+
+def test_the_command_gets_exactly_the_environment_of_the_spec_and_its_own_session(bench) -> None:
+    bench.run("sh", "-c", "tr '\\0' '\\n' < /proc/$$/environ | sort; readlink /proc/$$/fd/0; ps -o sid= -p $$; echo $$")
+    *env, stdin, session, pid = bench.lines()
+    spec = json.loads((bench.folder / "spec.json").read_text())
+    assert [line.partition("=")[0] for line in env] == sorted(spec["env"])
+    assert stdin == "/dev/null"
+    assert session.strip() == pid
+
+
+def test_the_command_has_no_file_of_the_supervisor_and_no_signal_is_ignored_or_blocked(bench) -> None:
+    bench.run("sh", "-c", "ls /proc/self/fd; grep -E 'Sig(Ign|Blk)' /proc/self/status")
+    *fds, blocked, ignored = [line.split()[-1] for line in bench.lines()]
+    assert set(fds) == {"0", "1", "2", "3"}  # 3 is the folder that ls reads
+    assert (int(blocked, 16), int(ignored, 16)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "sentence"),
+    [
+        (["no-such-command"], 127, "no-such-command: command not found; correct the command, or PATH"),
+        (["./missing/prog"], 127, "./missing/prog: command not found; correct the command, or PATH"),
+        (["./plain"], 126, "./plain: Permission denied; is it executable (chmod +x)?"),
+        (["./bad"], 127, "./bad: the interpreter in its first line does not exist"),
+        (["./empty"], 126, "./empty: neither a program nor a script with a first line such as #!/bin/sh"),
+    ],
+)
+def test_a_command_that_cannot_be_executed_is_the_users_and_the_log_says_why(bench, command, code, sentence) -> None:
+    bench.folder.mkdir()
+    for name, text, mode in (("plain", "hello", 0o600), ("bad", "#!/no/such\n", 0o700), ("empty", "hello", 0o700)):
+        (bench.folder / name).write_text(text)
+        (bench.folder / name).chmod(mode)
+    status = bench.run(*command)
+    assert (status["exit_code"], status["start_error"]) == (code, None)
+    assert bench.lines()[0].startswith(f"[hai] {sentence}")
+
+
+def test_a_missing_working_directory_is_the_users(bench) -> None:
+    status = bench.run("true", cwd="/no/such/folder")
+    assert (status["exit_code"], status["start_error"]) == (127, None)
+    assert "cannot enter the working directory /no/such/folder" in bench.lines()[0]
+
+
+def test_a_spec_that_cannot_be_read_is_the_platforms(bench) -> None:
+    status = bench.run("true", profile="unheard-of")
+    assert status["exit_code"] is None
+    assert "profile is 'unheard-of'; it must be one of" in status["start_error"]
+
+
+def test_of_two_supervisors_on_one_folder_one_starts_the_command(bench, eventually) -> None:
+    bench.prepare("sh", "-c", "echo started >> count; sleep 0.5")
+    first, second = bench.start(), bench.start()
+    assert (first.wait(15), second.wait(15)) == (0, 0)
+    assert (bench.folder / "count").read_text() == "started\n"
+
+
+def test_a_rank_that_has_ended_is_not_started_again(bench) -> None:
+    bench.run("sh", "-c", "echo started >> count")
+    assert bench.start().wait(15) == 0
+    assert (bench.folder / "count").read_text() == "started\n"
+
+
+def test_a_rank_whose_supervisor_was_killed_is_not_started_again(bench, eventually) -> None:
+    first = bench.start("sh", "-c", "echo started >> draft; cp draft copy; mv copy count; sleep 60")
+    eventually((bench.folder / "count").exists)
+    first.kill()
+    first.wait()
+    assert bench.start().wait(15) == 0
+    assert (bench.folder / "count").read_text() == "started\n"
+    assert bench.status()["state"] == "running"
+
+
+def test_the_lock_is_held_by_the_supervisor_alone_and_names_it(bench, eventually) -> None:
+    import fcntl
+
+    supervisor = bench.start("sh", "-c", "setsid sleep 60 & sleep 60")
+    eventually(lambda: len(bench.processes()) >= 3)
+    assert int((bench.folder / "lock").read_text()) == supervisor.pid
+    supervisor.kill()
+    supervisor.wait()
+    fd = os.open(bench.folder / "lock", os.O_RDWR)
+    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(fd)
+
+
+def test_a_rank_that_was_killed_before_it_started_never_starts(bench) -> None:
+    bench.prepare("sh", "-c", "echo started > count")
+    (bench.folder / "kill").touch()
+    status = bench.run()
+    assert (status["state"], status["exit_code"]) == ("exited", 143)
+    assert not (bench.folder / "count").exists()
+
+
+def test_wrong_arguments_say_how_it_is_used(bench, capfd) -> None:
+    from hai_client.rank.supervisor import main
+
+    assert main([]) == 2
+    assert "python -m hai_client.rank FOLDER" in capfd.readouterr().err
+
+
+def test_the_files_of_a_rank_are_for_its_owner_only(bench) -> None:
+    bench.run("echo", "x")
+    files = [path for path in Path(bench.folder).rglob("*") if path.is_file()]
+    ours = [p for p in files if p.name in ("status.json", "lock") or p.parent.name == "log"]
+    assert len(ours) == 3
+    assert [oct(p.stat().st_mode & 0o077) for p in ours] == ["0o0"] * 3

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from hai_client.api import Client
+from hai_client.cli import main
+from hai_client.http import Transport
+
+
+def _load() -> ModuleType:
+    name = "hai_tests_fake_platform"
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("fake_platform.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+fakes = _load()
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Nothing of the machine's own configuration reaches a test, and nothing is written outside its folder."""
+    for name in list(os.environ):
+        if name.startswith(("HAI_", "JUPYTERHUB_", "XDG_")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("PWD", str(work))
+    return work
+
+
+@pytest.fixture
+def fake() -> ModuleType:
+    return fakes
+
+
+@pytest.fixture
+def platform() -> Iterator[Any]:
+    found, server = fakes.serve()
+    yield found
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def client(platform: Any) -> Client:
+    base = f"{platform.url}{fakes.API}"
+    return Client(transport=Transport(base, fakes.TOKEN, sleep=lambda _seconds: None))
+
+
+@dataclass
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+Hai = Callable[..., Result]
+
+
+@pytest.fixture
+def hai(platform: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Hai:
+    """Run `hai` in this process against the fake, as alice."""
+    monkeypatch.setenv("HAI_URL", platform.url)
+    monkeypatch.setenv("HAI_TOKEN", fakes.TOKEN)
+    # No test waits for a retry.
+    monkeypatch.setattr(Transport.__init__, "__defaults__", _no_waits())
+
+    def run(*words: str, stdin: str = "") -> Result:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        code = main(list(words))
+        captured = capsys.readouterr()
+        return Result(code, captured.out, captured.err)
+
+    return run
+
+
+def _no_waits() -> tuple[Any, ...]:
+    defaults = Transport.__init__.__defaults__
+    assert defaults is not None
+    return tuple((lambda _seconds: None) if callable(item) else item for item in defaults)

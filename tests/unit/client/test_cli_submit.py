@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hai_client.names import NAME
+
+Hai = Callable[..., Any]
+
+
+def sent(platform: Any) -> dict[str, Any]:
+    (call,) = platform.said("POST", "/tasks")
+    body: dict[str, Any] = call.body
+    return body
+
+
+def test_a_submission_says_what_became_of_it_and_what_to_type_next(hai: Hai, platform: Any) -> None:
+    result = hai("submit", "-n", "2", "--", "python", "digits.py", "--lr", "0.1")
+    assert result.code == 0
+    assert result.out.splitlines() == [
+        "digits is task 41: queued, position 2; it needs 2 nodes and 1 is free",
+        "  hai logs -f digits  what it prints",
+        "  hai status digits   where it stands, and why",
+    ]
+    assert result.err == ""
+
+
+def test_every_option_arrives(
+    hai: Hai, platform: Any, clean_environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEED", "7")
+    words = (
+        "submit -n 3 -p very-high --name x1 -g a100 -e LR=0.1 -e NOTE=a=b -e SEED --profile slurm --grace 2m "
+        "--time-limit 4h --hold --tag t1 --tag t2 --checkpoint-dir ckpt --cwd sub -- ./run --json -n 9"
+    )
+    assert hai(*words.split()).code == 0
+    assert sent(platform) == {
+        "name": "x1",
+        "command": ["./run", "--json", "-n", "9"],
+        "cwd": str(clean_environment / "sub"),
+        "nodes": 3,
+        "priority": "VERY_HIGH",
+        "group": "a100",
+        "env": {"LR": "0.1", "NOTE": "a=b", "SEED": "7"},
+        "profile": "slurm",
+        "grace_s": 120.0,
+        "time_limit_s": 14_400.0,
+        "checkpoint_dir": str(clean_environment / "sub/ckpt"),
+        "tags": ["t1", "t2"],
+        "hold": True,
+    }
+
+
+def test_the_dashes_may_be_left_out_when_the_options_come_first(hai: Hai, platform: Any) -> None:
+    assert hai("submit", "-n", "2", "python", "-u", "train.py", "-n", "9").code == 0
+    assert sent(platform)["command"] == ["python", "-u", "train.py", "-n", "9"]
+    assert (sent(platform)["nodes"], sent(platform)["name"]) == (2, "train")
+
+
+def test_the_folder_keeps_the_name_that_the_shell_has_for_it(
+    hai: Hai, platform: Any, clean_environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = clean_environment.parent / "link"
+    link.symlink_to(clean_environment)
+    monkeypatch.setenv("PWD", str(link))
+    hai("submit", "--", "true")
+    assert sent(platform)["cwd"] == str(link)
+
+
+def test_a_stale_pwd_is_not_believed(
+    hai: Hai, platform: Any, clean_environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PWD", "/")
+    hai("submit", "--", "true")
+    assert sent(platform)["cwd"] == str(clean_environment)
+
+
+def test_following_shows_the_log_and_says_how_it_ended(hai: Hai, platform: Any) -> None:
+    result = hai("submit", "-f", "--", "python", "digits.py")
+    assert result.out.splitlines()[1:] == ["one", "two", "three"]
+    assert (result.code, result.err) == (0, "")
+    platform.outcome = "failed"
+    result = hai("submit", "-f", "--", "python", "digits.py")
+    assert (result.code, result.err) == (1, "hai: digits failed: its command ended\n")
+
+
+def test_json_is_the_task_and_with_follow_the_task_at_its_end(hai: Hai, platform: Any) -> None:
+    assert json.loads(hai("submit", "--json", "--", "true").out)["state"] == "queued"
+    assert json.loads(hai("--json", "submit", "-f", "--", "true").out)["state"] == "succeeded"
+
+
+# --- the original forms
+
+
+@pytest.mark.parametrize(
+    ("words", "command", "nodes"),
+    [
+        (["python", "digits.py", "--", "-n", "2"], ["python", "-u", "digits.py"], 2),
+        (
+            ["python", "digits.py", "--lr", "0.1", "-n", "5", "--"],
+            ["python", "-u", "digits.py", "--lr", "0.1", "-n", "5"],
+            1,
+        ),
+        (["python", "digits.py", "--", "own", "--", "-n", "2"], ["python", "-u", "digits.py", "--", "own"], 2),
+        (["python", "digits.py", "++", "own", "--", "-n", "2"], ["python", "-u", "digits.py", "++", "own"], 2),
+        (["bash", "run.sh", "a b", "--", "--nodes", "3"], ["bash", "run.sh", "a b"], 3),
+        (["exec", "./train", "-x", "--", "--nodes=3"], ["./train", "-x"], 3),
+    ],
+)
+def test_an_original_form_is_split_at_its_last_separator(
+    hai: Hai, platform: Any, clean_environment: Path, words: list[str], command: list[str], nodes: int
+) -> None:
+    for name in ("digits.py", "run.sh"):
+        (clean_environment / name).touch()
+    assert hai(*words).code == 0
+    assert (sent(platform)["command"], sent(platform)["nodes"]) == (command, nodes)
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["python", "src/digits.py", "other.py", "--"], "digits"),
+        (["exec", "./train.bin", "--"], "train"),
+        (["python", "src/digits.py", "--", "--name", "mine"], "mine"),
+    ],
+)
+def test_an_original_form_is_named_for_its_file(
+    hai: Hai, platform: Any, clean_environment: Path, words: list[str], name: str
+) -> None:
+    (clean_environment / "src").mkdir()
+    (clean_environment / "src/digits.py").touch()
+    hai(*words)
+    assert sent(platform)["name"] == name
+    assert NAME.fullmatch(name)
+
+
+def test_original_options_and_numbers_are_understood(hai: Hai, platform: Any, clean_environment: Path) -> None:
+    (clean_environment / "digits.py").touch()
+    words = ["--", "-n", "2", "-g", "a100", "-p", "30", "-e", "A=1", "--environments", "B=2", "-f"]
+    assert hai("python", "digits.py", *words).code == 0
+    body = sent(platform)
+    assert (body["priority"], body["group"], body["env"]) == ("HIGH", "a100", {"A": "1", "B": "2"})
+
+
+def here(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(cwd), "PYTHONPATH": os.pathsep.join(sys.path)}
+    line = [sys.executable, "-m", "hai_client.cli", *words]
+    return subprocess.run(line, cwd=cwd, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+SHOW = "import os, sys; print(sys.argv[1:], {k: os.environ[k] for k in sorted(os.environ) if k in %r}); sys.exit(5)"
+SEEN = ("HAI_SIMULATE_SUSPEND", "HAI_STATE", "WORLD_SIZE", "RANK", "MASTER_IP", "MASTER_PORT")
+
+
+def test_without_separator_the_script_runs_here_with_its_own_words_and_status(clean_environment: Path) -> None:
+    (clean_environment / "show.py").write_text(SHOW % (SEEN,))
+    result = here("python", "show.py", "-n", "2", "--json", cwd=clean_environment)
+    assert (result.returncode, result.stdout, result.stderr) == (5, "['-n', '2', '--json'] {}\n", "")
+
+
+def test_with_plus_signs_an_interruption_is_rehearsed_here(clean_environment: Path) -> None:
+    (clean_environment / "show.py").write_text(SHOW % (SEEN,))
+    result = here("python", "show.py", "a", "++", "-ss", "1.5", "--life_state", "7", cwd=clean_environment)
+    assert result.returncode == 5
+    assert result.stdout == (
+        "['a'] {'HAI_SIMULATE_SUSPEND': '1.5', 'HAI_STATE': '7', 'MASTER_IP': '127.0.0.1', "
+        "'MASTER_PORT': '29510', 'RANK': '0', 'WORLD_SIZE': '1'}\n"
+    )
+    assert result.stderr == "hai: a rehearsal: 1.5 s from now it is told to leave; nothing is submitted\n"
+
+
+# --- experiment files
+
+
+def test_an_experiment_file_is_read_by_the_service_and_its_folder_taken_from_here(
+    hai: Hai, platform: Any, clean_environment: Path
+) -> None:
+    text = "version: 2\nname: digits\nspec:\n  workspace: code\n"
+    Path("digits.yml").write_text(text)
+    assert hai("run", "digits.yml", "-n", "4", "-g", "a100", "-p", "50").code == 0
+    (parsed,) = platform.said("POST", "/tasks/parse")
+    assert (parsed.body, parsed.headers["content-type"]) == (text, "application/yaml")
+    body = sent(platform)
+    assert (body["cwd"], body["nodes"]) == (str(clean_environment / "code"), 4)
+    assert (body["group"], body["priority"]) == ("a100", "EXTREME_HIGH")
+
+
+def test_an_absolute_workspace_is_kept(hai: Hai, platform: Any) -> None:
+    Path("digits.yml").write_text("spec:\n  workspace: /shared/code\n")
+    hai("run", "digits.yml")
+    assert sent(platform)["cwd"] == "/shared/code"
+
+
+def test_the_services_sentence_becomes_part_of_the_answer(hai: Hai, platform: Any) -> None:
+    verdict = {"kind": "CAPACITY", "sentence": "Needs 2 nodes but 1 is free.", "position": 1, "data": {}}
+
+    def waits(call: Any) -> None:
+        platform.tasks[41]["verdict"] = verdict
+
+    platform.after = [waits]
+    assert (
+        hai("submit", "--", "true").out.splitlines()[0]
+        == "true is task 41: queued, position 1; needs 2 nodes but 1 is free"
+    )

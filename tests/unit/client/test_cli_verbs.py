@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hai_client.cli.output import Column, Output, clean, columns_of, cut
+
+Hai = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def some_tasks(platform: Any, fake: Any) -> None:
+    platform.add("digits", runs=[fake.run_of(1), fake.run_of(2, reason="node_lost", clean=False)], run_count=2)
+    platform.add("old", state="failed", verdict=None, message="its command failed with status 1", user="bob")
+    platform.logs = {41: ["a", "b", "[hai] run 2 starts"], 42: ["boom"]}
+
+
+def test_the_list_is_a_table_of_unfinished_tasks(hai: Hai, platform: Any) -> None:
+    result = hai("list")
+    head, row = result.out.splitlines()
+    assert head.split() == ["ID", "NAME", "STATE", "PRIORITY", "NODES", "AGE", "RAN", "NOW"]
+    assert row.startswith("41  digits  queued  NORMAL        2  ")
+    assert row.endswith("#2: it needs 2 nodes and 1 is free")
+    assert platform.calls[-1].query == {"state": "live", "limit": "50"}
+
+
+@pytest.mark.parametrize(
+    ("words", "query"),
+    [
+        (["-a"], {"limit": "50"}),
+        (["--all", "--user", "bob"], {"user": "bob", "limit": "50"}),
+        (["--all-users"], {"user": "*", "state": "live", "limit": "50"}),
+        (["--state", "failed, running", "-n", "3"], {"state": "failed,running", "limit": "3"}),
+        (["--name", "old"], {"name": "old", "limit": "50"}),
+    ],
+)
+def test_the_list_is_narrowed_by_the_service(hai: Hai, platform: Any, words: list[str], query: dict[str, str]) -> None:
+    assert hai("list", *words).code == 0
+    assert platform.calls[-1].query == query
+
+
+def test_an_empty_list_says_what_to_type(hai: Hai, platform: Any) -> None:
+    platform.tasks.clear()
+    assert hai("list").out == "no task; `hai list -a` shows those that have ended\n"
+
+
+def test_status_is_one_screen_with_the_reason_and_the_runs(hai: Hai) -> None:
+    out = hai("status", "digits").out
+    assert "digits, task 41 of alice: queued" in out
+    assert "it needs 2 nodes and 1 is free" in out
+    assert "llm (task 7) of bob at HIGH: 3 nodes" in out
+    assert "turn over" in out
+    assert "node lost" in out
+    assert len(out.splitlines()) < 24
+
+
+def test_explain_answers_in_a_sentence(hai: Hai) -> None:
+    assert hai("explain", "digits").out.splitlines()[0] == "task 41 is queued: it needs 2 nodes and 1 is free"
+
+
+def test_describe_is_yaml_that_reads_back(hai: Hai, platform: Any) -> None:
+    yaml = pytest.importorskip("yaml")
+    platform.tasks[41]["env"] = {"A": "1", "B": "true", "C": 'x: "y"\n', "D": "é"}
+    found = yaml.safe_load(hai("describe", "digits").out)
+    assert found["env"] == platform.tasks[41]["env"]
+    assert (found["command"], found["cwd"], found["nodes"]) == (["python", "train.py"], "/shared/a b", 2)
+
+
+def test_logs_are_printed_as_they_were(hai: Hai, platform: Any) -> None:
+    assert hai("logs", "digits").out == "a\nb\n[hai] run 2 starts\n"
+    assert hai("logs", "--tail", "1", "digits").out == "[hai] run 2 starts\n"
+    assert hai("logs", "digits", "-r", "3", "--run", "2").code == 0
+    assert (platform.calls[-1].query["rank"], platform.calls[-1].query["run"]) == ("3", "2")
+
+
+def test_following_survives_a_broken_connection_and_begins_after_the_tail(hai: Hai, platform: Any) -> None:
+    platform.cut_streams = [120, 5]
+    assert hai("logs", "-f", "digits").out == "a\nb\n[hai] run 2 starts\n"
+    platform.tasks[41]["state"] = "running"
+    assert hai("logs", "-f", "--tail", "2", "digits").out == "b\n[hai] run 2 starts\n"
+
+
+def test_logs_as_json_are_one_object_a_line(hai: Hai) -> None:
+    for words in (["logs", "digits"], ["logs", "-f", "digits"]):
+        lines = [json.loads(line) for line in hai(*words, "--json").out.splitlines()]
+        assert [(line["text"], line["rank"]) for line in lines] == [("a", 0), ("b", 0), ("[hai] run 2 starts", None)]
+
+
+def test_a_text_is_searched_for(hai: Hai) -> None:
+    out = hai("logs", "--search", "run", "digits").out
+    assert out.splitlines()[-1].split() == ["1", "-", "[hai]", "run", "2", "starts"]
+    assert hai("logs", "--search", "nothing", "digits").out == "'nothing' is nowhere in the logs\n"
+
+
+@pytest.mark.parametrize(("verb", "end"), [("stop", "stopped"), ("suspend", "queued, held"), ("resume", "queued")])
+def test_steering_says_what_became_of_each_task(hai: Hai, verb: str, end: str) -> None:
+    assert hai(verb, "digits").out.startswith(f"digits (task 41) is {end}: ")
+
+
+def test_a_task_that_cannot_be_steered_does_not_stop_the_others(hai: Hai, platform: Any) -> None:
+    result = hai("stop", "old", "nope", "digits")
+    assert result.out.startswith("digits (task 41) is stopped")
+    assert result.err.splitlines() == [
+        "hai: old: task 42 has ended; submit it again",
+        "hai: task: 'nope' is not a task of yours; `hai list -a` shows them",
+    ]
+    assert result.code == 2
+
+
+def test_a_priority_is_changed_by_name_or_number(hai: Hai, platform: Any) -> None:
+    assert hai("priority", "digits", "30").code == 0
+    assert platform.calls[-1].body == {"priority": "HIGH"}
+
+
+def test_nodes_quota_and_whoami_read_well(hai: Hai) -> None:
+    out = hai("nodes").out
+    assert "node-3  down" in out
+    assert out.endswith("3 nodes: 1 free, 1 held, 1 down\n")
+    assert [line.split()[:4] for line in hai("quota").out.splitlines()[1:]] == [
+        ["training", "HIGH", "0", "unlimited"],
+        ["training", "NORMAL", "2", "10"],
+    ]
+    out = hai("whoami").out
+    assert out.startswith("alice at http://127.0.0.1:")
+    assert "submit and steer tasks" in out
+
+
+JSON = [
+    (["list"], lambda found: found["items"][0]["verdict"]["position"] == 2),
+    (["status", "digits"], lambda found: found["runs"][0]["ranks"][0]["exit_code"] == 0),
+    (["describe", "digits"], lambda found: set(found) >= {"name", "command", "cwd", "hold"} and "id" not in found),
+    (["explain", "digits"], lambda found: found["verdict"]["holders"][0]["task_id"] == 7),
+    (["logs", "--search", "a", "digits"], lambda found: found["counts"] == [{"run": 1, "rank": 0, "hits": 2}]),
+    (["stop", "digits"], lambda found: found["items"][0]["state"] == "stopped"),
+    (["hold", "digits"], lambda found: found["items"][0]["held"] is True),
+    (["priority", "digits", "LOW"], lambda found: found["items"][0]["priority"] == "LOW"),
+    (["nodes"], lambda found: found["items"][2]["ready"] is False),
+    (["quota"], lambda found: found["items"][1]["limit"] is None),
+    (["whoami"], lambda found: found["me"]["name"] == "alice" and found["url"].startswith("http")),
+    (["admin", "drain", "node-1"], lambda found: found["items"][0]["mark"] == "draining"),
+    (["admin", "pause"], lambda found: found["paused"] is True),
+    (["admin", "quota", "list"], lambda found: found == {"items": []}),
+    (["admin", "quota", "set", "public", "LOW", "3"], lambda found: found["limit"] == 3),
+    (["admin", "quota", "delete", "public", "LOW"], lambda found: found["deleted"]["subject"] == "public"),
+    (["admin", "user", "list"], lambda found: [user["name"] for user in found["items"]] == ["alice", "root"]),
+    (["admin", "user", "add", "carol"], lambda found: found["user"]["name"] == "carol" and "token" not in found),
+    (["admin", "user", "add", "carol", "--token"], lambda found: found["token"] == "made-carol"),
+    (["completion", "bash"], lambda found: found["shell"] == "bash" and "hai" in found["script"]),
+    (["--version"], lambda found: "version" in found),
+]
+
+
+@pytest.mark.parametrize(("words", "fits"), JSON, ids=lambda item: " ".join(item) if isinstance(item, list) else "")
+def test_every_verb_speaks_json(hai: Hai, words: list[str], fits: Callable[[Any], bool]) -> None:
+    result = hai("--json", *words)
+    assert (result.code, result.err) == (0, "")
+    assert fits(json.loads(result.out))
+
+
+# --- admins
+
+
+def test_an_admin_marks_nodes_and_pauses(hai: Hai, platform: Any) -> None:
+    assert hai("admin", "cordon", "node-1", "node-2").code == 0
+    assert platform.marks == {"node-1": "cordoned", "node-2": "cordoned"}
+    assert hai("admin", "uncordon", "node-1").code == 0
+    assert hai("admin", "pause").out.startswith("paused: ")
+    assert platform.paused
+    assert hai("admin", "resume").out.startswith("not paused")
+
+
+def test_an_admin_writes_and_removes_quota(hai: Hai, platform: Any) -> None:
+    assert hai("admin", "quota", "set", "user:alice", "high", "8").out == (
+        "user:alice may hold at most 8 nodes of training at HIGH\n"
+    )
+    assert hai("admin", "quota", "set", "group:ml", "LOW", "none", "-g", "a100").code == 0
+    assert platform.quotas[1] == {"subject": "group:ml", "group": "a100", "priority": "LOW", "limit": None}
+    assert [line.split() for line in hai("admin", "quota", "list").out.splitlines()[1:]] == [
+        ["group:ml", "a100", "LOW", "unlimited"],
+        ["user:alice", "training", "HIGH", "8"],
+    ]
+    hai("admin", "quota", "delete", "user:alice", "HIGH")
+    assert len(platform.quotas) == 1
+
+
+def test_an_admin_adds_a_user_and_the_token_is_printed_once_and_alone(hai: Hai, platform: Any) -> None:
+    result = hai("admin", "user", "add", "carol", "--token")
+    assert result.out == "made-carol\n"
+    assert result.err == "hai: carol is added; the token is shown only now\n"
+    (call,) = platform.said("POST", "/users/carol/tokens")
+    assert call.body["scopes"] == ["custom:hai:tasks:write", "access:services!service=hai"]
+    assert hai("admin", "user", "add", "Dave").out == "dave is added\n"
+    assert hai("admin", "user", "add", "carol").err == (
+        "hai: user: 'carol' exists already; `hai admin user list` shows everyone\n"
+    )
+
+
+def test_somebody_who_is_no_admin_is_told_so(hai: Hai, platform: Any) -> None:
+    platform.admin = False
+    for words in (["admin", "pause"], ["admin", "drain", "node-1"], ["admin", "user", "add", "carol"]):
+        result = hai(*words)
+        assert (result.code, result.out) == (3, "")
+        assert result.err.startswith("hai: token: ")
+
+
+# --- logging in
+
+
+def test_a_login_asks_for_all_rights_and_takes_what_there_is(hai: Hai, platform: Any, clean_environment: Path) -> None:
+    result = hai("login", "--user", "alice", "--password-stdin", stdin="right\n")
+    file = Path.home() / ".config/hai/config.json"
+    assert result.out == f"logged in at {platform.url} as alice; the token is in {file}, for you alone to read\n"
+    assert json.loads(file.read_text()) == {"url": platform.url, "user": "alice", "token": "made-alice"}
+    asked = [call.body["scopes"] for call in platform.said("POST", "/tokens")]
+    assert "custom:hai:admin" in asked[0]
+    assert asked[-1] == list(platform.held_scopes)
+    assert all("authorization" not in call.headers for call in platform.said("POST", "/tokens"))
+    assert "HAI_TOKEN is set here and wins" in result.err
+
+
+def test_an_admin_keeps_the_rights_of_an_admin(hai: Hai, platform: Any) -> None:
+    platform.held_scopes += ("custom:hai:admin", "admin:users", "tokens")
+    found = json.loads(hai("login", "--user", "root", "--password-stdin", "--json", stdin="right\n").out)
+    assert "admin:users" in found["scopes"]
+    assert "token" not in found
+    assert len(platform.said("POST", "/tokens")) == 1
+
+
+def test_a_wrong_password_is_refused_and_nothing_is_kept(hai: Hai, platform: Any) -> None:
+    result = hai("login", "--user", "alice", "--password-stdin", stdin="wrong-hunter2\n")
+    assert (result.code, result.out) == (3, "")
+    assert "hunter2" not in result.err
+    assert len(result.err.splitlines()) == 1
+    assert not (Path.home() / ".config/hai/config.json").exists()
+    assert len(platform.said("POST", "/tokens")) == 1
+
+
+def test_a_token_is_checked_before_it_is_kept(hai: Hai, platform: Any, fake: Any) -> None:
+    result = hai("login", "--token-stdin", stdin="made-up\n")
+    assert (result.code, "made-up" in result.err) == (3, False)
+    result = hai("login", "--token-stdin", stdin=f"{fake.TOKEN}\n")
+    assert result.code == 0
+    assert " as alice; " in result.out
+    assert fake.TOKEN not in result.out + result.err
+
+
+def test_what_was_logged_in_is_used_afterwards(hai: Hai, fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    hai("login", "--token-stdin", stdin=f"{fake.TOKEN}\n")
+    monkeypatch.delenv("HAI_TOKEN")
+    monkeypatch.delenv("HAI_URL")
+    assert hai("whoami").out.startswith("alice at ")
+
+
+# --- how it is written
+
+
+def test_a_table_is_left_whole_in_a_pipe() -> None:
+    stream = io.StringIO()
+    Output(stream, stream, width=None).table([Column("A")], [["word " * 90]])
+    assert len(stream.getvalue().splitlines()[1]) == 5 * 90 - 1
+
+
+def test_columns_that_matter_less_make_room_in_a_narrow_terminal() -> None:
+    stream = io.StringIO()
+    columns = [Column("NAME"), Column("AGE", optional=True), Column("RAN", optional=True), Column("NOW")]
+    for width in (80, 57, 50):
+        Output(stream, stream, width=width).table(columns, [["digits", "1h21m", "1h58m", "it waits " * 9]])
+    heads = [line.split() for line in stream.getvalue().splitlines()[::2]]
+    assert heads == [["NAME", "AGE", "RAN", "NOW"], ["NAME", "AGE", "NOW"], ["NAME", "NOW"]]
+
+
+@pytest.mark.parametrize("width", [40, 60, 200])
+def test_no_row_is_wider_than_the_terminal(width: int) -> None:
+    stream = io.StringIO()
+    out = Output(stream, stream, width=width, color=False)
+    out.table([Column("A", right=True), Column("B")], [["1", "日本 " * 40], ["22", "x"]])
+    assert all(columns_of(line) <= width for line in stream.getvalue().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "short"), [("abcdef", 6, "abcdef"), ("abcdefg", 6, "abc..."), ("日本語", 5, "日...")]
+)
+def test_a_text_is_shortened_by_columns(text: str, width: int, short: str) -> None:
+    assert cut(text, width) == short
+
+
+def test_nobodys_text_can_steer_the_terminal(hai: Hai, platform: Any) -> None:
+    evil = "x\x1b[2J\x07\u202e\r\ny"
+    assert clean(evil) == "x [2J y"
+    platform.add("evil", message=evil, verdict=None, job_state=evil, tags=[evil], user=evil)
+    for words in (["list", "--all-users"], ["status", "evil"], ["hold", "evil"]):
+        assert not set(hai(*words).out) & set("\x1b\x07\r\u202e")

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import http.server
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from hai_client import errors
+from hai_client.api import Client
+from hai_client.http import Transport
+from hai_client.schema import TaskRequest
+
+REQUEST = TaskRequest(name="digits", command=("python", "train.py"), cwd="/shared")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind", "exit_code"),
+    [
+        (400, "invalid", errors.Invalid, 2),
+        (401, "unauthorized", errors.NotLoggedIn, 3),
+        (403, "forbidden", errors.Forbidden, 3),
+        (404, "not_found", errors.NotFound, 2),
+        (409, "conflict", errors.Conflict, 2),
+        (413, "too_large", errors.Invalid, 2),
+        (422, "quota", errors.QuotaExceeded, 2),
+        (500, "internal", errors.HaiError, 1),
+        (503, "unavailable", errors.Unavailable, 4),
+        (429, "too_many", errors.Unavailable, 4),
+        (418, "teapot", errors.Invalid, 2),
+    ],
+)
+def test_a_problem_document_becomes_the_error_of_its_kind(
+    client: Client, platform: Any, fake: Any, status: int, code: str, kind: type[errors.HaiError], exit_code: int
+) -> None:
+    def refuse(_call: Any) -> None:
+        raise fake.Refuse(status, code, "nodes: 0 is too few; ask for 1")
+
+    platform.before = [refuse] * 4
+    with pytest.raises(errors.HaiError) as caught:
+        client.me()
+    assert type(caught.value) is kind
+    assert (caught.value.message, caught.value.status) == ("nodes: 0 is too few; ask for 1", status)
+    assert caught.value.exit_code == exit_code
+
+
+def test_what_is_wrong_with_single_fields_is_said_in_the_same_sentence(
+    client: Client, platform: Any, fake: Any
+) -> None:
+    def refuse(_call: Any) -> None:
+        problem = {"field": "nodes", "value": 0, "message": "0 is too few; ask for 1 or more"}
+        raise fake.Refuse(400, "invalid", "The body is not valid.", (problem,))
+
+    platform.before = [refuse]
+    with pytest.raises(errors.Invalid) as caught:
+        client.submit(REQUEST)
+    assert caught.value.message == "The body is not valid; nodes: 0 is too few; ask for 1 or more"
+    assert caught.value.fields == (errors.FieldProblem("nodes", 0, "0 is too few; ask for 1 or more"),)
+
+
+def drop(fake: Any) -> Any:
+    def act(_call: Any) -> None:
+        raise fake.Drop
+
+    return act
+
+
+def test_a_read_is_repeated_when_the_connection_breaks(client: Client, platform: Any, fake: Any) -> None:
+    platform.before = [drop(fake)] * 3
+    assert client.me().name == "alice"
+    assert len(platform.calls) == 4
+
+
+def test_a_read_is_repeated_while_the_service_is_away(client: Client, platform: Any, fake: Any) -> None:
+    def away(_call: Any) -> None:
+        raise fake.Refuse(503, "unavailable", "starting")
+
+    platform.before = [away, away]
+    assert client.me().name == "alice"
+
+
+def test_repeating_ends_and_says_where_nobody_answered(client: Client, platform: Any, fake: Any) -> None:
+    platform.before = [drop(fake)] * 9
+    with pytest.raises(errors.Unavailable, match=platform.url):
+        client.me()
+    assert len(platform.calls) == 4
+
+
+def test_a_submission_whose_answer_was_lost_is_repeated_and_makes_one_task(
+    client: Client, platform: Any, fake: Any
+) -> None:
+    platform.after = [drop(fake)]
+    task = client.submit(REQUEST)
+    assert len(platform.said("POST", "/tasks")) == 2
+    assert list(platform.tasks) == [task.id]
+
+
+def test_a_call_that_may_have_been_carried_out_is_not_repeated(client: Client, platform: Any, fake: Any) -> None:
+    platform.add("digits")
+    platform.after = [drop(fake)]
+    with pytest.raises(errors.Unavailable):
+        client.stop("digits")
+    assert len(platform.said("POST", "/stop")) == 1
+
+
+def test_a_call_that_never_got_through_is_repeated_whatever_it_is() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    waits: list[float] = []
+    transport = Transport(f"http://127.0.0.1:{port}", "x", sleep=waits.append)
+    with pytest.raises(errors.Unavailable, match="connection refused"):
+        transport.call("POST", "/tasks/1/stop")
+    assert waits == list(transport.delays_s)
+
+
+class _Elsewhere(http.server.BaseHTTPRequestHandler):
+    seen: list[str | None]
+    status = 302
+    location = "https://there.example/x"
+
+    def do_GET(self) -> None:
+        self.seen.append(self.headers.get("Authorization"))
+        self.send_response(self.status)
+        self.send_header("Location", self.location)
+        self.end_headers()
+        if self.status == 200:
+            self.wfile.write(b"<html>not a platform</html>")
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[tuple[str, type[_Elsewhere]]]:
+    handler = type("Handler", (_Elsewhere,), {"seen": []})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}", handler
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_redirect_is_not_followed_with_the_token(elsewhere: tuple[str, type[_Elsewhere]]) -> None:
+    url, handler = elsewhere
+    with pytest.raises(errors.Invalid, match=r"points on to https://there\.example;"):
+        Transport(url, "secret").call("GET", "/me")
+    assert handler.seen == ["Bearer secret"]
+
+
+@pytest.mark.parametrize("location", ["/hub/services/hai/api/v1/me", ""])
+def test_the_hub_sending_on_to_itself_means_that_the_service_is_away(
+    elsewhere: tuple[str, type[_Elsewhere]], location: str
+) -> None:
+    url, handler = elsewhere
+    handler.location = location
+    with pytest.raises(errors.Unavailable, match="is HAI running"):
+        Transport(url, "secret", delays_s=()).call("GET", "/me")
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(200, errors.Unavailable), (404, errors.Unavailable), (500, errors.HaiError)]
+)
+def test_an_answer_that_is_not_the_services_is_told_apart(
+    elsewhere: tuple[str, type[_Elsewhere]], status: int, kind: type[errors.HaiError]
+) -> None:
+    url, handler = elsewhere
+    handler.status = status
+    with pytest.raises(kind) as caught:
+        Transport(url, "secret", delays_s=()).call("GET", "/me")
+    assert url in caught.value.message
+    assert "secret" not in caught.value.message
+
+
+def test_a_token_is_not_in_a_repr(client: Client, fake: Any) -> None:
+    assert fake.TOKEN not in repr(client)
+    assert fake.TOKEN not in repr(Transport("http://h", fake.TOKEN))
+
+
+def test_a_local_platform_is_not_asked_for_through_a_proxy(
+    client: Client, platform: Any, fake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    fresh = Client(transport=Transport(f"{platform.url}{fake.API}", fake.TOKEN))
+    assert fresh.me().name == "alice"

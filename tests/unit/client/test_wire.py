@@ -1,0 +1,83 @@
+"""The client's types are those of the service, and decoding is lenient only where the service may grow."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from hai_client import schema
+from hai_client.codec import WrongShape, decode, encode
+from hai_scheduler.api import schemas as wire
+
+PAIRS = [
+    (schema.TaskRequest, wire.TaskSubmit),
+    (schema.Checkpoint, wire.CheckpointOut),
+    (schema.Notice, wire.NoticeOut),
+    (schema.Rank, wire.RankOut),
+    (schema.Run, wire.RunOut),
+    (schema.Holder, wire.HolderOut),
+    (schema.Verdict, wire.VerdictOut),
+    (schema.TaskSummary, wire.TaskSummary),
+    (schema.Task, wire.TaskDetail),
+    (schema.TaskPage, wire.TaskPage),
+    (schema.Explanation, wire.ExplainOut),
+    (schema.LogLine, wire.LogLine),
+    (schema.LogPage, wire.LogPage),
+    (schema.LogCount, wire.LogCount),
+    (schema.LogHits, wire.LogHits),
+    (schema.Event, wire.EventOut),
+    (schema.EventPage, wire.EventPage),
+    (schema.Node, wire.NodeOut),
+    (schema.NodeList, wire.NodeList),
+    (schema.LevelCount, wire.LevelCount),
+    (schema.GroupOverview, wire.GroupOverview),
+    (schema.Cluster, wire.ClusterOut),
+    (schema.Quota, wire.QuotaOut),
+    (schema.QuotaList, wire.QuotaList),
+    (schema.OwnQuota, wire.OwnQuota),
+    (schema.Me, wire.MeOut),
+    (schema.Policy, wire.PolicyOut),
+    (schema.Health, wire.HealthOut),
+]
+
+
+@pytest.mark.parametrize(("ours", "theirs"), PAIRS, ids=lambda kind: kind.__name__)
+def test_a_type_has_the_fields_that_the_service_sends(ours: Any, theirs: Any) -> None:
+    assert {field.name for field in dataclasses.fields(ours)} == set(theirs.model_fields)
+
+
+def test_what_the_client_submits_is_what_the_service_takes() -> None:
+    request = schema.TaskRequest(name="a", command=("x",), cwd="/", env={"A": "1"}, tags=("t",), grace_s=5)
+    assert wire.TaskSubmit.model_validate(encode(request)).grace_s == 5
+
+
+def test_a_whole_task_survives_the_way_there_and_back(fake: Any) -> None:
+    document = fake.FakePlatform().add("digits", runs=[fake.run_of(1)])
+    task = decode(schema.Task, document)
+    assert task.submitted_at == datetime(2026, 11, 21, 4, tzinfo=UTC)
+    assert task.runs[0].ranks[0].exit_code == 0
+    assert encode(task) == document
+    wire.TaskDetail.model_validate(encode(task))
+
+
+def test_unknown_fields_are_ignored_and_missing_ones_take_their_default() -> None:
+    node = decode(schema.Node, {"name": "n", "group": "g", "ready": True, "mark": "none", "colour": "red"})
+    assert (node.gpus, node.task_id) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "where"),
+    [
+        ([], "LogLine:"),
+        ({"run": 1}, r"LogLine\.text"),
+        ({"run": "1", "text": ""}, r"LogLine\.run"),
+        ({"run": True, "text": ""}, r"LogLine\.run"),
+        ({"run": 1, "text": "", "at": "yesterday"}, r"LogLine\.at"),
+    ],
+)
+def test_a_wrong_shape_is_named_by_its_place(value: Any, where: str) -> None:
+    with pytest.raises(WrongShape, match=where):
+        decode(schema.LogLine, value)

@@ -1,0 +1,119 @@
+"""`install` adds to a configuration and overwrites nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyterhub.app import JupyterHub
+from jupyterhub.services import service as hub_service
+from traitlets.config import Config
+
+from hai_hub.install import install
+from hai_hub.settings import HubSettings
+
+
+@pytest.fixture(autouse=True)
+def _jupyterhubs_own_service_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_service, "_ServiceSpawner", hub_service._ServiceSpawner)
+
+
+def installed(settings: HubSettings, c: Config | None = None) -> JupyterHub:
+    """What JupyterHub makes of the configuration."""
+    config = Config() if c is None else c
+    install(config, settings)
+    return JupyterHub(config=config)
+
+
+def names(entries: list[dict[str, Any]]) -> list[str]:
+    return [entry["name"] for entry in entries]
+
+
+def test_an_empty_configuration_becomes_a_hub_on_this_machine(settings: HubSettings) -> None:
+    hub = installed(settings)
+    assert (hub.bind_url, hub.hub_bind_url) == ("http://127.0.0.1:8123", "http://127.0.0.1:21001")
+    assert hub.proxy_class.__name__ == "EmbeddedProxy"
+    assert hub.spawner_class.__name__ == "HaiLocalSpawner"
+    assert hub.authenticator_class.__name__ == "SharedPasswordAuthenticator"
+    assert names(hub.services) == ["hai", "hai-up"]
+    assert names(hub.load_roles) == ["hai-admin", "hai-service", "hai-up"]
+    assert "custom:hai:tasks:write" in hub.extra_user_scopes
+    assert hub.db_url == f"sqlite:///{settings.state_dir}/jupyterhub.sqlite"
+
+
+def test_nobody_is_let_in_but_the_local_user_and_users_that_were_added(settings: HubSettings) -> None:
+    hub = installed(settings)
+    authenticator = hub.authenticator_class(config=hub.config)
+    assert authenticator.allowed_users == {"ann"}
+    assert authenticator.allow_existing_users
+    assert not authenticator.allow_all
+    assert not authenticator.admin_users
+
+
+def test_what_the_administrator_has_set_stays(settings: HubSettings) -> None:
+    c = Config()
+    c.JupyterHub.services = [{"name": "culler", "url": "http://127.0.0.1:1"}]
+    c.JupyterHub.load_roles = [{"name": "team", "scopes": ["list:users"]}]
+    c.JupyterHub.custom_scopes = {"custom:other": {"description": "Other"}}
+    c.JupyterHub.extra_user_scopes = {"list:groups"}
+    c.JupyterHub.proxy_class = "configurable-http-proxy"
+    c.JupyterHub.authenticator_class = "dummy"
+    c.JupyterHub.db_url = "sqlite:///other"
+    c.Authenticator.allowed_users = {"eva"}
+    hub = installed(settings, c)
+    assert names(hub.services) == ["culler", "hai", "hai-up"]
+    assert names(hub.load_roles) == ["team", "hai-admin", "hai-service", "hai-up"]
+    assert set(hub.custom_scopes) >= {"custom:other", "custom:hai:admin"}
+    assert hub.extra_user_scopes >= {"list:groups", "custom:hai:tasks:write"}
+    assert hub.proxy_class.__name__ == "ConfigurableHTTPProxy"
+    assert hub.authenticator_class.__name__ == "DummyAuthenticator"
+    assert hub.db_url == "sqlite:///other"
+    assert c.Authenticator.allowed_users == {"ann", "eva"}
+    assert "SharedPasswordAuthenticator" not in c
+
+
+def test_the_lists_of_the_administrator_are_not_changed_in_place(settings: HubSettings) -> None:
+    own: list[dict[str, Any]] = []
+    c = Config()
+    c.JupyterHub.services = own
+    install(c, settings)
+    assert own == []
+
+
+def test_a_service_and_a_role_of_the_administrator_with_our_name_win(settings: HubSettings) -> None:
+    c = Config()
+    c.JupyterHub.services = [{"name": "hai", "url": "http://elsewhere:1"}]
+    c.JupyterHub.load_roles = [{"name": "hai-admin", "scopes": ["custom:hai:admin"], "groups": ["ops"]}]
+    hub = installed(settings, c)
+    assert hub.services[0] == {"name": "hai", "url": "http://elsewhere:1"}
+    assert names(hub.services) == ["hai", "hai-up"]
+    assert hub.load_roles[0]["groups"] == ["ops"]
+    assert names(hub.load_roles) == ["hai-admin", "hai-service", "hai-up"]
+
+
+def test_additions_that_were_made_before_are_kept(settings: HubSettings) -> None:
+    c = Config()
+    c.JupyterHub.services.append({"name": "culler", "url": "http://127.0.0.1:1"})
+    assert names(installed(settings, c).services) == ["culler", "hai", "hai-up"]
+
+
+def test_a_toml_file_sets_any_trait_of_any_class(settings: HubSettings, tmp_path: Path) -> None:
+    file = tmp_path / "hub.toml"
+    file.write_text(
+        '[JupyterHub]\nauthenticator_class = "dummy"\nproxy_class = "configurable-http-proxy"\n'
+        "[Authenticator]\nallow_all = true\n[Spawner]\nhttp_timeout = 7\n"
+    )
+    c = Config()
+    hub = installed(HubSettings(state_dir=tmp_path, user="ann", overrides_file=file), c)
+    assert hub.authenticator_class.__name__ == "DummyAuthenticator"
+    assert hub.proxy_class.__name__ == "ConfigurableHTTPProxy"
+    assert hub.authenticator_class(config=c).allow_all
+    assert hub.spawner_class(config=c).http_timeout == 7
+
+
+def test_the_service_is_looked_after_every_second(settings: HubSettings) -> None:
+    installed(settings)
+    made = hub_service._ServiceSpawner(cmd=["true"])
+    assert made.poll_interval == 1
+    assert made.log_file == settings.log_dir / "scheduler.log"

@@ -1,0 +1,33 @@
+"""How the scheduler service is started."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from hai_hub.services import scheduler_service, service_command, up_service
+from hai_hub.settings import HubSettings
+
+
+def test_the_command_names_the_folder_the_port_and_only_what_was_asked_for(settings: HubSettings) -> None:
+    base = [sys.executable, "-P", "-m", "hai_scheduler", "--state-dir", str(settings.state_dir), "--port", "21002"]
+    assert service_command(settings) == base
+    assert service_command(replace(settings, nodes=4, gpus_per_node=8)) == [
+        *base, "--nodes", "4", "--gpus-per-node", "8"
+    ]  # fmt: skip
+    by_file = replace(settings, nodes=4, nodes_file=Path("/n.toml"), scheduler_config=Path("/s.py"))
+    assert service_command(by_file) == [*base, "--config", "/s.py", "--nodes-file", "/n.toml"]
+
+
+def test_no_secret_is_on_a_command_line_or_in_an_environment(settings: HubSettings, secrets: list[str]) -> None:
+    service = scheduler_service(settings, {"HOME": "/home/ann", "AWS_SECRET_ACCESS_KEY": "x", "HAI_TOKEN": "y"})
+    shown = " ".join(service["command"]) + repr(service["environment"])
+    assert not [secret for secret in secrets if secret in shown]
+    assert service["environment"] == {"HOME": "/home/ann"}
+
+
+def test_both_services_have_the_tokens_from_their_files(settings: HubSettings) -> None:
+    assert scheduler_service(settings)["api_token"] == "secret-service-token"
+    assert up_service(settings)["api_token"] == "secret-up-token"
+    assert "url" not in up_service(settings)
