@@ -105,7 +105,7 @@ def a_task(id: int = 1, **fields: Any) -> Task:  # noqa: A002 - it is the field'
         "place": submitted,
     }
     if state.live:
-        up = {} if state is not TaskState.STARTING else {"running_at": None}
+        up: dict[str, Any] = {} if state is not TaskState.STARTING else {"running_at": None}
         defaults["run"] = a_run(id, nodes=fields.get("nodes", 1), started_at=submitted, **up)
     if state.ended:
         reasons = {TaskState.SUCCEEDED: Reason.SUCCEEDED, TaskState.FAILED: Reason.FAILED}

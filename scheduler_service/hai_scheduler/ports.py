@@ -35,7 +35,7 @@ class LeaseLost(Conflict):
 
 
 class Temporary(Exception):
-    """A cluster could not do it now; the loop tries again at its next tick."""
+    """The cluster or the database cannot do it now; the loop tries again at its next tick."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +63,7 @@ class TaskFilter:
     user: str | None = None
     states: frozenset[TaskState] | None = None
     group: str | None = None
+    #: The level asked for, or `AUTO`.
     priority: str | None = None
     #: A part of the name, letter case ignored.
     name: str | None = None
@@ -135,7 +136,7 @@ class Tx(Protocol):
         ...
 
     async def delete_task(self, task_id: TaskId) -> None:
-        """Forget an ended task, its spec and its runs; its events stay."""
+        """Forget an ended task, its spec and its runs; its events stay. Raises Conflict if it has not ended."""
         ...
 
     async def add_event(self, event: Event) -> Event:
@@ -200,7 +201,7 @@ class Tx(Protocol):
         ...
 
     async def release_lease(self, holder: str) -> None:
-        """Give the lease up, if it is this holder's."""
+        """Give the lease up, if it is this holder's; its token is worthless from then on."""
         ...
 
 
@@ -208,7 +209,7 @@ class Store(Protocol):
     """Durable truth. What a committed transaction wrote survives any crash."""
 
     def read(self) -> AbstractAsyncContextManager[Tx]:
-        """A consistent view. Writing in it is an error."""
+        """A consistent view. Writing in it raises RuntimeError. Raises Temporary, as `write` does."""
         ...
 
     def write(self) -> AbstractAsyncContextManager[Tx]:

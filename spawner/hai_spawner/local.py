@@ -47,7 +47,7 @@ class HaiLocalSpawner(SimpleLocalProcessSpawner):
 
     @default("cmd")
     def _default_cmd(self) -> list[str]:
-        # Neither PATH nor a script's first line decides which Python it is, and no file in the home folder which module.
+        # Neither PATH nor a script's first line decides which Python it is, nor a file at home which module.
         return [sys.executable, "-P", "-m", "jupyterhub.singleuser"]
 
     @default("args")

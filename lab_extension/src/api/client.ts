@@ -75,7 +75,7 @@ export class Api implements IApi {
   }
 
   act(id: number, action: TaskAction): Promise<ITaskDetail> {
-    return requestJson(this.settings, `api/tasks/${id}/${action}`, { method: 'POST', body: {} });
+    return requestJson(this.settings, `api/tasks/${id}/${action}`, { method: 'POST' });
   }
 
   setPriority(id: number, priority: PriorityChoice): Promise<ITaskDetail> {

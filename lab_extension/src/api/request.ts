@@ -92,8 +92,10 @@ async function send(
     URLExt.join(settings.baseUrl, 'hai-lab', path) +
     (query.length > 0 ? URLExt.objectToQueryString(Object.fromEntries(query)) : '');
   const init: RequestInit = { method: request.method ?? 'GET' };
-  if (request.headers) {
-    init.headers = request.headers;
+  if (request.headers || request.body !== undefined) {
+    // JupyterLab names a type only for its own API; without one a browser says text/plain.
+    const type = request.body === undefined ? {} : { 'Content-Type': 'application/json' };
+    init.headers = { ...type, ...request.headers };
   }
   if (request.signal) {
     init.signal = request.signal;

@@ -74,7 +74,7 @@ def problem_of(error: BaseException) -> Problem | None:
         case NotFound():
             return make("not_found", "There is no such thing.")
         case Temporary():
-            return make("unavailable", "The cluster cannot do it now: try again in a moment.")
+            return make("unavailable", "The cluster or the database cannot do it now: try again in a moment.")
         case HTTPError():
             return _of_tornado(error)
     return None

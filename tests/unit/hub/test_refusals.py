@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,3 +63,8 @@ def test_the_hub_inherits_no_login_and_nothing_of_another_hub() -> None:
     )
     assert set(env) == {"HAI_HUB_SETTINGS", "HOME", "PATH", "PYTHONUNBUFFERED"}
     assert env["HAI_HUB_SETTINGS"] == "/state/settings.json"
+
+
+def test_refusing_is_quick_because_jupyterhub_is_not_imported_for_it() -> None:
+    code = "import sys, hai_hub.up; sys.exit('jupyterhub' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

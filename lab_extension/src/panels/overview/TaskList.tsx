@@ -25,7 +25,8 @@ export function filterTasks(tasks: readonly ITaskSummary[], text: string): reado
 /** What time says about a task: how long it runs, since when it waits, when it ended. */
 export function timeOf(task: ITaskSummary, now: number): string {
   if (task.ended_at !== null) {
-    return relative(task.ended_at, now);
+    // The panel's clock ticks coarsely: what has just ended has not ended in the future.
+    return relative(task.ended_at, Math.max(now, Date.parse(task.ended_at)));
   }
   if (task.running_since !== null && !isWaiting(task.state)) {
     return duration(between(task.running_since, now));

@@ -89,7 +89,7 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
         />
         {text('time_limit_s', 'Time limit', {
           placeholder: 'none',
-          hint: 'Such as 90m or 12h. A limit helps it start earlier.'
+          hint: 'Such as 90m or 12h; it is stopped then.'
         })}
       </div>
       <details

@@ -76,11 +76,15 @@ describe('submitting', () => {
     await waitFor(() => expect(screen.queryByTestId('hai-submit-form')).toBeNull());
   });
 
-  it('does not close on Escape without throwing the form away knowingly: it cancels', async () => {
-    const answer = submitDialog({ submit: vi.fn() }, defaults, context, {});
+  it('submits nothing when Escape cancels it, and stays open after a click beside it', async () => {
+    const submit = vi.fn();
+    const answer = submitDialog({ submit }, defaults, context, {});
     const form = await screen.findByTestId('hai-submit-form');
+    fireEvent.click(document.querySelector('.jp-Dialog')!);
+    expect(form.isConnected).toBe(true);
     fireEvent.keyDown(form, { key: 'Escape' });
     expect(await answer).toBeNull();
+    expect(submit).not.toHaveBeenCalled();
   });
 });
 

@@ -29,7 +29,7 @@ describe('the submit form', () => {
       command: ['python', '-u', 'my train.py'],
       cwd: '/home/alice',
       nodes: 1,
-      priority: 'AUTO',
+      priority: 'NORMAL',
       group: 'training',
       env: {},
       profile: 'sigterm',
@@ -56,7 +56,7 @@ describe('the submit form', () => {
     [{ command: 'python "x' }, 'command', /not closed/],
     [{ nodes: '0' }, 'nodes', /1 or more/],
     [{ nodes: '1.5' }, 'nodes', /whole number/],
-    [{ nodes: '17' }, 'nodes', /quota at any priority in training is 16/],
+    [{ nodes: '17', priority: 'AUTO' }, 'nodes', /quota at any priority in training is 16/],
     [{ nodes: '5', priority: 'HIGH' }, 'nodes', /at this priority in training is 4/],
     [{ grace_s: '1h' }, 'grace_s', /At most 30 min/],
     [{ time_limit_s: '0' }, 'time_limit_s', /more than 0/],
@@ -72,7 +72,7 @@ describe('the submit form', () => {
   it('does not guess limits that it does not know', () => {
     expect(readForm(values({ nodes: '5000' }), { policy: null, quota: [] }).task).not.toBeNull();
     const unlimited = [...quota, { ...quota[0]!, priority: 'LOW' as const, limit: null }];
-    expect(readForm(values({ nodes: '5000' }), { policy, quota: unlimited }).task).not.toBeNull();
+    expect(readForm(values({ nodes: '5000', priority: 'AUTO' }), { policy, quota: unlimited }).task).not.toBeNull();
   });
 
   it("puts the service's words beside their fields, and the rest above the form", () => {

@@ -47,7 +47,7 @@ export function initialValues(defaults: ISubmitDefaults, context: IFormContext):
     command: joinCommand(defaults.command),
     cwd: defaults.cwd,
     nodes: '1',
-    priority: 'AUTO',
+    priority: 'NORMAL',
     group: groups.includes('training') ? 'training' : (groups[0] ?? 'training'),
     grace_s: '',
     time_limit_s: '',

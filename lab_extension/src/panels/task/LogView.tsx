@@ -10,8 +10,8 @@ import { Notice, useSignal } from '../react';
 
 /** Lines count as followed when the end is at most so many pixels away. */
 const NEAR = 24;
-/** The most lines that "Show earlier lines" asks for. */
-const MOST_LINES = 20_000;
+/** The most lines that "Show earlier lines" asks for; the service gives no more at once. */
+const MOST_LINES = 10_000;
 
 const STATUS_WORDS: Record<LogStatus, string> = {
   idle: 'Paused',

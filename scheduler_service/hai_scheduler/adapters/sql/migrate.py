@@ -23,7 +23,8 @@ class StateTooNew(Exception):
     """A newer version of the platform has written the state; nothing was changed."""
 
     def __init__(self, url: URL, found: str, known: str) -> None:
-        place = url.database if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
+        shown = url.render_as_string(hide_password=True)
+        place = str(url.database) if url.get_backend_name() == "sqlite" else shown
         super().__init__(
             f"The state in {place} is of revision {found}, but this version of HAI knows it up to {known}: a newer"
             " version has written it. Nothing was changed. Install that version again, or move the state away"

@@ -1,0 +1,108 @@
+"""Words of the contract suite of the Store port."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import timedelta
+
+import pytest
+
+from builders import (
+    T0,
+    a_checkpoint,
+    a_notice,
+    a_rank,
+    a_run,
+    a_spec,
+    a_task,
+    at,
+)
+from hai_scheduler.adapters.sql.store import SqlStore
+from hai_scheduler.core.model import Priority, Profile, RankState, Run, Task, TaskId, TaskState
+from hai_scheduler.core.reasons import Reason
+from hai_scheduler.ports import Store
+
+MINUTE = timedelta(minutes=1)
+
+# Every store that a test opens, on the same state.
+Opener = Callable[[], Awaitable[Store]]
+
+#: For what only a store on disk can show.
+on_disk = pytest.mark.parametrize("opener", ["sqlite", "postgres"], indirect=True)
+
+
+def checked_out(store: Store) -> int:
+    """Connections that somebody holds."""
+    return store.engine.pool.checkedout() if isinstance(store, SqlStore) else 0  # type: ignore[attr-defined]
+
+
+async def add(store: Store, *tasks: Task) -> list[Task]:
+    async with store.write() as tx:
+        return [await tx.add_task(task, a_spec()) for task in tasks]
+
+
+async def save(store: Store, task: Task) -> Task:
+    async with store.write() as tx:
+        return await tx.save_task(task)
+
+
+async def get(store: Store, number: TaskId) -> Task:
+    async with store.read() as tx:
+        return await tx.get_task(number)
+
+
+def names(tasks: Iterable[Task]) -> list[str]:
+    return [task.name for task in tasks]
+
+
+def full_run(number: int = 2) -> Run:
+    """A run of task 1 whose every field differs from its default."""
+    ranks = (
+        a_rank(0, state=RankState.EXITED, exit_code=143, notified_at=at(5), done=True),
+        a_rank(1, state=RankState.LOST, message="its node no longer knows of it"),
+    )
+    return a_run(
+        1,
+        number,
+        ranks=ranks,
+        priority=Priority.HIGH,
+        started_at=at(1),
+        running_at=at(2),
+        ended_at=at(9),
+        notice=a_notice(Reason.PREEMPTED, at=at(4), beneficiary=TaskId(7), revision=3),
+        killed_at=at(8),
+        done=True,
+        checkpoint=a_checkpoint(12, at=at(6), path="c/12"),
+        reason=Reason.PREEMPTED,
+        clean=False,
+        lost=timedelta(seconds=3.25),
+    )
+
+
+def full_task() -> Task:
+    """A task whose every field differs from its default."""
+    return a_task(
+        name="t.rain_1",
+        user="bob",
+        group="big",
+        priority=Priority.VERY_HIGH,
+        nodes=2,
+        submitted_at=T0 + timedelta(microseconds=1),
+        place=at(1),
+        profile=Profile.SLURM,
+        grace=timedelta(seconds=7.5),
+        time_limit=timedelta(hours=3),
+        state=TaskState.SUSPENDED,
+        held=True,
+        custom_rank=0.1,
+        run=full_run(),
+        served=timedelta(seconds=8),
+        suspensions=4,
+        avoid=frozenset({"node-9", "node-8"}),
+        promise=frozenset({"node-3"}),
+        failed_starts=2,
+        checkpoint=a_checkpoint(12, at=at(6), path="c/12"),
+        job_state="epoch 3 – ä",
+        reason=Reason.PREEMPTED,
+        ended_at=at(10),
+    )

@@ -1,0 +1,213 @@
+"""Events, quotas, users, marks, settings and the lease in every store (hai_scheduler/ports.py, Store and Tx)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
+
+from builders import (
+    T0,
+    a_quota,
+    a_task,
+    an_event,
+    at,
+)
+from contract.store_kit import MINUTE, Opener, add, get
+from hai_scheduler.core.model import NodeMark, Priority, TaskId
+from hai_scheduler.ports import LeaseLost, Store, UserRecord
+
+
+class TestEvents:
+    async def test_events_come_back_whole_in_order_and_in_pages(self, store: Store) -> None:
+        data = {"from": "queued", "n": 1, "x": 0.5, "list": [1, None, {"deep": "ä\0"}], "yes": True}
+        async with store.write() as tx:
+            added = [await tx.add_event(an_event(f"k{n}", task_id=TaskId(n), data=data)) for n in range(5)]
+        async with store.read() as tx:
+            assert await tx.events(after=0, limit=3) == added[:3]
+            assert await tx.events(after=added[2].seq, limit=3) == added[3:]
+            assert await tx.events(after=added[4].seq, limit=3) == []
+            assert await tx.last_event_seq() == added[4].seq
+        assert [event.seq for event in added] == sorted({event.seq for event in added})
+
+    async def test_a_user_sees_his_own_and_the_clusters(self, store: Store) -> None:
+        async with store.write() as tx:
+            for kind, user in {"mine": "alice", "theirs": "bob", "ours": None}.items():
+                await tx.add_event(an_event(kind, user=user, task_id=TaskId(1)))
+            await tx.add_event(an_event("other task", task_id=TaskId(2)))
+        async with store.read() as tx:
+            seen = await tx.events(after=0, limit=9, user="alice")
+            assert [event.kind for event in seen] == ["mine", "ours", "other task"]
+            seen = await tx.events(after=0, limit=9, user="alice", task_id=TaskId(1))
+            assert [event.kind for event in seen] == ["mine", "ours"]
+
+    async def test_nobody_shares_an_events_data(self, store: Store) -> None:
+        data = {"list": [1]}
+        async with store.write() as tx:
+            await tx.add_event(an_event(data=data))
+        data["list"].append(2)
+        async with store.read() as tx:
+            assert (await tx.events(after=0, limit=1))[0].data == {"list": [1]}
+
+    async def test_data_that_is_not_json_is_refused(self, store: Store) -> None:
+        for odd in (T0, float("nan"), {1, 2}):
+            with pytest.raises(Exception, match="JSON"):
+                async with store.write() as tx:
+                    await tx.add_event(an_event(data={"odd": odd}))
+
+    async def test_whoever_follows_the_feed_misses_nothing_while_many_write(self, opener: Opener) -> None:
+        stores = [await opener(), await opener()]
+        total = 60
+
+        async def write(store: Store, number: int) -> None:
+            async with store.write() as tx:
+                await tx.add_event(an_event(f"e{number}"))
+                await asyncio.sleep(0)
+
+        async def follow(store: Store) -> list[int]:
+            seen: list[int] = []
+            while len(seen) < total:
+                async with store.read() as tx:
+                    seen += [event.seq for event in await tx.events(after=seen[-1] if seen else 0, limit=7)]
+                await asyncio.sleep(0)
+            return seen
+
+        async with asyncio.timeout(30):
+            following = [asyncio.create_task(follow(store)) for store in stores]
+            await asyncio.gather(*(write(stores[n % 2], n) for n in range(total)))
+            first, second = await asyncio.gather(*following)
+        assert first == second == sorted(set(first))
+
+
+class TestFacts:
+    async def test_quotas_are_rows_by_subject_group_and_priority(self, store: Store) -> None:
+        rows = [
+            a_quota("group:z", limit=None),
+            a_quota("public", group="big", limit=0),
+            a_quota("public", priority=Priority.LOW),
+            a_quota("public", priority=Priority.HIGH),
+            a_quota("user:Zoe"),
+            a_quota("user:alice", limit=9),
+        ]
+        async with store.write() as tx:
+            for row in reversed(rows):
+                await tx.put_quota(row)
+            await tx.put_quota(a_quota("user:alice", limit=9))
+        async with store.write() as tx:
+            assert list(await tx.quotas()) == rows
+            assert await tx.delete_quota(a_quota("public", priority=Priority.LOW, limit=12345))
+            assert not await tx.delete_quota(a_quota("public", priority=Priority.LOW))
+            assert list(await tx.quotas()) == [row for row in rows if row != rows[2]]
+
+    async def test_a_user_is_as_last_written(self, store: Store) -> None:
+        async with store.write() as tx:
+            await tx.put_user(UserRecord(name="bob", groups=frozenset({"old"})))
+            await tx.put_user(UserRecord(name="alice"))
+            await tx.put_user(UserRecord(name="bob", groups=frozenset({"nlp", "vision"})))
+        async with store.read() as tx:
+            bob = UserRecord(name="bob", groups=frozenset({"nlp", "vision"}))
+            assert list(await tx.users()) == [UserRecord(name="alice"), bob]
+
+    async def test_a_node_is_marked_until_the_mark_is_taken_away(self, store: Store) -> None:
+        async with store.write() as tx:
+            await tx.put_node_mark("node-1", NodeMark.CORDONED)
+            await tx.put_node_mark("node-2", NodeMark.CORDONED)
+            await tx.put_node_mark("node-2", NodeMark.DRAINING)
+            await tx.put_node_mark("node-1", NodeMark.NONE)
+            await tx.put_node_mark("node-3", NodeMark.NONE)
+        async with store.read() as tx:
+            assert await tx.node_marks() == {"node-2": NodeMark.DRAINING}
+
+    async def test_a_setting_is_written_replaced_and_removed(self, store: Store) -> None:
+        async with store.write() as tx:
+            assert await tx.setting("paused") is None
+            for value in ("a", "", "b"):
+                await tx.put_setting("paused", value)
+                assert await tx.setting("paused") == value
+            await tx.put_setting("paused", None)
+            await tx.put_setting("paused", None)
+            assert await tx.setting("paused") is None
+
+
+class TestLease:
+    async def acquire(self, store: Store, holder: str, now: datetime = T0) -> int | None:
+        async with store.write() as tx:
+            lease = await tx.acquire_lease(holder, now=now, length=MINUTE)
+        assert lease is None or (lease.holder, lease.expires_at) == (holder, now + MINUTE)
+        return None if lease is None else lease.token
+
+    async def test_one_holds_it_until_it_expires(self, store: Store) -> None:
+        assert await self.acquire(store, "a") is not None
+        assert await self.acquire(store, "b", at(59.999)) is None
+        assert await self.acquire(store, "b", at(60)) is not None
+
+    async def test_the_holder_extends_it_under_the_same_token(self, store: Store) -> None:
+        token = await self.acquire(store, "a")
+        assert await self.acquire(store, "a", at(30)) == token
+        assert await self.acquire(store, "b", at(60)) is None
+        assert await self.acquire(store, "a", at(300)) == token
+
+    async def test_the_token_grows_with_the_holder_and_fences_the_old_one_off(self, store: Store) -> None:
+        old = await self.acquire(store, "a")
+        new = await self.acquire(store, "b", at(61))
+        assert old is not None
+        assert new is not None
+        assert new > old
+        (task,) = await add(store, a_task())
+        with pytest.raises(LeaseLost):  # noqa: PT012 - a whole transaction
+            async with store.write() as tx:
+                await tx.save_task(replace(task, held=True))
+                await tx.check_lease(old)
+        assert await get(store, task.id) == task
+        async with store.write() as tx:
+            await tx.check_lease(new)
+        back = await self.acquire(store, "a", at(200))
+        assert back is not None
+        assert back > new
+
+    async def test_an_expired_lease_that_nobody_took_is_still_the_holders(self, store: Store) -> None:
+        token = await self.acquire(store, "a")
+        assert token is not None
+        async with store.write() as tx:
+            await tx.check_lease(token)
+
+    async def test_without_any_lease_no_token_is_good(self, store: Store) -> None:
+        async with store.write() as tx:
+            for token in (0, 1):
+                with pytest.raises(LeaseLost):
+                    await tx.check_lease(token)
+
+    async def test_a_lease_given_up_is_free_at_once_and_its_token_worthless(self, store: Store) -> None:
+        token = await self.acquire(store, "a")
+        assert token is not None
+        async with store.write() as tx:
+            await tx.release_lease("b")
+            await tx.check_lease(token)
+            await tx.release_lease("a")
+        with pytest.raises(LeaseLost):
+            async with store.write() as tx:
+                await tx.check_lease(token)
+        again = await self.acquire(store, "b", at(1))
+        assert again is not None
+        assert again > token
+
+    async def test_a_check_holds_until_the_transaction_ends(self, opener: Opener) -> None:
+        one, other = await opener(), await opener()
+        token = await self.acquire(one, "a")
+        assert token is not None
+        async with one.write() as tx:
+            await tx.check_lease(token)
+            stealing = asyncio.create_task(self.acquire(other, "b", at(100)))
+            for _ in range(50):
+                await asyncio.sleep(0)
+            assert not stealing.done()
+            await tx.check_lease(token)
+            await tx.put_setting("written by", "a")
+        assert await stealing is not None
+
+    async def test_of_many_at_once_one_gets_it(self, opener: Opener) -> None:
+        stores = [await opener(), await opener()]
+        tokens = await asyncio.gather(*(self.acquire(stores[n % 2], f"h{n}") for n in range(10)))
+        assert sum(token is not None for token in tokens) == 1

@@ -1,0 +1,1 @@
+"""A stand-in for the scheduler service, found before the real one by way of PYTHONPATH."""
