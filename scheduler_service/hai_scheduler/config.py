@@ -83,7 +83,7 @@ class HaiScheduler(Application):
     name = "hai-scheduler"
     version = __version__
     description = "The scheduler service of HAI. JupyterHub starts it; see docs/operations.md."
-    classes = [SchedulingPolicy]
+    classes = [SchedulingPolicy]  # noqa: RUF012  # traitlets reads it so
 
     state_dir = Unicode("", help="Folder of the database, runs and logs. Must be given.").tag(config=True)
     db_url = Unicode("", help="SQLAlchemy address of the database; empty is SQLite in the state folder.").tag(
@@ -99,7 +99,7 @@ class HaiScheduler(Application):
     keep_ended = Unicode("720h", help="How long ended tasks and their logs are kept.").tag(config=True)
     tasks_per_user = Int(10_000, help="Unfinished tasks that a user may have.").tag(config=True)
 
-    aliases = {
+    aliases = {  # noqa: RUF012  # traitlets reads it so
         "state-dir": "HaiScheduler.state_dir",
         "db-url": "HaiScheduler.db_url",
         "ip": "HaiScheduler.ip",

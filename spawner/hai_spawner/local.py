@@ -24,6 +24,8 @@ LAB_ARGUMENTS: Final = (
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     "--LabApp.extension_manager=readonly",
 )
+#: Defaults of Lab's own settings (labconfig/), which no argument can set: it would ask about news.
+JUPYTER_CONFIG: Final = Path(__file__).parent / "jupyter"
 #: Seconds between two progress messages while a server starts.
 _STILL_STARTING_S: Final = 3.0
 
@@ -95,6 +97,8 @@ class HaiLocalSpawner(SimpleLocalProcessSpawner):
         own_bin = str(Path(sys.executable).parent)
         path = env.get("PATH") or os.environ.get("PATH", os.defpath)
         env["PATH"] = os.pathsep.join([own_bin, *(part for part in path.split(os.pathsep) if part != own_bin)])
+        config = env.get("JUPYTER_CONFIG_PATH")
+        env["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, (str(JUPYTER_CONFIG), config)))
         for key, value in (("HAI_URL", self.hai_url), ("HAI_API_URL", self.hai_api_url)):
             if value:
                 env.setdefault(key, value)

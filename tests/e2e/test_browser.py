@@ -5,18 +5,27 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from e2e.conftest import Platform
 from playwright.sync_api import Page, expect, sync_playwright
+
+from e2e.conftest import Platform
+from hai_client import TaskRequest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: install the package chromium"),
 ]
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 SLOW = 60_000
 TRAINING = """
 import itertools, time
@@ -51,6 +60,14 @@ def page(platform: Platform) -> Iterator[Page]:
 def shot(page: Page, tmp_path: Path, name: str) -> None:
     """Keep a picture for people to look at."""
     page.screenshot(path=str(tmp_path / f"{name}.png"))
+
+
+def open_panel(page: Page) -> None:
+    """Show the panel, once Lab has restored its layout; a click on an open one would close it."""
+    page.get_by_test_id("hai-task-state").wait_for(timeout=SLOW)
+    tab = page.locator('.lm-TabBar-tab[data-id="hai-panel"]')
+    if "lm-mod-current" not in (tab.get_attribute("class") or ""):
+        tab.click()
 
 
 def test_submit_a_file_watch_its_log_and_stop_it(page: Page, platform: Platform, tmp_path: Path) -> None:
@@ -89,14 +106,17 @@ def test_submit_a_file_watch_its_log_and_stop_it(page: Page, platform: Platform,
 
 def test_the_panel_stays_quick_with_a_thousand_tasks(page: Page, platform: Platform, tmp_path: Path) -> None:
     client = platform.client()
-    from hai_client import TaskRequest
 
-    for number in range(1000):
+    def submit(number: int) -> None:
         client.submit(TaskRequest(name=f"t{number}", command=("true",), cwd="/", hold=True))
-    page.locator('[data-id="hai-panel"]').click()
-    row = page.get_by_test_id(re.compile("hai-task-row-")).first
-    expect(row).to_be_visible(timeout=SLOW)
-    rows = page.get_by_test_id(re.compile("hai-task-row-")).count()
-    assert rows <= 250, "a list of a thousand is shown in part"
-    assert len(platform.json("list", "-n", "1000")["items"]) >= 1000
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(submit, range(1000)))
+    page.reload()
+    panel = page.get_by_test_id("hai-tasks")
+    open_panel(page)
+    rows = panel.get_by_test_id(re.compile("hai-task-row-"))
+    expect(rows.first).to_be_visible(timeout=SLOW)
+    assert rows.count() <= 250, "a list of a thousand is shown in part"
+    assert len(platform.json("list", "-n", "1000")["items"]) == 1000
     shot(page, tmp_path, "many")

@@ -8,8 +8,8 @@ import signal
 from typing import Any
 
 import pytest
-from e2e.conftest import Platform, wait_for
 
+from e2e.conftest import Platform, wait_for
 from hai_client.errors import Unavailable
 
 pytestmark = pytest.mark.e2e

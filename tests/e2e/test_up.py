@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from e2e.conftest import Platform, processes_with, wait_for
 
 pytestmark = pytest.mark.e2e

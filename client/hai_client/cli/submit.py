@@ -25,7 +25,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-n", "--nodes", type=words_.count("nodes"), default=1, metavar="N", help="how many nodes (1)")
     words_.add_priority(
-        parser, "-p", "--priority", default="NORMAL", help_="a level, its number, or AUTO: the highest that has quota (NORMAL)"
+        parser,
+        "-p",
+        "--priority",
+        default="NORMAL",
+        help_="a level, its number, or AUTO: the highest that has quota (NORMAL)",
     )
     add("--name", type=names.check_name, metavar="NAME", help="its name (that of the script)")
     add("-g", "--group", default="training", metavar="GROUP", help="node group (training)")

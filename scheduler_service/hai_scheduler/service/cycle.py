@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, Started
 from hai_scheduler.core.lifecycle import Effect, Kill, Launch
@@ -20,7 +20,7 @@ from hai_scheduler.core.model import Node, NodeMark, Observation, RunId, Task, T
 from hai_scheduler.core.observing import read
 from hai_scheduler.core.plan import Decision, Keep, Plan, Start, Stop, Suspend, plan
 from hai_scheduler.core.snapshot import Snapshot
-from hai_scheduler.ports import Bus, Clock, Cluster, Conflict, Store, Temporary, Tx
+from hai_scheduler.ports import Bus, Clock, Cluster, Conflict, Lease, Store, Temporary, Tx
 from hai_scheduler.service.changes import SCHEDULER, change
 from hai_scheduler.service.effects import FEED, TICK, Effects
 from hai_scheduler.service.pause import pause_of
@@ -43,6 +43,7 @@ class Cycle:
     watch: Watch
     #: Who this replica is, unlike any other.
     holder: str
+    _lease: Lease | None = None
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def tick(self) -> bool:
@@ -52,10 +53,10 @@ class Cycle:
         observed = {o.run_id: o for o in await self.cluster.observe()}
         now = self.clock.now()
         async with self.store.write() as tx:
-            lease = await tx.acquire_lease(self.holder, now=now, length=self.settings.lease_length)
+            leading = await self._hold_lease(tx, now)
             marks = await tx.node_marks()
             marked = tuple(replace(node, mark=marks.get(node.name, NodeMark.NONE)) for node in nodes)
-            if lease is None:
+            if not leading:
                 self.watch.nodes = sorted(marked, key=lambda node: node.name)
                 return False
             first_seq = await tx.last_event_seq()
@@ -70,6 +71,20 @@ class Cycle:
             await self.bus.ring(FEED)
         await self.effects.carry_out(effects, nodes=self.watch.by_name())
         return True
+
+    async def _hold_lease(self, tx: Tx, now: datetime) -> bool:
+        """Whether this replica is the leader, to the end of the transaction.
+
+        The lease is written anew only when half of it is over: a tick that changes nothing writes nothing.
+        """
+        length, held = self.settings.lease_length, self._lease
+        self._lease = None
+        if held is not None and held.expires_at - now > length / 2:
+            await tx.check_lease(held.token)
+        else:
+            held = await tx.acquire_lease(self.holder, now=now, length=length)
+        self._lease = held
+        return held is not None
 
     async def _read_world(
         self, tx: Tx, observed: Mapping[RunId, Observation]

@@ -72,7 +72,9 @@ describe('the submit form', () => {
   it('does not guess limits that it does not know', () => {
     expect(readForm(values({ nodes: '5000' }), { policy: null, quota: [] }).task).not.toBeNull();
     const unlimited = [...quota, { ...quota[0]!, priority: 'LOW' as const, limit: null }];
-    expect(readForm(values({ nodes: '5000', priority: 'AUTO' }), { policy, quota: unlimited }).task).not.toBeNull();
+    expect(
+      readForm(values({ nodes: '5000', priority: 'AUTO' }), { policy, quota: unlimited }).task
+    ).not.toBeNull();
   });
 
   it("puts the service's words beside their fields, and the rest above the form", () => {
