@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import signal
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,7 +148,7 @@ async def lab(environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setenv(name, value)
     root = tmp_path / "home"
     root.mkdir()
-    with kept_logging():
+    with kept_logging(), kept_signals():
         app = ServerApp()
         app.initialize(
             argv=[
@@ -168,6 +169,20 @@ async def lab(environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.M
             finally:
                 await platform.client.aclose()
                 await app._cleanup()
+
+
+@contextlib.contextmanager
+def kept_signals() -> Iterator[None]:
+    """Jupyter Server takes signals over; other tests must not notice."""
+    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGCONT]
+    if hasattr(signal, "SIGINFO"):
+        numbers.append(signal.SIGINFO)
+    before = {number: signal.getsignal(number) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import hai_lab
 
-LAB = Path(hai_lab.__file__).parents[1]
+LAB = Path(__file__).parents[3] / "lab_extension"
 
 
 def test_jupyter_server_is_told_to_load_it():
