@@ -37,10 +37,12 @@ e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
 	$(BIN)/pytest -q -m "e2e or browser"
 
 bench: $(VENV)/.up $(VENV)/.dev  ## measure; figures go to the screen and to bench-results/
-	$(BIN)/python -m tests.bench $(ARGS)
+	PYTHONPATH=tests $(BIN)/python -m bench $(ARGS)
 
 reference: $(VENV)/.dev  ## write docs/reference anew
 	$(BIN)/python -m hai_scheduler.api.reference > docs/reference/rest.md
+	$(BIN)/python -m hai_scheduler.settings_reference > docs/reference/settings.md
+	$(BIN)/python -m hai_client.cli.reference > docs/reference/cli.md
 
 lock: $(VENV)/.up $(VENV)/.dev  ## write requirements.lock from what is installed
 	$(BIN)/python -m pip freeze --exclude-editable --exclude hai-lab --exclude hai-platform > requirements.lock

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -232,6 +233,7 @@ class _Up:
             "",
             "Open the address and log in, or type in a second terminal:",
             "",
+            *_activation(),
             "  hai submit --nodes 2 --priority NORMAL --name digits -- python examples/train_digits.py --epochs 200",
             "  hai list",
             "  hai logs -f digits",
@@ -251,3 +253,13 @@ class _Up:
             return f"unknown ({error})"
         gpus = sum(int(node["gpus"]) for node in items)
         return f"{len(items)}" + (f" with {gpus} GPUs" if gpus else "")
+
+
+def _activation() -> list[str]:
+    """What makes `hai` a command in a new terminal, unless it is one already."""
+    activate = Path(sys.prefix) / "bin" / "activate"
+    if not activate.exists() or ((found := shutil.which("hai")) and Path(found).parent.samefile(activate.parent)):
+        return []
+    here = Path.cwd()
+    shown = activate.relative_to(here) if activate.is_relative_to(here) else activate
+    return [f"  source {shown}"]

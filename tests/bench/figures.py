@@ -1,0 +1,67 @@
+"""What was measured, as a table for people and as JSON for comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number."""
+
+    topic: str
+    name: str
+    value: float
+    unit: str
+    note: str = ""
+
+
+@dataclass(slots=True)
+class Report:
+    """All figures of a benchmark, in order, and what was left out and why."""
+
+    figures: list[Figure] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    def add(self, topic: str, name: str, value: float, unit: str, note: str = "") -> None:
+        self.figures.append(Figure(topic, name, round(value, 4), unit, note))
+
+    def spread(self, topic: str, name: str, seconds: Sequence[float], note: str = "") -> None:
+        """Median, and the 99th percentile or, of few, the maximum. Times in seconds are shown as milliseconds."""
+        top, peak = ("p99", percentile(seconds, 99)) if len(seconds) >= 100 else ("max", max(seconds))
+        self.add(topic, f"{name}, p50", percentile(seconds, 50) * 1000, "ms", note)
+        self.add(topic, f"{name}, {top}", peak * 1000, "ms", f"of {len(seconds)}")
+
+    def skip(self, topic: str, why: str) -> None:
+        self.skipped[topic] = why
+
+    def table(self) -> str:
+        """All of it, topic by topic."""
+        topics: dict[str, list[Figure]] = {}
+        for figure in self.figures:
+            topics.setdefault(figure.topic, []).append(figure)
+        width = max((len(figure.name) for figure in self.figures), default=0)
+        lines: list[str] = []
+        for topic, figures in topics.items():
+            lines += ["", topic]
+            for f in figures:
+                lines.append(f"  {f.name:<{width}}  {_shown(f.value):>7} {f.unit:<3}  {f.note}".rstrip())
+        lines += ["", *(f"left out: {topic}: {why}" for topic, why in self.skipped.items())]
+        return "\n".join(lines)
+
+    def data(self) -> dict[str, Any]:
+        return {"figures": [asdict(figure) for figure in self.figures], "left_out": self.skipped}
+
+
+def percentile(samples: Sequence[float], percent: float) -> float:
+    """The smallest sample that so many percent do not exceed."""
+    ordered = sorted(samples)
+    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
+
+
+def _shown(value: float) -> str:
+    size = abs(value)
+    return f"{value:,.0f}" if size >= 100 else f"{value:.1f}" if size >= 10 else f"{value:.3g}"

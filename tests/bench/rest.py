@@ -1,0 +1,69 @@
+"""Requests over connections that stay open, by one client or several at once."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from e2e.conftest import Platform
+
+API = "/services/hai/api/v1"
+
+
+class Wire:
+    """One client's connection to the service, through the proxy."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", platform.port, timeout=60)
+        self._headers = {"Authorization": f"Bearer {platform.token('ann')}", "Content-Type": "application/json"}
+
+    def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> bytes:
+        data = None if body is None else json.dumps(body).encode()
+        self._connection.request(method, API + path, data, self._headers)
+        answer = self._connection.getresponse()
+        content = answer.read()
+        if answer.status >= 300:
+            raise RuntimeError(f"{method} {path} was answered with {answer.status}: {content[:500]!r}")
+        return content
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Storm:
+    """What many requests took."""
+
+    #: From the first to the last, seconds.
+    lasted: float
+    #: Of each request, seconds.
+    latencies: list[float]
+
+    @property
+    def rate(self) -> float:
+        """Requests a second."""
+        return len(self.latencies) / self.lasted
+
+
+def storm(platform: Platform, clients: int, total: int, request: Callable[[Wire, int], object]) -> Storm:
+    """So many clients at once send so many requests in all, each one after the other."""
+
+    def client(number: int) -> list[float]:
+        wire = Wire(platform)
+        took = []
+        for index in range(number, total, clients):
+            began = time.perf_counter()
+            request(wire, index)
+            took.append(time.perf_counter() - began)
+        wire.close()
+        return took
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(clients) as pool:
+        latencies = [took for part in pool.map(client, range(clients)) for took in part]
+    return Storm(time.perf_counter() - began, latencies)

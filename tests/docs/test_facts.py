@@ -1,0 +1,136 @@
+"""Pages name what the code has: words, numbers, variables. What is made by programs is up to date."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from datetime import timedelta
+
+import pytest
+
+from docs.kit import files, spans, text_of
+from hai_client import job
+from hai_client.cli.reference import reference as cli_reference
+from hai_scheduler.core.model import NodeMark, Priority, Profile, TaskState
+from hai_scheduler.core.policy import Policy
+from hai_scheduler.core.reasons import Reason
+from hai_scheduler.core.verdicts import VerdictKind
+from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
+from hai_scheduler.settings_reference import reference as settings_reference
+
+SCHEDULING = text_of("docs/scheduling.md")
+USERS = text_of("docs/users.md")
+SERVICE = "scheduler_service/hai_scheduler"
+
+
+def has_word(text: str, word: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) is not None
+
+
+@pytest.mark.parametrize("kind", VerdictKind)
+def test_every_verdict_has_its_row(kind: VerdictKind) -> None:
+    assert f"\n| {kind} |" in SCHEDULING
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_has_its_row(reason: Reason) -> None:
+    assert f"\n| `{reason}` |" in SCHEDULING
+
+
+@pytest.mark.parametrize("profile", Profile)
+def test_every_profile_has_its_row_for_users_and_for_admins(profile: Profile) -> None:
+    for text in (SCHEDULING, USERS):
+        assert re.search(rf"^\| `{profile}`", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("level", Priority, ids=lambda level: level.name)
+def test_every_level_is_there_with_its_number(level: Priority) -> None:
+    assert f"{level.name} {level.value}" in SCHEDULING
+
+
+def written(value: object) -> set[str]:
+    """The ways in which a page may write a number of the policy."""
+    if not isinstance(value, timedelta):
+        return {str(value)}
+    seconds = int(value.total_seconds())
+    return {f"{seconds:,} s", f"{seconds // 60} min"}
+
+
+@pytest.mark.parametrize("field", dataclasses.fields(Policy), ids=lambda field: field.name)
+def test_every_policy_number_is_there_with_its_default(field: dataclasses.Field[object]) -> None:
+    shown = re.search(rf"\*{field.name}\*[ ,]*\(?([\d,]+(?: s| min)?)", SCHEDULING.replace("\n", " "))
+    assert shown is not None, f"{field.name} is not in docs/scheduling.md"
+    assert shown[1] in written(field.default)
+
+
+@pytest.mark.parametrize("state", TaskState)
+def test_every_state_is_a_word_of_the_architecture(state: TaskState) -> None:
+    assert has_word(text_of("docs/architecture.md"), state.value)
+
+
+@pytest.mark.parametrize("scope", [SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN, SCOPE_METRICS])
+def test_every_scope_is_in_the_architecture(scope: str) -> None:
+    assert f"`{scope}`" in text_of("docs/architecture.md")
+
+
+def test_the_marks_of_nodes_are_the_verbs_of_operations() -> None:
+    assert set(NodeMark) == {"none", "cordoned", "draining"}
+    assert "hai admin cordon" in text_of("docs/operations.md")
+
+
+def variables() -> list[str]:
+    """The names of all variables that the two modules give to a rank."""
+    found: set[str] = set()
+    for name in ("service/environment.py", "adapters/local/environment.py"):
+        for node in ast.walk(ast.parse(text_of(f"{SERVICE}/{name}"))):
+            keys: list[ast.expr | None] = []
+            if isinstance(node, ast.Dict):
+                keys = list(node.keys)
+            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+                keys = [node.slice]
+            found |= {str(key.value) for key in keys if isinstance(key, ast.Constant)}
+    return sorted(word for word in found if re.fullmatch(r"[A-Z][A-Z_0-9]+", word))
+
+
+@pytest.mark.parametrize("variable", variables())
+def test_every_variable_of_a_rank_is_there_for_users(variable: str) -> None:
+    words = {word for span in spans(USERS) for word in span.split()}
+    families = {word.removesuffix("*") for word in words if word.endswith("_*")}
+    assert variable in words or any(variable.startswith(family) for family in families)
+
+
+def test_no_variable_is_promised_that_a_rank_does_not_get() -> None:
+    words = {word.partition("=")[0] for span in spans(USERS) for word in span.split()}
+    promised = {word for word in words if re.fullmatch(r"HAI_[A-Z_]+", word)}
+    assert promised - set(variables()) == {"HAI_SIMULATE_SUSPEND", "HAI_TOKEN", "HAI_URL"}
+
+
+def test_the_in_job_calls_of_the_page_exist_and_none_is_left_out() -> None:
+    calls = set(re.findall(r"`job\.(\w+)\(", USERS))
+    assert calls == {name for name in vars(job.Job) if not name.startswith("_")}
+    named = {word.removeprefix("job.").strip() for word in re.findall(r"\| `(job\.rank[^`]+)`", USERS)[0].split(",")}
+    assert named <= set(vars(job)) | {"state"}
+
+
+def test_every_setting_that_operations_names_exists() -> None:
+    settings = settings_reference()
+    for name in re.findall(r"`((?:HaiScheduler|SchedulingPolicy)\.\w+)", text_of("docs/operations.md")):
+        assert f"`{name}`" in settings
+
+
+def test_the_page_of_the_command_is_up_to_date() -> None:
+    assert text_of("docs/reference/cli.md") == cli_reference(), "run: make reference"
+
+
+def test_the_page_of_the_settings_is_up_to_date() -> None:
+    assert text_of("docs/reference/settings.md") == settings_reference(), "run: make reference"
+
+
+def test_every_rule_that_code_cites_is_written_down() -> None:
+    rules = set(re.findall(r"\*\*([A-Z]\d)\*\*", SCHEDULING))
+    named = set(re.findall(r"\b([UQOPBFH]\d)\b", SCHEDULING))
+    for file in files():
+        if "/hai_scheduler/" in str(file) and file.suffix == ".py":
+            cited = set(re.findall(r"(?<![\w\"'])([UQOPBFH]\d)(?![\w\"'])", file.read_text(encoding="utf-8")))
+            assert cited <= rules | named, f"{file.name} cites {sorted(cited - rules - named)}"

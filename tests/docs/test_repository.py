@@ -1,0 +1,56 @@
+"""What holds for every file of the repository."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from docs.kit import ROOT, files, name_of
+
+CODE = (".py", ".ts", ".tsx", ".css", ".mjs", ".mts", ".toml")
+LONGEST = 500
+#: Put together, so that this file does not hold them.
+FORBIDDEN = (
+    "/wo" + "rk/",
+    "/ro" + "ot/",
+    "assist" + "ant",
+    "npm" + "js.org",
+    "pythonho" + "sted",
+    "py" + "pi.org",
+    "--index" + "-url",
+    "regis" + "try=http",
+)
+CORE = ROOT / "scheduler_service" / "hai_scheduler" / "core"
+
+
+def texts() -> list[tuple[Path, str]]:
+    found = []
+    for file in files():
+        try:
+            found.append((file, file.read_text(encoding="utf-8")))
+        except UnicodeDecodeError:
+            continue
+    return found
+
+
+def test_no_file_of_code_is_longer_than_five_hundred_lines() -> None:
+    long = {name_of(file): text.count("\n") for file, text in texts() if file.suffix in CODE}
+    assert {name: lines for name, lines in long.items() if lines > LONGEST} == {}
+
+
+@pytest.mark.parametrize("word", FORBIDDEN)
+def test_the_repository_speaks_of_the_product_alone(word: str) -> None:
+    assert [name_of(file) for file, text in texts() if word in text.lower()] == []
+
+
+def test_no_secret_and_no_state_is_among_the_files() -> None:
+    wrong = re.compile(r"\.(sqlite|db|pem|key|env|whl|log)$|(^|/)(node_modules|\.venv|labextension)/")
+    assert [name_of(file) for file in files() if wrong.search(name_of(file))] == []
+
+
+@pytest.mark.parametrize("module", sorted(CORE.glob("[a-z]*.py")), ids=lambda path: path.stem)
+def test_every_module_of_the_core_is_named_by_a_test(module: Path) -> None:
+    word = re.compile(rf"hai_scheduler\.core(\.| import [\w, ]*\b){module.stem}\b")
+    assert any(word.search(text) for file, text in texts() if file.is_relative_to(ROOT / "tests"))

@@ -1,0 +1,85 @@
+"""One wheel, and one environment that holds it and nothing else."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def pip(*words: str) -> None:
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel `hai-platform`, built from the working tree."""
+    folder = tmp_path_factory.mktemp("wheel")
+    # A hatchling that is there spares its download.
+    ready = importlib.util.find_spec("hatchling") is not None
+    pip("wheel", "--no-deps", *(["--no-build-isolation"] if ready else []), "--wheel-dir", str(folder), str(ROOT))
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="session")
+def names(wheel: Path) -> list[str]:
+    """The files in the wheel."""
+    with ZipFile(wheel) as archive:
+        return archive.namelist()
+
+
+@dataclass(frozen=True)
+class Alone:
+    """An environment with the wheel and nothing else, and an empty home."""
+
+    folder: Path
+    home: Path
+
+    @property
+    def python(self) -> str:
+        return str(self.folder / "bin" / "python")
+
+    def run(self, *command: str, **extra: str) -> subprocess.CompletedProcess[str]:
+        """Run a command with nothing of this process's environment."""
+        path = os.pathsep.join([str(self.folder / "bin"), "/usr/bin", "/bin"])
+        env = {"HOME": str(self.home), "PATH": path, "LANG": "C.UTF-8", **extra}
+        return subprocess.run(
+            command,
+            cwd=self.home,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=30,
+            stdin=subprocess.DEVNULL,
+        )
+
+    def hai(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return self.run(str(self.folder / "bin" / "hai"), *words)
+
+    def code(self, text: str, *flags: str, words: Sequence[str] = (), **extra: str) -> str:
+        """What a program prints."""
+        done = self.run(self.python, *flags, "-c", text, *words, **extra)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+
+@pytest.fixture(scope="session")
+def alone(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Alone:
+    """The wheel, installed where there is nothing else and nothing can be fetched."""
+    folder, home = tmp_path_factory.mktemp("alone"), tmp_path_factory.mktemp("home")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    pip("--python", str(folder / "bin" / "python"), "install", "--no-index", str(wheel))
+    return Alone(folder, home)

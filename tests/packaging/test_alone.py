@@ -1,0 +1,101 @@
+"""The wheel in an environment of its own, as in a training image: the command, the in-job API, the supervisor."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+FOREIGN = """
+import sys
+import hai_client, hai_client.job, hai_client.api, hai_client.cli.app, hai_client.rank.supervisor
+print(sorted({name.partition('.')[0] for name in sys.modules} - sys.stdlib_module_names - {'__main__'}))
+"""
+TRAINING = """
+import time
+from hai_client import job
+assert not job.inside and job.state is None
+for step in range(10_000):
+    time.sleep(0.001)
+    if job.should_suspend():
+        print('saved at a step below the last:', step < 9_999, flush=True)
+        job.suspended(step=step)
+print('never told')
+"""
+
+
+def test_nothing_else_is_installed(alone) -> None:
+    code = "from importlib import metadata; print(sorted(found.name for found in metadata.distributions()))"
+    assert alone.code(code) == "['hai-platform']\n"
+
+
+def test_the_client_loads_the_standard_library_alone(alone) -> None:
+    assert alone.code(FOREIGN) == "['hai_client']\n"
+
+
+def test_the_command_shows_its_verbs_and_its_version(alone) -> None:
+    done = alone.hai("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "submit" in done.stdout
+    assert alone.hai("--version").stdout == "hai 0.1.0\n"
+
+
+def test_without_a_login_the_command_says_in_one_line_what_to_do(alone) -> None:
+    done = alone.hai("list")
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert "hai login" in done.stderr
+
+
+def test_hai_up_says_in_one_line_what_to_install(alone) -> None:
+    done = alone.hai("up", "--state-dir", str(alone.home / "state"))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "pip install 'hai-platform[up]'" in done.stderr
+    assert not (alone.home / "state").exists()
+
+
+def test_the_service_says_in_one_line_what_to_install(alone) -> None:
+    done = alone.run(alone.python, "-m", "hai_scheduler", "--state-dir", str(alone.home / "state"))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "pip install 'hai-platform[scheduler]'" in done.stderr
+
+
+def test_training_code_rehearses_an_interruption(alone) -> None:
+    assert alone.code(TRAINING, HAI_SIMULATE_SUSPEND="0.05") == "saved at a step below the last: True\n"
+
+
+def test_training_code_is_harmless_outside_the_platform(alone) -> None:
+    code = (
+        "from hai_client import job; job.saved(step=1); job.set_state('x'); print(job.should_suspend(), job.notice())"
+    )
+    assert alone.code(code) == "False None\n"
+
+
+def test_the_command_rehearses_too(alone) -> None:
+    script = alone.home / "train.py"
+    script.write_text(TRAINING)
+    done = alone.hai("python", "train.py", "++", "-ss", "0.05s")
+    assert (done.returncode, done.stdout) == (0, "saved at a step below the last: True\n")
+
+
+def test_the_supervisor_runs_a_rank(alone, tmp_path: Path) -> None:
+    spec = {
+        "schema": 1,
+        "run_id": "1.1",
+        "task_id": 1,
+        "rank": 0,
+        "node": "node-1",
+        "command": [alone.python, "-c", "print('hello from a rank')"],
+        "cwd": str(tmp_path),
+        "env": {"PATH": "/usr/bin:/bin"},
+        "profile": "sigterm",
+        "api_url": "http://127.0.0.1:1/services/hai/api/v1",
+    }
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    (tmp_path / "token").write_text("run:1.1:none")
+    done = alone.run(alone.python, "-m", "hai_client.rank", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    status = json.loads((tmp_path / "status.json").read_text())
+    assert (status["state"], status["exit_code"], status["start_error"]) == ("exited", 0, None)
+    assert (tmp_path / "log" / f"{0:020d}.log").read_text().endswith("Z hello from a rank\n")

@@ -1,0 +1,88 @@
+"""What the wheel holds, and what it asks for."""
+
+from __future__ import annotations
+
+import tomllib
+from email import message_from_bytes
+from email.message import Message
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = {
+    "hai_client": "client",
+    "hai_hub": "hub_config",
+    "hai_scheduler": "scheduler_service",
+    "hai_spawner": "spawner",
+}
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: Path) -> Message:
+    with ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return message_from_bytes(archive.read(name))
+
+
+def test_the_base_has_no_dependencies(metadata: Message) -> None:
+    asked = metadata.get_all("Requires-Dist", [])
+    assert asked, "the extras have some"
+    assert [line for line in asked if "extra ==" not in line] == []
+
+
+def test_every_extra_of_the_project_is_there(metadata: Message) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert set(metadata.get_all("Provides-Extra", [])) == set(project["optional-dependencies"])
+    assert metadata["Requires-Python"] == ">=3.11"
+    assert metadata["License-Expression"] == "Apache-2.0"
+
+
+def test_it_holds_the_four_packages_whole_and_nothing_else(names: list[str]) -> None:
+    tops = {name.partition("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == set(PACKAGES)
+    for package, folder in PACKAGES.items():
+        modules = (ROOT / folder / package).rglob("*.py")
+        assert {str(path.relative_to(ROOT / folder)) for path in modules} <= set(names)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(f"{package}/py.typed" for package in PACKAGES),
+        "hai_client/shims/scontrol",
+        "hai_hub/jupyterhub_config.py",
+        "hai_scheduler/adapters/sql/migrations/env.py",
+        "hai_scheduler/adapters/sql/migrations/script.py.mako",
+        "hai_scheduler/adapters/sql/migrations/versions/r0001_first_tables.py",
+        "hai_spawner/jupyter/labconfig/default_setting_overrides.json",
+    ],
+)
+def test_it_holds_what_is_looked_up_at_run_time(names: list[str], name: str) -> None:
+    assert name in names
+
+
+def test_the_shim_of_scontrol_can_be_executed(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        mode = archive.getinfo("hai_client/shims/scontrol").external_attr >> 16
+    assert mode & 0o111 == 0o111
+
+
+def test_it_holds_no_tests_no_caches_and_no_state(names: list[str]) -> None:
+    parts = {part for name in names for part in name.split("/")}
+    assert not parts & {"tests", "conftest.py", "__pycache__", "node_modules"}
+    assert [name for name in names if name.rpartition("/")[2].startswith("test_")] == []
+    assert {Path(name).suffix for name in names} <= {"", ".json", ".mako", ".py", ".txt", ".typed"}
+
+
+def test_the_command_and_its_plugins_are_declared(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith("/entry_points.txt")]
+        declared = archive.read(name).decode()
+    for line in (
+        "hai = hai_client.cli:main",
+        "up = hai_hub.up:command",
+        "hai-embedded = hai_spawner.proxy:EmbeddedProxy",
+    ):
+        assert line in declared
