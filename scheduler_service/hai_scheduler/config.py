@@ -57,8 +57,8 @@ class SchedulingPolicy(Configurable):
         )
 
 
-def _duration(text: str) -> timedelta:
-    return timedelta(seconds=parse_duration(text))
+def _duration(text: str, name: str = "duration") -> timedelta:
+    return timedelta(seconds=parse_duration(text, field=name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +99,9 @@ class HaiScheduler(Application):
     keep_ended = Unicode("720h", help="How long ended tasks and their logs are kept.").tag(config=True)
     tasks_per_user = Int(10_000, help="Unfinished tasks that a user may have.").tag(config=True)
 
+    #: A configuration file that cannot be read must not mean the defaults.
+    raise_config_file_errors = True
+
     aliases = {  # noqa: RUF012  # traitlets reads it so
         "state-dir": "HaiScheduler.state_dir",
         "db-url": "HaiScheduler.db_url",
@@ -118,11 +121,21 @@ class HaiScheduler(Application):
         try:
             self.initialize(argv)
             if self.config_file:
-                self.load_config_file(Path(self.config_file).name, path=str(Path(self.config_file).parent))
+                self._load(Path(self.config_file))
                 self.parse_command_line(argv)  # the command line wins over the file
             return self._settings()
         except (TraitError, ValueError, Invalid) as error:
             raise ConfigError(str(error)) from None
+
+    def _load(self, file: Path) -> None:
+        if not file.is_file():
+            raise ConfigError(f"config: there is no file {file}")
+        try:
+            self.load_config_file(file.name, path=str(file.parent))
+        except (TraitError, ConfigError):
+            raise
+        except Exception as error:  # noqa: BLE001  # the file is the admin's Python: anything may come out of it
+            raise ConfigError(f"config: {file} cannot be used: {type(error).__name__}: {error}") from None
 
     def _settings(self) -> Settings:
         if not self.state_dir:
@@ -139,8 +152,8 @@ class HaiScheduler(Application):
             nodes_file=Path(self.nodes_file) if self.nodes_file else None,
             service=ServiceSettings(
                 policy=SchedulingPolicy(parent=self).policy(),
-                tick_every=_duration(self.tick_every),
-                keep_ended=_duration(self.keep_ended),
+                tick_every=_duration(self.tick_every, "HaiScheduler.tick_every"),
+                keep_ended=_duration(self.keep_ended, "HaiScheduler.keep_ended"),
                 tasks_per_user=self.tasks_per_user,
             ),
         )

@@ -74,7 +74,7 @@ def _facts(task: Task) -> Iterator[tuple[str, str]]:
         yield "time limit", format_duration(task.time_limit_s)
     yield "checkpoint", _checkpoint(task)
     if task.job_state:
-        yield "its own word", task.job_state
+        yield "its state", task.job_state
     yield "command", _command(task.command)
     yield "in", task.cwd
     if task.tags:

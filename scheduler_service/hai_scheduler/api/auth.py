@@ -41,6 +41,7 @@ BELIEVED: Final = 60
 PATIENCE: Final = 15
 
 _HEADER: Final = re.compile(r"(?:bearer|token) +([\x21-\x7e]{1,1024})", re.IGNORECASE)
+_UNKNOWN: Final = "The Hub does not know this token, or it has expired: get another one (`hai login`)."
 _SIGN_IN: Final = (
     "Send `Authorization: Bearer <token>` with a token of the Hub, or sign in; "
     "a page in a browser sends its _xsrf cookie as X-XSRFToken too."
@@ -83,9 +84,7 @@ class Auth:
             raise unauthorized("A run's token is good for that run's notice and reports only.")
         model = await self._ask(handler)
         if model is None:
-            raise unauthorized(
-                f"The Hub does not know this token, or it has expired. {_SIGN_IN}" if token else _SIGN_IN
-            )
+            raise unauthorized(_UNKNOWN if token else _SIGN_IN)
         if not self.hub.check_scopes(self.hub.access_scopes, model):
             raise Refused("forbidden", "This token may not use HAI: it needs the scope access:services!service=hai.")
         return caller_of(model)

@@ -1,0 +1,40 @@
+"""A wrong setting is named; none is quietly left at its default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hai_scheduler.config import ConfigError, HaiScheduler
+
+BASE = ["--state-dir", "/tmp/state", "--port", "1"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "arguments", "named"),
+    [
+        ("no state folder", ["--port", "1"], "state-dir"),
+        ("a length of time that is none", [*BASE, "--HaiScheduler.keep_ended=banana"], "HaiScheduler.keep_ended"),
+        ("the same for the policy", [*BASE, "--slice=banana"], "slice"),
+        ("numbers that contradict each other", [*BASE, "--min-run=2h"], "min_run"),
+        ("a configuration file that is not there", [*BASE, "--config", "/no/such/file.py"], "/no/such/file.py"),
+    ],
+)
+def test_what_is_wrong_is_named(sentence: str, arguments: list[str], named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        HaiScheduler().settings(arguments)
+
+
+def test_a_broken_configuration_file_is_named_with_what_is_wrong(tmp_path: Path) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text("c.SchedulingPolicy.slice = '1h'\nthis is not Python\n")
+    with pytest.raises(ConfigError, match=r"broken\.py cannot be used"):
+        HaiScheduler().settings([*BASE, "--config", str(file)])
+
+
+def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "config.py"
+    file.write_text("c.SchedulingPolicy.slice = '1h'\nc.SchedulingPolicy.min_run = '5m'\n")
+    policy = HaiScheduler().settings([*BASE, "--config", str(file), "--slice=2h"]).service.policy
+    assert (policy.slice.total_seconds(), policy.min_run.total_seconds()) == (7200, 300)
