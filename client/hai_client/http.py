@@ -83,10 +83,10 @@ class Transport:
                 with self._open(request, self.timeout_s) as response:
                     return self._decode(response.read())
             except Unavailable as error:
-                if delay is None or not (repeatable or _never_sent(error.__cause__)):
+                if delay is None or _silent(error.__cause__) or not (repeatable or _never_sent(error.__cause__)):
                     raise
             except _LOST as error:
-                if delay is None or not repeatable:
+                if delay is None or _silent(error) or not repeatable:
                     raise self._unreachable(error) from error
             self.sleep(delay)
         raise AssertionError("unreachable")
@@ -197,6 +197,11 @@ class Transport:
 
 def _never_sent(cause: BaseException | None) -> bool:
     return isinstance(cause, ConnectionRefusedError)
+
+
+def _silent(cause: BaseException | None) -> bool:
+    """Whether nothing came for the whole time: whoever has waited that long should be told, not wait it again."""
+    return isinstance(cause, TimeoutError)
 
 
 def _field_problems(found: Any) -> tuple[FieldProblem, ...]:

@@ -222,19 +222,21 @@ class _Up:
 
     def _welcome(self, seconds: float) -> str:
         settings = self._settings
+        nodes = self._nodes()
+        example = 1 if nodes.split()[0] == "1" else 2
         lines = [
             f"\nHAI is ready after {seconds:.1f} s.",
             "",
             f"  address   {settings.url}",
             f"  user      {settings.user}",
             f"  password  {settings.secret('password')}",
-            f"  nodes     {self._nodes()}",
+            f"  nodes     {nodes}",
             f"  state     {settings.state_dir}",
             "",
             "Open the address and log in, or type in a second terminal:",
             "",
             *_activation(),
-            "  hai submit --nodes 2 --priority NORMAL --name digits -- python examples/train_digits.py --epochs 200",
+            f"  hai submit --nodes {example} --priority NORMAL --name digits -- python examples/train_digits.py --epochs 200",
             "  hai list",
             "  hai logs -f digits",
             "",

@@ -318,6 +318,23 @@ class Cluster(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What is wrong with a path of a submission: the field, its value, what to do."""
+
+    field: str
+    value: str
+    message: str
+
+
+class Files(Protocol):
+    """What can be known, where the service runs, of the files that ranks will see."""
+
+    async def fault(self, command: Sequence[str], cwd: str, checkpoint_dir: str | None) -> Fault | None:
+        """The first path that no rank could use; None when all is well or nothing can be known."""
+        ...
+
+
 class Bus(Protocol):
     """A doorbell. A ring carries no fact; a lost ring costs latency, never a task."""
 

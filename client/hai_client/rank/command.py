@@ -118,4 +118,8 @@ def _explain(spec: Spec, step: str, code: int) -> CannotStart:
         return CannotStart(
             f"{program}: neither a program nor a script with a first line such as #!/bin/sh", NOT_EXECUTABLE
         )
+    if code == errno.E2BIG:
+        return CannotStart(
+            f"{program}: its arguments and variables are too long for the system; put them into a file", NOT_EXECUTABLE
+        )
     return CannotStart(f"{program}: {reason}; is it executable (chmod +x)?", NOT_EXECUTABLE)

@@ -36,7 +36,7 @@ class Input(BaseModel):
         """No database and no environment can hold a NUL character."""
         for name, value in self.__dict__.items():
             if _holds_nul(value):
-                raise ValueError(f"{name} holds a NUL character: remove it")
+                raise PydanticCustomError("nul", "holds a NUL character: remove it", {"field": name})
         return self
 
 

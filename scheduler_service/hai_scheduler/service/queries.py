@@ -153,9 +153,23 @@ class Queries:
         before = None if cursor is None else _before(cursor)
         async with self.store.read() as tx:
             found = await tx.list_tasks(where, before=before, limit=limit + 1)
+            if not found and before is None:
+                await self._check_filter(tx, caller, where)
         more = len(found) > limit
         page = found[:limit]
         return TaskList(items=[self.view(task) for task in page], cursor=str(page[-1].id) if more and page else None)
+
+    async def _check_filter(self, tx: Tx, caller: Caller, where: TaskFilter) -> None:
+        """Nothing was found: say so if that is because a name is misspelt. Raises Invalid."""
+        user, groups = where.user, self.watch.groups()
+        if user not in (None, caller.name) and user not in {known.name for known in await tx.users()}:
+            raise Invalid("user", user, f"no user {user!r} has used HAI yet: check the spelling")
+        if where.group is not None and groups and where.group not in groups:
+            raise Invalid(
+                "group",
+                where.group,
+                f"there is no node group {where.group!r}: choose one of {', '.join(sorted(groups))}",
+            )
 
     def view(self, task: Task) -> TaskView:
         """The task as it looks now."""

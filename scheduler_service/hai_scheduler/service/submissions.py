@@ -17,11 +17,12 @@ from hai_scheduler.core.model import Priority, Profile, Task, TaskId, TaskSpec, 
 from hai_scheduler.core.order import places
 from hai_scheduler.core.quota import Cap, QuotaBook, QuotaUse
 from hai_scheduler.core.reasons import Reason
-from hai_scheduler.ports import Bus, Clock, Store, Tx
+from hai_scheduler.ports import Bus, Clock, Files, Store, Tx
 from hai_scheduler.ports import Event as Line
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.changes import change
 from hai_scheduler.service.effects import FEED, TICK, Effects
+from hai_scheduler.service.environment import PLATFORM_VARIABLES
 from hai_scheduler.service.errors import InTheWay, Invalid, NeverFits, Unavailable
 from hai_scheduler.service.lookup import check_name, find
 from hai_scheduler.service.settings import ServiceSettings
@@ -63,10 +64,13 @@ class Submissions:
     effects: Effects
     settings: ServiceSettings
     watch: Watch
+    #: None where the files of ranks cannot be looked at from here.
+    files: Files | None = None
 
     async def submit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Task:
         """Store a new task. With a key that the caller has used before, the earlier task is returned."""
         self._check(submission)
+        await self._check_files(submission)
         async with self.store.write() as tx:
             priority = submission.priority
             now = self.clock.now()
@@ -94,7 +98,7 @@ class Submissions:
                 ),
                 idempotency_key=key,
             )
-            if not await tx.events(after=0, limit=1, task_id=task.id):  # else the key was used before
+            if key is None or not await tx.events(after=0, limit=1, task_id=task.id):  # else it was submitted before
                 await self._check_room(tx, caller, task)
                 await self._line(tx, caller, "task.submitted", task, name=task.name, nodes=task.nodes)
         await self._wake()
@@ -209,15 +213,11 @@ class Submissions:
         for word in (*submission.command, submission.cwd, *submission.env.values()):
             if "\0" in word:
                 raise Invalid("command", word[:40], "a NUL character cannot be part of a command or of its environment")
-        if not submission.cwd.startswith("/"):
-            raise Invalid("cwd", submission.cwd, "give an absolute path")
+        for field_name, path in (("cwd", submission.cwd), ("checkpoint_dir", submission.checkpoint_dir)):
+            if path is not None and not path.startswith("/"):
+                raise Invalid(field_name, path, "give an absolute path")
         for name in submission.env:
-            if not _VARIABLE.fullmatch(name):
-                raise Invalid(
-                    "env",
-                    name,
-                    f"{name!r} is not a variable name: use letters, digits and '_', not beginning with a digit",
-                )
+            _check_variable(name)
         if submission.nodes < 1:
             raise Invalid("nodes", submission.nodes, f"{submission.nodes} is too few: a task takes at least 1 node")
         longest = self.settings.policy.max_grace
@@ -228,6 +228,13 @@ class Submissions:
                 f"a task may have between 0 and {longest.total_seconds():.0f} seconds to save",
             )
         self._check_group(submission.group, submission.nodes)
+
+    async def _check_files(self, submission: Submission) -> None:
+        if self.files is None:
+            return
+        fault = await self.files.fault(submission.command, submission.cwd, submission.checkpoint_dir)
+        if fault is not None:
+            raise Invalid(fault.field, fault.value, fault.message)
 
     def _check_group(self, group: str, nodes: int) -> None:
         groups = self.watch.groups()
@@ -278,6 +285,15 @@ class Submissions:
                 f"priority: {used} of the {cap.limit} nodes that {cap.source} may hold at {priority.name} are in use; "
                 f"task {task.id} runs on {nodes_text(task.nodes)} and keeps its priority."
             )
+
+
+def _check_variable(name: str) -> None:
+    if not _VARIABLE.fullmatch(name):
+        raise Invalid(
+            "env", name, f"{name!r} is not a variable name: use letters, digits and '_', not beginning with a digit"
+        )
+    if name in PLATFORM_VARIABLES:
+        raise Invalid("env", name, f"{name} is set by the platform for every rank: leave it out")
 
 
 _ENDED = {TaskState.SUCCEEDED: "succeeded", TaskState.FAILED: "failed", TaskState.STOPPED: "been stopped"}

@@ -1,0 +1,75 @@
+"""Looks, before a task is queued, whether the files that it names are there: ranks see the same ones."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from hai_scheduler.ports import Fault
+
+#: Programs whose first word that is no option is a script.
+_INTERPRETERS: Final = ("python", "python3", "bash", "sh", "zsh")
+_SCRIPTS: Final = (".py", ".sh", ".bash")
+#: Options after which no script comes.
+_INLINE: Final = ("-c", "-m", "-")
+
+
+class LocalFiles:
+    """The Files port on this machine."""
+
+    async def fault(self, command: Sequence[str], cwd: str, checkpoint_dir: str | None) -> Fault | None:
+        """The first path that no rank could use."""
+        return await asyncio.to_thread(_fault, command, cwd, checkpoint_dir)
+
+
+def _fault(command: Sequence[str], cwd: str, checkpoint_dir: str | None) -> Fault | None:
+    try:
+        return _of_folder(cwd) or _of_command(command, Path(cwd)) or _of_checkpoints(checkpoint_dir)
+    except (OSError, ValueError):  # too long, or not ours to read: the rank will say more
+        return None
+
+
+def _of_folder(cwd: str) -> Fault | None:
+    if Path(cwd).is_dir():
+        return None
+    return Fault(field="cwd", value=cwd, message=f"there is no folder {cwd!r}: correct it, or create it first")
+
+
+def _of_command(command: Sequence[str], cwd: Path) -> Fault | None:
+    for word in _files(command):
+        if not (cwd / word).is_file():
+            message = f"there is no file {word!r} in {str(cwd)!r}: correct the path, or cwd"
+            return Fault(field="command", value=word, message=message)
+    return None
+
+
+def _files(command: Sequence[str]) -> Iterable[str]:
+    """The words of a command that must be files."""
+    program = command[0]
+    if "/" in program:
+        yield program
+    if Path(program).name not in _INTERPRETERS:
+        return
+    for word in command[1:]:
+        if word in _INLINE:
+            return
+        if not word.startswith(("-", "+")):
+            if word.endswith(_SCRIPTS):
+                yield word
+            return
+
+
+def _of_checkpoints(folder: str | None) -> Fault | None:
+    if folder is None:
+        return None
+    there = Path(folder)
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        return None
+    why = "cannot be written to" if there.is_dir() else "is not a folder"
+    message = f"{str(there)!r} {why}: choose a folder that the platform may write to"
+    return Fault(field="checkpoint_dir", value=folder, message=message)
