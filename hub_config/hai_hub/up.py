@@ -236,7 +236,7 @@ class _Up:
             "Open the address and log in, or type in a second terminal:",
             "",
             *_activation(),
-            f"  hai submit --nodes {example} --priority NORMAL --name digits -- python examples/train_digits.py --epochs 200",
+            f"  {_EXAMPLE.format(nodes=example)}",
             "  hai list",
             "  hai logs -f digits",
             "",
@@ -255,6 +255,12 @@ class _Up:
             return f"unknown ({error})"
         gpus = sum(int(node["gpus"]) for node in items)
         return f"{len(items)}" + (f" with {gpus} GPUs" if gpus else "")
+
+
+#: What to type first.
+_EXAMPLE: Final = (
+    "hai submit --nodes {nodes} --priority NORMAL --name digits -- python examples/train_digits.py --epochs 200"
+)
 
 
 def _activation() -> list[str]:
