@@ -11,7 +11,7 @@ def main(argv: list[str]) -> int:
     """Run the service; 2 for wrong settings, with one line that says what to change."""
     try:
         from hai_scheduler.adapters.local.nodes import NodesError
-        from hai_scheduler.adapters.sql.migrate import StateTooNew
+        from hai_scheduler.adapters.sql.migrate import StateDamaged, StateTooNew
         from hai_scheduler.app import serve
         from hai_scheduler.config import ConfigError, HaiScheduler
     except ModuleNotFoundError as error:
@@ -22,7 +22,7 @@ def main(argv: list[str]) -> int:
     )
     try:
         asyncio.run(serve(HaiScheduler().settings(argv)))
-    except (ConfigError, NodesError, StateTooNew) as error:
+    except (ConfigError, NodesError, StateDamaged, StateTooNew) as error:
         print(f"hai-scheduler: {error}", file=sys.stderr)
         return 2
     return 0

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
+from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.nodes import local_nodes
 from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import SystemClock
@@ -23,7 +24,7 @@ from hai_scheduler.api.metrics import Metrics
 from hai_scheduler.api.services import Services
 from hai_scheduler.config import Settings
 from hai_scheduler.core.model import Priority, Quota
-from hai_scheduler.ports import Bus, Clock, Cluster, Secret, Store
+from hai_scheduler.ports import Bus, Clock, Cluster, Files, Secret, Store
 from hai_scheduler.service.admin import Administration
 from hai_scheduler.service.cycle import Cycle
 from hai_scheduler.service.effects import Effects
@@ -49,6 +50,7 @@ class World:
     cluster: Cluster
     bus: Bus
     clock: Clock
+    files: Files | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,15 @@ def assemble(world: World, settings: ServiceSettings, *, tokens: RunTokens, plac
         ),
         services=Services(
             store=store,
-            submissions=Submissions(store=store, bus=bus, clock=clock, effects=effects, settings=settings, watch=watch),
+            submissions=Submissions(
+                store=store,
+                bus=bus,
+                clock=clock,
+                effects=effects,
+                settings=settings,
+                watch=watch,
+                files=world.files,
+            ),
             administration=Administration(store=store, bus=bus, clock=clock, watch=watch),
             jobs=Jobs(store=store, bus=bus, clock=clock, effects=effects, watch=watch),
             queries=queries,
@@ -129,7 +139,8 @@ async def _open_world(settings: Settings, api_url: str) -> World:
             path_prefix=(str(Path(sys.executable).parent),),
         )
     )
-    return World(store=await open_store(settings.db_url), cluster=cluster, bus=MemoryBus(clock), clock=clock)
+    store = await open_store(settings.db_url)
+    return World(store=store, cluster=cluster, bus=MemoryBus(clock), clock=clock, files=LocalFiles())
 
 
 async def _run(parts: Parts, settings: Settings, secret: Secret, tokens: RunTokens, stop: asyncio.Event) -> None:

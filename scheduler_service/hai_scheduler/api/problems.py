@@ -74,10 +74,18 @@ def problem_of(error: BaseException) -> Problem | None:
         case NotFound():
             return make("not_found", "There is no such thing.")
         case Temporary():
-            return make("unavailable", "The cluster or the database cannot do it now: try again in a moment.")
+            return make("unavailable", _of_temporary(error))
         case HTTPError():
             return _of_tornado(error)
     return None
+
+
+def _of_temporary(error: Temporary) -> str:
+    """What can be said of it without showing the platform's insides."""
+    cause = str(error).lower()
+    if "no space left" in cause or "disk is full" in cause:
+        return "The platform's disk is full, so nothing was changed: free space on it, then try again."
+    return "The cluster or the database cannot do it now: try again in a moment."
 
 
 def incident() -> tuple[str, Problem]:
@@ -137,6 +145,9 @@ def _of_pydantic(error: ErrorDetails) -> FieldError:
     for part in error["loc"]:
         name += f"[{part}]" if isinstance(part, int) else f".{part}" if name else str(part)
     kind = error["type"]
+    if kind == "nul":
+        name = str(error["ctx"]["field"])
+        return _field(name, None, error["msg"])
     value = None if kind in ("missing", "json_invalid") or not name else error["input"]
     return _field(name, value, _message(kind, error.get("ctx", {}), error["msg"]))
 

@@ -69,7 +69,7 @@ class Cycle:
         self._show(marked, made, time.perf_counter() - began)
         if told:
             await self.bus.ring(FEED)
-        await self.effects.carry_out(effects, nodes=self.watch.by_name())
+        self.watch.trouble = await self.effects.carry_out(effects, nodes=self.watch.by_name())
         return True
 
     async def _hold_lease(self, tx: Tx, now: datetime) -> bool:
@@ -161,7 +161,6 @@ class Cycle:
         self.watch.last_tick = self.clock.now()
         self.watch.tick_seconds = seconds
         self.watch.ticks += 1
-        self.watch.trouble = None
 
     # -- the loop ---------------------------------------------------------------------------------
 

@@ -36,11 +36,16 @@ class Effects:
     tokens: RunTokens
     places: Places
 
-    async def carry_out(self, effects: Iterable[Effect], *, nodes: Mapping[str, Node]) -> None:
-        """Do all of them. What fails for now is wanted again by the next tick, so it is only logged."""
-        await asyncio.gather(*(self._one(effect, nodes) for effect in effects))
+    async def carry_out(self, effects: Iterable[Effect], *, nodes: Mapping[str, Node]) -> str | None:
+        """Do all of them. What fails for now is wanted again by the next tick, so it is only logged.
 
-    async def _one(self, effect: Effect, nodes: Mapping[str, Node]) -> None:
+        Returns:
+            What stands in the way of one of them, if something does.
+        """
+        done = await asyncio.gather(*(self._one(effect, nodes) for effect in effects))
+        return next((trouble for trouble in done if trouble is not None), None)
+
+    async def _one(self, effect: Effect, nodes: Mapping[str, Node]) -> str | None:
         try:
             match effect:
                 case Launch():
@@ -51,6 +56,8 @@ class Effects:
                     await self.cluster.kill(effect.run_id)
         except (Temporary, NotFound, OSError) as error:
             log.warning("%s of run %s will be tried again: %s", type(effect).__name__, effect.run_id, error)
+            return str(error)
+        return None
 
     async def _launch(self, effect: Launch, nodes: Mapping[str, Node]) -> None:
         async with self.store.read() as tx:

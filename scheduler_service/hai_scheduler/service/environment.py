@@ -10,12 +10,31 @@ from typing import Final
 
 from hai_scheduler.core.model import Profile, Run, Task, TaskSpec
 
-
 #: What a rank is told of itself, by the service or by the cluster: a task cannot choose these.
 PLATFORM_VARIABLES: Final = frozenset(
-    "HAI_TASK_ID HAI_TASK_NAME HAI_USER HAI_RUN HAI_RUN_ID HAI_RANK HAI_NODES HAI_NODE_LIST HAI_NODE_NAME "
-    "HAI_GPUS_PER_NODE HAI_RESTARTS HAI_CHECKPOINT_DIR HAI_STATE HAI_API_URL HAI_RUNTIME_DIR HAI_TOKEN_FILE "
-    "WORLD_SIZE RANK MASTER_ADDR MASTER_IP MASTER_PORT".split()
+    {
+        "HAI_TASK_ID",
+        "HAI_TASK_NAME",
+        "HAI_USER",
+        "HAI_RUN",
+        "HAI_RUN_ID",
+        "HAI_RANK",
+        "HAI_NODES",
+        "HAI_NODE_LIST",
+        "HAI_NODE_NAME",
+        "HAI_GPUS_PER_NODE",
+        "HAI_RESTARTS",
+        "HAI_CHECKPOINT_DIR",
+        "HAI_STATE",
+        "HAI_API_URL",
+        "HAI_RUNTIME_DIR",
+        "HAI_TOKEN_FILE",
+        "WORLD_SIZE",
+        "RANK",
+        "MASTER_ADDR",
+        "MASTER_IP",
+        "MASTER_PORT",
+    }
 )
 
 

@@ -171,6 +171,10 @@ class Queries:
                 f"there is no node group {where.group!r}: choose one of {', '.join(sorted(groups))}",
             )
 
+    def hindered(self) -> bool:
+        """Whether the last tick, or what it wanted done, did not go through."""
+        return self.watch.trouble is not None
+
     def view(self, task: Task) -> TaskView:
         """The task as it looks now."""
         now, verdict = self.clock.now(), self._verdict(task)

@@ -23,7 +23,7 @@ class Watch:
     tick_seconds: float = 0.0
     plan_seconds: float = 0.0
     ticks: int = 0
-    #: Why the last tick did not go through, if it did not.
+    #: Why the last tick, or what it wanted done, did not go through, if it did not.
     trouble: str | None = None
 
     def groups(self) -> dict[str, int]:

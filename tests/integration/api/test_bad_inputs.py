@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from hai_scheduler.ports import Temporary
+
 TASK = {"name": "t", "command": ["true"], "cwd": "/w"}
 
 ROW = {"subject": "public", "priority": "LOW", "limit": 1}
@@ -21,6 +23,8 @@ BODIES: dict[str, tuple[str, str, Any, int, str, str | None]] = {
     "a command that is a text": ("POST", "/tasks", {**TASK, "command": "ls"}, 400, "invalid", "command"),
     "a word that is a number": ("POST", "/tasks", {**TASK, "command": ["a", 1]}, 400, "invalid", "command[1]"),
     "a relative folder": ("POST", "/tasks", {**TASK, "cwd": "w"}, 400, "invalid", "cwd"),
+    "relative checkpoints": ("POST", "/tasks", {**TASK, "checkpoint_dir": "c"}, 400, "invalid", "checkpoint_dir"),
+    "a variable of the platform": ("POST", "/tasks", {**TASK, "env": {"HAI_RANK": "1"}}, 400, "invalid", "env"),
     "no nodes": ("POST", "/tasks", {**TASK, "nodes": 0}, 400, "invalid", "nodes"),
     "half a node": ("POST", "/tasks", {**TASK, "nodes": 1.5}, 400, "invalid", "nodes"),
     "nodes as a text": ("POST", "/tasks", {**TASK, "nodes": "2"}, 400, "invalid", "nodes"),
@@ -36,7 +40,7 @@ BODIES: dict[str, tuple[str, str, Any, int, str, str | None]] = {
     "no time at all": ("POST", "/tasks", {**TASK, "time_limit_s": 0}, 400, "invalid", "time_limit_s"),
     "a variable that is a number": ("POST", "/tasks", {**TASK, "env": {"A": 1}}, 400, "invalid", "env.A"),
     "a variable with a bad name": ("POST", "/tasks", {**TASK, "env": {"A-B": "1"}}, 400, "invalid", "env"),
-    "a NUL character": ("POST", "/tasks", {**TASK, "cwd": "/\0"}, 400, "invalid", ""),
+    "a NUL character": ("POST", "/tasks", {**TASK, "cwd": "/\0"}, 400, "invalid", "cwd"),
     "a list instead of an object": ("POST", "/tasks", [TASK], 400, "invalid", ""),
     "no such priority": ("PUT", "/tasks/t/priority", {"priority": 30}, 400, "invalid", "priority"),
     "no order": ("PUT", "/tasks/t/order", {}, 400, "invalid", "before"),
@@ -77,6 +81,7 @@ QUERIES: dict[str, tuple[str, str]] = {
     "/tasks?cursor=99999999999999999999": "cursor",
     "/tasks?priority=TOP": "priority",
     "/tasks?nmae=x": "nmae",
+    "/tasks?group=nope": "group",
     "/tasks?name=%ff": "name",
     "/tasks/t/events?after=-1": "after",
     "/tasks/t/events?after=99999999999999999999": "after",
@@ -166,3 +171,26 @@ async def test_a_bad_idempotency_key_is_refused(world, key: str) -> None:
     headers = {"Idempotency-Key": key}
     status, problem = await world.json("POST", "/tasks", json=TASK, headers=headers)
     assert (status, problem["errors"][0]["field"]) == (400, "Idempotency-Key")
+
+
+async def test_an_admin_is_told_that_there_is_no_such_user(world) -> None:
+    status, problem = await world.json("GET", "/tasks?user=nobody", "admin")
+    assert (status, problem["errors"][0]["field"]) == (400, "user")
+
+
+async def test_a_full_disk_is_said_and_nothing_of_the_insides(world, monkeypatch) -> None:
+    def full() -> None:
+        raise Temporary("the state database does not answer: database or disk is full (/secret/place)")
+
+    monkeypatch.setattr(type(world.store), "write", lambda _: full())
+    status, problem = await world.json("POST", "/tasks", json=TASK)
+    assert (status, problem["code"]) == (503, "unavailable")
+    assert "disk is full" in problem["detail"]
+    assert "secret" not in problem["detail"]
+
+
+async def test_health_tells_when_what_is_wanted_does_not_go_through(world) -> None:
+    world.watch.trouble = "run 1.1 cannot be started: No space left on device"
+    _, health = await world.json("GET", "/health", None)
+    assert health["status"] == "degraded"
+    assert "space" not in health["detail"], "anybody may ask"

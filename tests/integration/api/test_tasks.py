@@ -127,7 +127,7 @@ async def test_lists_are_filtered(world) -> None:
     assert await names("priority=HIGH") == ["apple"]
     assert await names("priority=NORMAL") == ["banana"]
     assert await names("name=APP") == ["apple"]
-    assert await names("group=none") == []
+    assert await names("group=training") == ["banana", "apple"]
     assert await names("", "admin") == []
     assert await names("user=alice", "admin") == ["banana", "apple"]
     assert await names("user=*", "admin") == ["banana", "apple"]

@@ -16,7 +16,15 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from builders import a_spec, a_task
 from databases import empty_postgres, postgres_url, sqlite_url
 from hai_scheduler.adapters.sql.engine import connect, parse
-from hai_scheduler.adapters.sql.migrate import VERSION_TABLE, StateTooNew, downgrade, head, scripts, upgrade
+from hai_scheduler.adapters.sql.migrate import (
+    VERSION_TABLE,
+    StateDamaged,
+    StateTooNew,
+    downgrade,
+    head,
+    scripts,
+    upgrade,
+)
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.sql.tables import METADATA
 from hai_scheduler.ports import Temporary
@@ -210,3 +218,11 @@ async def test_a_server_that_is_not_there_is_a_reason_to_try_again() -> None:
     with pytest.raises(Temporary) as caught:
         await open_store("postgresql://hai:secret@127.0.0.1:1/hai")
     assert "secret" not in str(caught.value)
+
+
+async def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
+    file = tmp_path / "hai.sqlite"
+    file.write_bytes(b"no database at all, but somebody's own words")
+    with pytest.raises(StateDamaged, match=r"hai\.sqlite"):
+        await open_store(sqlite_url(file))
+    assert file.read_bytes().startswith(b"no database")

@@ -186,3 +186,19 @@ def test_a_local_platform_is_not_asked_for_through_a_proxy(
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     fresh = Client(transport=Transport(f"{platform.url}{fake.API}", fake.TOKEN))
     assert fresh.me().name == "alice"
+
+
+def test_a_platform_that_says_nothing_is_not_asked_again() -> None:
+    asked = 0
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        transport = Transport(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout_s=0.05, delays_s=(0, 0, 0))
+        with pytest.raises(errors.Unavailable):
+            transport.call("GET", "/me")
+        silent.settimeout(0.1)
+        while True:
+            try:
+                silent.accept()[0].close()
+            except TimeoutError:
+                break
+            asked += 1
+    assert asked == 1

@@ -10,6 +10,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from hai_scheduler.adapters.sql.engine import lock_writer, reading, writing
@@ -36,8 +37,31 @@ class StateTooNew(Exception):
         self.known = known
 
 
+class StateDamaged(Exception):
+    """What should be the state is no database that can be read; nothing was changed."""
+
+    def __init__(self, url: URL, why: str) -> None:
+        super().__init__(
+            f"The state in {url.database} cannot be read ({why}). Nothing was changed. Restore a backup,"
+            " or move it away and start anew."
+        )
+
+
+#: What SQLite says of a file that it did not write, or that was damaged.
+_DAMAGED = ("file is not a database", "malformed")
+
+
 async def upgrade(engine: AsyncEngine, revision: str = "head") -> None:
-    """Make or upgrade the tables, in one transaction. Raises StateTooNew."""
+    """Make or upgrade the tables, in one transaction. Raises StateTooNew and StateDamaged."""
+    try:
+        await _upgrade(engine, revision)
+    except DatabaseError as error:
+        if any(words in str(error.orig) for words in _DAMAGED):
+            raise StateDamaged(engine.url, str(error.orig)) from error
+        raise
+
+
+async def _upgrade(engine: AsyncEngine, revision: str) -> None:
     async with reading(engine).connect() as connection:
         done = await connection.run_sync(_is_at_head, engine.url)
     if done and revision == "head":

@@ -87,6 +87,7 @@ async def open_store(url: str) -> SqlStore:
 
     Raises:
         ValueError: It is neither.
+        StateDamaged: It is no database, or was damaged.
         StateTooNew: A newer version of the platform has written it; nothing was changed.
         Temporary: It cannot be reached.
     """

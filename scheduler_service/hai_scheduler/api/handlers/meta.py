@@ -16,15 +16,20 @@ from hai_scheduler.api.schemas import HealthOut, MeOut, PolicyOut
 SILENCE: Final = timedelta(seconds=30)
 
 
+_LATE: Final = "The scheduler has not looked at the cluster lately: its log says why."
+_HINDERED: Final = "What the scheduler wants done does not go through and is tried again: its log says why."
+
+
 async def health(ask: Ask[Nothing, Nothing]) -> HealthOut:
     """Whether the scheduler does its work. Nobody in particular may ask, so no names are told."""
     silence = ask.services.queries.silence()
-    well = silence is not None and silence < SILENCE
+    late = silence is None or silence >= SILENCE
+    well = not late and not ask.services.queries.hindered()
     return HealthOut(
         status="ok" if well else "degraded",
         version=__version__,
         last_tick_s=None if silence is None else silence.total_seconds(),
-        detail=None if well else "The scheduler has not looked at the cluster lately: its log says why.",
+        detail=None if well else _LATE if late else _HINDERED,
     )
 
 

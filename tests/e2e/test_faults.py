@@ -1,0 +1,108 @@
+"""Bad input, and faults, on the whole platform: each is told in one line, and nothing is lost or left running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.conftest import BIN, ROOT, Platform, processes_with, wait_for
+from hai_client.errors import Unavailable
+
+pytestmark = pytest.mark.e2e
+
+#: Forks, leaves its session, and ignores every signal that can be ignored; its arguments mark it.
+ESCAPING = """
+import os, signal, time
+def stay():
+    for number in range(1, 65):
+        try:
+            signal.signal(number, signal.SIG_IGN)
+        except (OSError, ValueError):
+            pass
+    while True:
+        time.sleep(1000)
+if os.fork() == 0:
+    stay()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        stay()
+    os._exit(0)
+print("escaped", flush=True)
+stay()
+"""
+
+
+def task(platform: Platform, number: int) -> dict[str, Any]:
+    """The task as the command shows it; empty while the service is away."""
+    try:
+        found = platform.client().task(number)
+    except Unavailable:
+        return {}
+    return {"state": str(found.state), "runs": len(found.runs)}
+
+
+def submit(platform: Platform, name: str, *words: str) -> int:
+    return int(platform.json("submit", "--name", name, *words)["id"])
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["submit", "--", "python", "missing.py"], "missing.py"),
+        (["submit", "--", "./missing"], "./missing"),
+        (["submit", "--cwd", "/no/such/folder", "--", "true"], "/no/such/folder"),
+        (["submit", "-e", "HAI_RANK=1", "--", "true"], "HAI_RANK"),
+        (["submit", "-g", "nogroup", "--", "true"], "nogroup"),
+        (["submit", "-n", "99", "--", "true"], "99"),
+        (["run", "missing.yml"], "missing.yml"),
+        (["list", "--user", "nobody"], "nobody"),
+        (["up", "--port", "PORT", "--state-dir", "OTHER"], "port"),
+        (["up", "--port", "1", "--state-dir", "STATE"], "another `hai up`"),
+    ],
+)
+def test_wrong_input_is_status_2_and_one_line(platform: Platform, tmp_path: Path, words: list[str], named: str) -> None:
+    places = {"PORT": str(platform.port), "STATE": str(platform.state), "OTHER": str(tmp_path / "other")}
+    done = platform.hai(*(places.get(word, word) for word in words), check=False)
+    assert done.returncode == 2, done
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert named in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_rank_that_hides_and_ignores_signals_is_gone_after_stop(platform: Platform) -> None:
+    mark = f"escaping-{platform.port}"
+    number = submit(platform, "escaping", "-n", "2", "--grace", "0s", "--", "python", "-c", ESCAPING, mark)
+    for rank in ("0", "1"):
+        wait_for("the escape", lambda: "escaped" in platform.hai("logs", str(number), "-r", rank).stdout)  # noqa: B023
+    platform.hai("stop", str(number))
+    wait_for("the end", lambda: task(platform, number).get("state") == "stopped", 40)
+    assert not [line for line in processes_with(mark).values() if "hai submit" not in line]
+
+
+def test_a_killed_supervisor_costs_a_run_and_never_the_task(platform: Platform) -> None:
+    number = submit(platform, "orphaned", "-n", "2", "--", "sleep", "600")
+    wait_for("both ranks", lambda: task(platform, number).get("state") == "running")
+    (victim,) = processes_with(str(platform.state / f"runs/{number}/1/1"))
+    os.kill(victim, signal.SIGKILL)
+    wait_for("the second run", lambda: task(platform, number) == {"state": "running", "runs": 2})
+    assert not processes_with(str(platform.state / f"runs/{number}/1/"))
+    platform.hai("stop", str(number))
+
+
+def test_following_a_log_outlives_the_service_and_loses_no_line(platform: Platform) -> None:
+    counting = "import time\nfor n in range(30):\n    print('line', n, flush=True)\n    time.sleep(0.1)"
+    number = submit(platform, "counting", "--", "python", "-c", counting)
+    follower = subprocess.Popen(
+        [str(BIN / "hai"), "logs", "-f", str(number)], env=platform.env, cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    wait_for("the task to print", lambda: "line 3" in platform.hai("logs", str(number)).stdout)
+    os.kill(platform.service_pid(), signal.SIGKILL)
+    shown, _ = follower.communicate(timeout=60)
+    assert follower.returncode == 0
+    assert [line for line in shown.splitlines() if line.startswith("line")] == [f"line {n}" for n in range(30)]
