@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -109,8 +111,21 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None
     cursor = connection.cursor()
     for pragma in _SQLITE_PRAGMAS:
-        cursor.execute(pragma)
+        _execute_patiently(cursor, pragma)
     cursor.close()
+
+
+def _execute_patiently(cursor: Any, statement: str) -> None:
+    """Going over to WAL does not wait for other connections as statements do: so it is tried again."""
+    ends = time.monotonic() + _BUSY_MS / 1000
+    while True:
+        try:
+            cursor.execute(statement)
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > ends:
+                raise
+        time.sleep(0.02)
 
 
 def _begin_sqlite(connection: Connection) -> None:
