@@ -175,20 +175,21 @@ class TestTasks:
     @pytest.mark.parametrize(
         ("where", "found"),
         [
-            (TaskFilter(), "5 4 3 2 1"),
-            (TaskFilter(user="bob"), "5 2"),
-            (TaskFilter(states=frozenset({TaskState.QUEUED, TaskState.FAILED})), "5 4 3 1"),
-            (TaskFilter(states=frozenset()), ""),
-            (TaskFilter(group="big"), "3"),
-            (TaskFilter(priority="HIGH"), "2"),
-            (TaskFilter(priority="AUTO"), "4"),
-            (TaskFilter(priority="NO_SUCH_LEVEL"), ""),
-            (TaskFilter(name="BERT"), "2 1"),
-            (TaskFilter(name="_"), "3"),
-            (TaskFilter(name="%"), ""),
-            (TaskFilter(name="bert", user="bob", states=frozenset({TaskState.RUNNING})), "2"),
+            pytest.param(TaskFilter(), "5 4 3 2 1", id="no filter"),
+            pytest.param(TaskFilter(user="bob"), "5 2", id="a user"),
+            pytest.param(TaskFilter(states=frozenset({TaskState.QUEUED, TaskState.FAILED})), "5 4 3 1", id="two states"),
+            pytest.param(TaskFilter(states=frozenset()), "", id="no state at all"),
+            pytest.param(TaskFilter(group="big"), "3", id="a node group"),
+            pytest.param(TaskFilter(priority="HIGH"), "2", id="a priority"),
+            pytest.param(TaskFilter(priority="AUTO"), "4", id="AUTO"),
+            pytest.param(TaskFilter(priority="NO_SUCH_LEVEL"), "", id="an unknown priority"),
+            pytest.param(TaskFilter(name="BERT"), "2 1", id="a part of the name, in any case"),
+            pytest.param(TaskFilter(name="_"), "3", id="an underscore is itself"),
+            pytest.param(TaskFilter(name="%"), "", id="a percent sign is itself"),
+            pytest.param(
+                TaskFilter(name="bert", user="bob", states=frozenset({TaskState.RUNNING})), "2", id="three at once"
+            ),
         ],
-        ids=str,
     )
     async def test_a_filter_keeps_what_fits_all_of_it(self, store: Store, where: TaskFilter, found: str) -> None:
         await add(
