@@ -177,7 +177,9 @@ class TestTasks:
         [
             pytest.param(TaskFilter(), "5 4 3 2 1", id="no filter"),
             pytest.param(TaskFilter(user="bob"), "5 2", id="a user"),
-            pytest.param(TaskFilter(states=frozenset({TaskState.QUEUED, TaskState.FAILED})), "5 4 3 1", id="two states"),
+            pytest.param(
+                TaskFilter(states=frozenset({TaskState.QUEUED, TaskState.FAILED})), "5 4 3 1", id="two states"
+            ),
             pytest.param(TaskFilter(states=frozenset()), "", id="no state at all"),
             pytest.param(TaskFilter(group="big"), "3", id="a node group"),
             pytest.param(TaskFilter(priority="HIGH"), "2", id="a priority"),
