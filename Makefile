@@ -8,10 +8,10 @@ LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/
 PIP := PIP_CONSTRAINT=requirements.lock PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check test test-fast e2e bench reference lock clean
+.PHONY: help up install check test test-fast e2e bench bench-traces reference lock clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 up: $(VENV)/.up  ## install what is missing and start the whole platform; ARGS="--port 8123" hands options on
 	@exec $(BIN)/hai up $(ARGS)
@@ -36,8 +36,11 @@ test-fast: $(VENV)/.dev  ## the tests that start no process
 e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
 	$(BIN)/pytest -q -m "e2e or browser"
 
-bench: $(VENV)/.up $(VENV)/.dev  ## measure; figures go to the screen and to bench-results/
+bench: $(VENV)/.up $(VENV)/.dev  ## measure plans and a real platform (ARGS=plans for the former alone); figures go to the screen and to bench-results/
 	PYTHONPATH=tests $(BIN)/python -m bench $(ARGS)
+
+bench-traces: $(VENV)/.dev  ## simulate public traces (../shared/traces) and hold the results against targets
+	PYTHONPATH=tests $(BIN)/python -m bench traces $(ARGS)
 
 reference: $(VENV)/.dev  ## write docs/reference anew
 	$(BIN)/python -m hai_scheduler.api.reference > docs/reference/rest.md
@@ -71,7 +74,7 @@ $(VENV)/.up: $(LAB_SOURCES) $(VENV)/.platform
 
 $(VENV)/.dev: pyproject.toml requirements.lock $(VENV)/.platform
 	@echo "[dev] installing the tools for tests and checks"
-	@$(PIP) -e '.[dev,examples,gpu,hub,notebook,postgres,scheduler]'
+	@$(PIP) -e '.[dev,examples,gpu,hub,notebook,postgres,scheduler,sim]'
 	@touch $@
 
 $(VENV)/.node: lab_extension/package-lock.json $(VENV)/.dev

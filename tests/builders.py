@@ -20,10 +20,12 @@ from hai_scheduler.core.model import (
     RankState,
     Run,
     RunId,
+    Strike,
     Task,
     TaskId,
     TaskSpec,
     TaskState,
+    Use,
 )
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Event, Launch, Secret
@@ -64,16 +66,21 @@ def a_checkpoint(step: int | None = 100, **fields: Any) -> Checkpoint:
     return Checkpoint(step=step, **{"at": T0, "path": "checkpoints/100", **fields})
 
 
-def a_run(task_id: int = 1, number: int = 1, *, nodes: Sequence[str] | int = 1, **fields: Any) -> Run:
+def a_run(
+    task_id: int = 1, number: int = 1, *, nodes: Sequence[str] | int = 1, gpus: Sequence[int] = (), **fields: Any
+) -> Run:
     """A run whose ranks have all been up since `started_at` (default `T0`).
 
-    `nodes` are the names in rank order, or how many (`node-1`, `node-2`, ...). A run with `ended_at` has ranks that
-    exited with 0 and the reason SUCCEEDED, unless fields say otherwise.
+    `nodes` are the names in rank order, or how many (`node-1`, `node-2`, ...); `gpus` are the indices that it holds
+    on each of them, none for whole nodes. A run with `ended_at` has ranks that exited with 0 and the reason
+    SUCCEEDED, unless fields say otherwise.
     """
     names = [f"node-{n}" for n in range(1, nodes + 1)] if isinstance(nodes, int) else list(nodes)
     over = fields.get("ended_at") is not None
     state, code = (RankState.EXITED, 0) if over else (RankState.RUNNING, None)
-    ranks = tuple(Rank(rank=n, node=name, state=state, exit_code=code) for n, name in enumerate(names))
+    ranks = tuple(
+        Rank(rank=n, node=name, gpus=tuple(gpus), state=state, exit_code=code) for n, name in enumerate(names)
+    )
     started = fields.get("started_at", T0)
     defaults: dict[str, Any] = {
         "id": RunId(f"{task_id}.{number}"),
@@ -102,11 +109,12 @@ def a_task(id: int = 1, **fields: Any) -> Task:  # noqa: A002 - it is the field'
         "priority": Priority.NORMAL,
         "nodes": 1,
         "submitted_at": submitted,
-        "place": submitted,
+        "waiting_since": submitted,
     }
     if state.live:
         up: dict[str, Any] = {} if state is not TaskState.STARTING else {"running_at": None}
-        defaults["run"] = a_run(id, nodes=fields.get("nodes", 1), started_at=submitted, **up)
+        gpus = range(fields.get("gpus") or 0)
+        defaults["run"] = a_run(id, nodes=fields.get("nodes", 1), gpus=gpus, started_at=submitted, **up)
     if state.ended:
         reasons = {TaskState.SUCCEEDED: Reason.SUCCEEDED, TaskState.FAILED: Reason.FAILED}
         defaults |= {"ended_at": submitted, "reason": reasons.get(state, Reason.USER_STOPPED)}
@@ -122,6 +130,16 @@ def a_spec(*command: str, **fields: Any) -> TaskSpec:
 def a_quota(subject: str = "user:alice", **fields: Any) -> Quota:
     """Four nodes of `training` at NORMAL."""
     return Quota(subject=subject, **{"group": "training", "priority": Priority.NORMAL, "limit": 4, **fields})
+
+
+def a_use(user: str = "alice", **fields: Any) -> Use:
+    """An hour on one node of `training`, as of `T0`."""
+    return Use(user=user, **{"group": "training", "node_seconds": 3600.0, "at": T0, **fields})
+
+
+def a_strike(node: str = "node-1", **fields: Any) -> Strike:
+    """A run of task 1 failed on the node at `T0`, and it was not its user's fault."""
+    return Strike(node=node, **{"task_id": TaskId(1), "at": T0, **fields})
 
 
 def an_event(kind: str = "task.submitted", **fields: Any) -> Event:

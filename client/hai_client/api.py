@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from http.client import HTTPResponse
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
@@ -12,7 +13,9 @@ from urllib.parse import quote
 from hai_client import schema, settings, sse
 from hai_client.codec import decode, encode
 from hai_client.errors import Invalid, NotLoggedIn, Unavailable
+from hai_client.explain_schema import Decision, DecisionPage, Explanation, Forecast
 from hai_client.http import Query, Transport
+from hai_client.policy_schema import Policy
 
 T = TypeVar("T")
 #: A task's number, its name, or `user/name` for an admin.
@@ -65,7 +68,7 @@ class Client:
         Raises:
             QuotaExceeded: It asks for more than its owner may ever hold.
         """
-        body = {key: value for key, value in encode(request).items() if value is not None}
+        body = _submission(request)
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
         return self._get(schema.Task, "POST", "/tasks", body=body, headers=headers, again=True)
 
@@ -161,9 +164,28 @@ class Client:
         """The runs of a task, in order."""
         return self._get(schema.RunList, "GET", _path(task, "runs")).items
 
-    def explain(self, task: TaskKey) -> schema.Explanation:
+    def explain(self, task: TaskKey) -> Explanation:
         """Why a task waits, or what it does."""
-        return self._get(schema.Explanation, "GET", _path(task, "explain"))
+        return self._get(Explanation, "GET", _path(task, "explain"))
+
+    def decisions(self, task: TaskKey, *, after: int | None = None, limit: int | None = None) -> tuple[Decision, ...]:
+        """What was decided on a task, in order, after the decision with number `after`."""
+        query: Query = {"after": after, "limit": limit}
+        return self._get(DecisionPage, "GET", _path(task, "decisions"), query=query).items
+
+    def forecast(self, task: TaskKey | schema.TaskRequest, *, horizon_s: float | None = None) -> Forecast:
+        """When a task would start, under the assumptions that the answer names.
+
+        Args:
+            task: One that waits; or a request, which is checked like a submission and not submitted.
+            horizon_s: How far ahead to look; seven days by default.
+        """
+        body: dict[str, Any] = {"horizon_s": horizon_s}
+        if isinstance(task, schema.TaskRequest):
+            body["submit"] = _submission(task)
+        else:
+            body["task"] = str(task)
+        return self._get(Forecast, "POST", "/forecast", body=body, again=True)
 
     def task_events(
         self, task: TaskKey, *, after: int | None = None, limit: int | None = None
@@ -290,17 +312,44 @@ class Client:
         """The rows of quota that concern the caller; all of them for admins."""
         return self._get(schema.QuotaList, "GET", "/quotas").items
 
-    def set_quota(self, subject: str, priority: str, limit: int | None, *, group: str = "training") -> schema.Quota:
-        """Write a row of quota. For admins.
+    def set_quota(
+        self,
+        subject: str,
+        priority: str,
+        limit: int | None,
+        *,
+        group: str = "training",
+        ceiling: int | None = None,
+        expires_at: datetime | None = None,
+    ) -> schema.Quota:
+        """Write a row of quota, all of it. For admins.
 
         Args:
-            subject: `user:NAME`, `group:NAME` or `public`.
+            subject: `user:NAME`, `group:NAME` (each member), `public`, or `total:NAME` (all members together).
             priority: The level it is for.
             limit: Nodes that may be held at once; None is no limit.
             group: The node group it is for.
+            ceiling: Up to what users for whom the row counts may raise their own row; None is not at all.
+            expires_at: From then on the row does not count; None is never.
         """
-        body = {"subject": subject, "group": group, "priority": priority, "limit": limit}
-        return self._get(schema.Quota, "PUT", "/quotas", body=body)
+        body = {
+            "subject": subject,
+            "group": group,
+            "priority": priority,
+            "limit": limit,
+            "ceiling": ceiling,
+            "expires_at": expires_at,
+        }
+        return self._get(schema.Quota, "PUT", "/quotas", body=encode(body))
+
+    def set_own_quota(self, priority: str, limit: int, *, group: str = "training") -> schema.OwnQuota:
+        """Raise or lower the caller's own quota, up to the ceiling that an admin has set.
+
+        Raises:
+            Forbidden: There is no ceiling for the caller, or it is lower.
+        """
+        body = {"group": group, "priority": priority, "limit": limit}
+        return self._get(schema.OwnQuota, "PUT", "/me/quota", body=body)
 
     def delete_quota(self, subject: str, priority: str, *, group: str = "training") -> None:
         """Remove a row of quota. For admins."""
@@ -310,9 +359,20 @@ class Client:
         """Who the caller is, with rights and quota."""
         return self._get(schema.Me, "GET", "/me")
 
-    def policy(self) -> schema.Policy:
+    def policy(self) -> Policy:
         """The numbers that the scheduler decides with."""
-        return self._get(schema.Policy, "GET", "/policy")
+        return self._get(Policy, "GET", "/policy")
+
+    def set_policy(self, values: Mapping[str, Any], *, unset: Iterable[str] = (), group: str | None = None) -> Policy:
+        """Change numbers that the scheduler decides with; all of the change is made, or none. For admins.
+
+        Args:
+            values: By name; lengths of time are texts such as `15m`, or seconds.
+            unset: Names of numbers to take back to the configuration, or to the default.
+            group: For this node group; None is for all of them.
+        """
+        body = {"group": group, "set": dict(values), "unset": list(unset)}
+        return self._get(Policy, "PUT", "/policy", body=body)
 
     def cluster(self) -> schema.Cluster:
         """The cluster at a glance."""
@@ -343,6 +403,10 @@ class Client:
     ) -> T:
         answer = self._http.call(method, path, query=query, body=body, headers=headers, again=again)
         return decode(kind, answer)
+
+
+def _submission(request: schema.TaskRequest) -> dict[str, Any]:
+    return {key: value for key, value in encode(request).items() if value is not None}
 
 
 def _resume(last_id: str | None) -> dict[str, str]:

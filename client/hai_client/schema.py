@@ -21,6 +21,8 @@ class TaskRequest:
     #: Absolute path of the folder to start in.
     cwd: str
     nodes: int = 1
+    #: GPUs on each of its nodes, which it then shares with other such tasks; None is whole nodes.
+    gpus: int | None = None
     #: A level, or AUTO: the highest one that still has quota.
     priority: str = "NORMAL"
     #: The node group.
@@ -37,6 +39,12 @@ class TaskRequest:
     tags: tuple[str, ...] = ()
     #: Do not start it until it is resumed.
     hold: bool = False
+    #: How often it is started again when its command fails.
+    retries: int = 0
+    #: Seconds before the first retry; twice as long before each further one.
+    retry_backoff_s: float = 0.0
+    #: Exit statuses that are worth a retry; none: any failure.
+    retry_exit_codes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +75,8 @@ class Rank:
 
     rank: int
     node: str
+    #: Indices of the GPUs that it holds there; none: the whole node.
+    gpus: tuple[int, ...] = ()
     state: str
     exit_code: int | None = None
     notified_at: datetime | None = None
@@ -105,6 +115,8 @@ class Holder:
     user: str
     priority: str
     nodes: int
+    #: On each of the nodes; None is whole nodes.
+    gpus: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +146,8 @@ class TaskSummary:
     effective_priority: str | None = None
     group: str
     nodes: int
+    #: On each of the nodes; None is whole nodes.
+    gpus: int | None = None
     node_names: tuple[str, ...] = ()
     submitted_at: datetime
     running_since: datetime | None = None
@@ -164,6 +178,13 @@ class Task(TaskSummary):
     time_limit_s: float | None = None
     checkpoint_dir: str
     job_state: str | None = None
+    #: How often it may be started again when its command fails, and has been.
+    retries: int = 0
+    retries_used: int = 0
+    retry_backoff_s: float = 0.0
+    retry_exit_codes: tuple[int, ...] = ()
+    #: While it waits for a retry: it is not started before.
+    retry_at: datetime | None = None
     runs: tuple[Run, ...] = ()
 
 
@@ -180,16 +201,6 @@ class RunList:
     """All runs of a task, in order."""
 
     items: tuple[Run, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """Why a task waits, or what it does."""
-
-    task_id: int
-    state: str
-    sentence: str
-    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +265,7 @@ class EventPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A node, its mark (none, cordoned or draining) and the task on it."""
+    """A node, its mark (none, cordoned, draining or quarantined) and the task on it."""
 
     name: str
     group: str
@@ -263,8 +274,23 @@ class Node:
     gpus: int = 0
     ready: bool
     mark: str
+    #: The task that holds it, if one does and no other.
     task_id: int | None = None
     user: str | None = None
+    #: GPUs that no task holds.
+    gpus_free: int = 0
+    #: Every task that holds it, or GPUs of it.
+    tasks: tuple[NodeTask, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeTask:
+    """A task on a node. `user` is None for other users' tasks."""
+
+    task_id: int
+    user: str | None = None
+    #: Indices of the GPUs that it holds there; none: the whole node.
+    gpus: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,6 +320,11 @@ class GroupOverview:
     held: int
     free: int
     unavailable: int
+    #: Of those held: nodes that have GPUs left for tasks that share nodes.
+    shared: int = 0
+    gpus: int = 0
+    #: On nodes that take new runs.
+    gpus_free: int = 0
     levels: tuple[LevelCount, ...] = ()
 
 
@@ -307,12 +338,16 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """A row of quota: nodes that `subject` may hold at once. `limit` None is no limit."""
+    """A row of quota; `limit` None is no limit, `ceiling` is up to what users may raise their own row themselves."""
 
     subject: str
     group: str
     priority: str
     limit: int | None
+    ceiling: int | None = None
+    expires_at: datetime | None = None
+    expired: bool = False
+    warning: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,8 +364,11 @@ class OwnQuota:
     group: str
     priority: str
     limit: int | None
-    used: int
+    #: Nodes; k GPUs of a node count as k / GPUs-of-the-node.
+    used: float
     source: str
+    ceiling: int | None = None
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,17 +381,6 @@ class Me:
     groups: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
     quota: tuple[OwnQuota, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """The numbers that the scheduler decides with."""
-
-    min_run_s: float
-    slice_s: float
-    default_grace_s: float
-    max_grace_s: float
-    groups: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

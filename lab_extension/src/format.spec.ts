@@ -9,6 +9,7 @@ import {
   priorityOf,
   reasonText,
   relative,
+  size,
   stateLabel
 } from './format';
 import { aRun, aTask } from './testing/fakes';
@@ -38,6 +39,11 @@ describe('durations', () => {
 describe('words', () => {
   it('count with the right number', () => {
     expect([count(1, 'node'), count(1200, 'node')]).toEqual(['1 node', '1,200 nodes']);
+  });
+
+  it('say what a task takes', () => {
+    expect(size({ nodes: 3, gpus: null })).toBe('3 nodes');
+    expect(size({ nodes: 1, gpus: 2 })).toBe('1 node × 2 GPUs');
   });
 
   it('say what AUTO counts as', () => {

@@ -19,6 +19,12 @@ export function count(n: number, noun: string): string {
   return `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`;
 }
 
+/** What a task takes: `3 nodes`, `1 node × 2 GPUs`. */
+export function size(task: { nodes: number; gpus: number | null }): string {
+  const nodes = count(task.nodes, 'node');
+  return task.gpus === null ? nodes : `${nodes} × ${count(task.gpus, 'GPU')}`;
+}
+
 /** `EXTREME_HIGH` as `Extreme high`. */
 export function priorityLabel(priority: PriorityChoice): string {
   if (priority === 'AUTO') {

@@ -27,12 +27,18 @@ from hai_scheduler.core.model import Priority, Quota
 from hai_scheduler.ports import Bus, Clock, Cluster, Files, Secret, Store
 from hai_scheduler.service.admin import Administration
 from hai_scheduler.service.cycle import Cycle
+from hai_scheduler.service.decisions import Decisions
 from hai_scheduler.service.effects import Effects
 from hai_scheduler.service.environment import Places
+from hai_scheduler.service.explanations import Explanations
 from hai_scheduler.service.feed import Feed
+from hai_scheduler.service.forecasts import Forecasts
 from hai_scheduler.service.housekeeping import Housekeeping
 from hai_scheduler.service.jobs import Jobs
 from hai_scheduler.service.logs import Logs
+from hai_scheduler.service.own_quota import OwnQuotas
+from hai_scheduler.service.policy_book import PolicyBook
+from hai_scheduler.service.policy_changes import PolicyChanges
 from hai_scheduler.service.queries import Queries
 from hai_scheduler.service.run_tokens import RunTokens
 from hai_scheduler.service.settings import ServiceSettings
@@ -66,8 +72,19 @@ def assemble(world: World, settings: ServiceSettings, *, tokens: RunTokens, plac
     """Put the use cases together. Nothing is started."""
     store, bus, clock = world.store, world.bus, world.clock
     watch = Watch()
+    book = PolicyBook(settings)
     effects = Effects(store=store, cluster=world.cluster, bus=bus, tokens=tokens, places=places)
     queries = Queries(store=store, clock=clock, watch=watch, places=places)
+    submissions = Submissions(
+        store=store,
+        bus=bus,
+        clock=clock,
+        effects=effects,
+        settings=settings,
+        policies=book,
+        watch=watch,
+        files=world.files,
+    )
     return Parts(
         cycle=Cycle(
             store=store,
@@ -76,26 +93,23 @@ def assemble(world: World, settings: ServiceSettings, *, tokens: RunTokens, plac
             clock=clock,
             effects=effects,
             settings=settings,
+            policies=book,
             watch=watch,
             holder=holder,
         ),
         services=Services(
             store=store,
-            submissions=Submissions(
-                store=store,
-                bus=bus,
-                clock=clock,
-                effects=effects,
-                settings=settings,
-                watch=watch,
-                files=world.files,
-            ),
+            submissions=submissions,
             administration=Administration(store=store, bus=bus, clock=clock, watch=watch),
             jobs=Jobs(store=store, bus=bus, clock=clock, effects=effects, watch=watch),
             queries=queries,
+            explanations=Explanations(queries=queries, clock=clock, watch=watch),
+            decisions=Decisions(store=store),
+            forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions),
             logs=Logs(store=store, cluster=world.cluster, bus=bus),
             feed=Feed(store=store, bus=bus),
-            policy=settings.policy,
+            own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, watch=watch),
+            policy=PolicyChanges(store=store, bus=bus, clock=clock, watch=watch, book=book),
             metrics=Metrics(watch),
         ),
         housekeeping=Housekeeping(store=store, cluster=world.cluster, clock=clock, settings=settings),

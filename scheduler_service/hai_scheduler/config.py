@@ -7,19 +7,22 @@ from the command line.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlparse
 
-from traitlets import Int, TraitError, Unicode, validate
+from traitlets import Dict, Float, Int, TraitError, Unicode
 from traitlets.config import Application, Configurable
 
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
 from hai_scheduler import __version__
-from hai_scheduler.core.policy import Policy
+from hai_scheduler.core.policy import Policies, Policy, PolicyError
+from hai_scheduler.service.policy_numbers import BY_NAME, NUMBERS, Kind, changed
 from hai_scheduler.service.settings import ServiceSettings
 
 
@@ -27,34 +30,56 @@ class ConfigError(ValueError):
     """A setting is wrong; the message names it, its value and the remedy."""
 
 
+def _traits() -> dict[str, Any]:
+    """A trait for each number of the table."""
+    kinds: dict[Kind, Callable[..., Any]] = {
+        Kind.DURATION: Unicode,
+        Kind.FLOAT: Float,
+        Kind.INT: Int,
+        Kind.WEIGHTS: Dict,
+    }
+    return {
+        number.name: kinds[number.kind](
+            number.default, help=f"{number.rule}: {number.help}" if number.rule else number.help
+        ).tag(config=True)
+        for number in NUMBERS
+    }
+
+
 class SchedulingPolicy(Configurable):
     """The numbers that the scheduling rules leave to an admin. Lengths of time: `90s`, `15m`, `4h`."""
 
-    min_run = Unicode("15m", help="P2: a turn is never ended for an equal before it has lasted this long.").tag(
-        config=True
-    )
-    slice = Unicode("30m", help="P2: a turn that has lasted this long may be ended for an equal.").tag(config=True)
-    default_grace = Unicode("120s", help="How long a task has to save, unless it says otherwise.").tag(config=True)
-    max_grace = Unicode("1800s", help="The longest that a task may ask for, extensions included.").tag(config=True)
-    max_failed_starts = Int(3, help="Failed starts in a row before a task is given up.").tag(config=True)
+    # The namespace of a class body: the traits are there when traitlets looks for them.
+    vars().update(_traits())
+    groups = Dict(
+        help="Other numbers for some node groups: by group, then by number, for example "
+        '`{"training": {"slice": "1h"}}`.'
+    ).tag(config=True)
 
-    @validate("min_run", "slice", "default_grace", "max_grace")
-    def _is_duration(self, proposal: Any) -> Any:
+    def numbers(self) -> tuple[Policies, frozenset[tuple[str | None, str]]]:
+        """The frozen form, and which numbers the configuration writes. Raises PolicyError."""
+        default = self._default()
+        groups = {group: self._of_group(default, group, numbers) for group, numbers in self.groups.items()}
+        for_all = {(None, name) for name in BY_NAME if name in self.config[type(self).__name__]}
+        for_groups = {(group, name) for group, numbers in self.groups.items() for name in numbers}
+        return Policies(default=default, groups=MappingProxyType(groups)), frozenset({*for_all, *for_groups})
+
+    def _default(self) -> Policy:
         try:
-            parse_duration(proposal.value)
-        except Invalid as error:
-            raise TraitError(f"SchedulingPolicy.{proposal.trait.name}: {error}") from None
-        return proposal.value
+            return changed(Policy(), {name: getattr(self, name) for name in BY_NAME})
+        except PolicyError as error:
+            raise PolicyError(error.name, f"SchedulingPolicy.{error.name}: {error}") from None
 
-    def policy(self) -> Policy:
-        """The frozen form. Raises PolicyError."""
-        return Policy(
-            min_run=_duration(self.min_run),
-            slice=_duration(self.slice),
-            default_grace=_duration(self.default_grace),
-            max_grace=_duration(self.max_grace),
-            max_failed_starts=self.max_failed_starts,
-        )
+    def _of_group(self, default: Policy, group: object, numbers: object) -> Policy:
+        place = f"SchedulingPolicy.groups[{group!r}]"
+        if not isinstance(group, str) or not group or not isinstance(numbers, dict):
+            raise PolicyError(
+                "groups", f'{place}: is {numbers!r:.60}: write for example {{"training": {{"slice": "1h"}}}}'
+            )
+        try:
+            return changed(default, numbers)
+        except PolicyError as error:
+            raise PolicyError(error.name, f"{place}: {error}") from None
 
 
 def _duration(text: str, name: str = "duration") -> timedelta:
@@ -141,6 +166,7 @@ class HaiScheduler(Application):
         if not self.state_dir:
             raise ConfigError("state-dir: name the folder that holds the service's state: --state-dir DIR")
         state_dir = Path(self.state_dir).resolve()
+        policy, policy_written = SchedulingPolicy(parent=self).numbers()
         return Settings(
             state_dir=state_dir,
             db_url=self.db_url or f"sqlite+aiosqlite:///{state_dir / 'hai.sqlite'}",
@@ -151,7 +177,8 @@ class HaiScheduler(Application):
             gpus_per_node=self.gpus_per_node,
             nodes_file=Path(self.nodes_file) if self.nodes_file else None,
             service=ServiceSettings(
-                policy=SchedulingPolicy(parent=self).policy(),
+                policy=policy,
+                policy_written=policy_written,
                 tick_every=_duration(self.tick_every, "HaiScheduler.tick_every"),
                 keep_ended=_duration(self.keep_ended, "HaiScheduler.keep_ended"),
                 tasks_per_user=self.tasks_per_user,

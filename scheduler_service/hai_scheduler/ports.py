@@ -15,10 +15,12 @@ from hai_scheduler.core.model import (
     Quota,
     Run,
     RunId,
+    Strike,
     Task,
     TaskId,
     TaskSpec,
     TaskState,
+    Use,
 )
 
 
@@ -165,6 +167,26 @@ class Tx(Protocol):
         """Remove the row of (subject, group, priority); whether there was one."""
         ...
 
+    async def uses(self) -> Sequence[Use]:
+        """What users have held lately (O3), by user and group."""
+        ...
+
+    async def put_use(self, use: Use) -> None:
+        """Write the row of (user, group)."""
+        ...
+
+    async def strikes(self) -> Sequence[Strike]:
+        """Failures on nodes that are still remembered (H3), oldest first."""
+        ...
+
+    async def add_strike(self, strike: Strike) -> None:
+        """Remember one."""
+        ...
+
+    async def forget_strikes(self, *, node: str | None = None, before: datetime | None = None) -> None:
+        """Forget those of the node, or those that are older, or both conditions together."""
+        ...
+
     async def users(self) -> Sequence[UserRecord]:
         """All users seen so far."""
         ...
@@ -248,6 +270,8 @@ class Launch:
     user: str
     #: Node names in rank order.
     nodes: tuple[str, ...]
+    #: GPU indices by rank; empty is whole nodes (U2).
+    gpus: tuple[tuple[int, ...], ...] = ()
     command: tuple[str, ...]
     cwd: str
     #: The same for every rank. The cluster adds what only it knows: rank, node, addresses, GPUs, folders.

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
+from traitlets import Undefined
 from traitlets.config import Configurable
 
 from hai_scheduler.config import HaiScheduler, SchedulingPolicy
+from hai_scheduler.service.policy_numbers import NUMBERS
 
 _INTRODUCTION = """\
 # Settings of the scheduler service
@@ -18,13 +20,24 @@ Write them into a configuration file, and name it with `hai up --scheduler-confi
 
 ```python
 c.SchedulingPolicy.slice = "1h"
+c.SchedulingPolicy.weights = {"alice": 2.0}
+c.SchedulingPolicy.groups = {"debug": {"slice": "10m", "min_run": "2m"}}
 c.HaiScheduler.keep_ended = "2160h"
 ```
 
 Lengths of time are texts such as `90s`, `15m` or `4h`. Options that `hai up` hands to the service (`--state-dir`,
 `--port`, and nodes where they are given) win over the file. A wrong value ends the service with one line that names
 it. `python -m hai_scheduler --help-all` shows the same list.
+
+The numbers of `SchedulingPolicy` are what the service starts with. Admins change them while it runs
+(`hai admin policy set`), and `hai policy` shows what is in force and where it comes from. A number that is written
+for a node group wins over one that is written for all; otherwise what an admin has set wins over the configuration.
 """
+
+
+_KINDS = {"Unicode": "text", "Int": "whole number", "Float": "number", "Dict": "table"}
+#: Policy numbers stand in the order of their table.
+_PLACES = {number.name: place for place, number in enumerate(NUMBERS)}
 
 
 def reference() -> str:
@@ -40,9 +53,11 @@ def _section(section: type[Configurable]) -> Iterator[str]:
     yield f"## {section.__name__}\n"
     yield f"{(section.__doc__ or '').strip().splitlines()[0]}\n"
     yield from ["| setting | type | default | meaning | option |", "|---|---|---|---|---|"]
-    for name, trait in section.class_own_traits(config=True).items():
-        kind = {"Unicode": "text", "Int": "whole number"}[type(trait).__name__]
-        default = "" if trait.default_value in ("", None) else f"`{trait.default_value}`"
+    traits = section.class_own_traits(config=True)
+    for name in sorted(traits, key=lambda name: (_PLACES.get(name, len(_PLACES)), name)):
+        trait = traits[name]
+        kind = _KINDS[type(trait).__name__]
+        default = "" if trait.default_value in ("", None, Undefined) else f"`{trait.default_value}`"
         word = words.get(f"{section.__name__}.{name}")
         yield f"| `{section.__name__}.{name}` | {kind} | {default} | {trait.help} | {f'`{word}`' if word else ''} |"
     yield ""

@@ -1,81 +1,57 @@
-"""Measure, print, store: `python -m bench [--cold]`."""
+"""Measure, print, store: `python -m bench [plans] [platform] [traces] [--cold]`."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import browser, machine, queued, running, starting, urgent
+from bench import machine
 from bench.figures import Report
-from e2e.conftest import ROOT, Platform
 
+ROOT = Path(__file__).parents[2]
 NODES = 16
-WARM = 3
+#: What is measured when nothing is named. The traces take long: `make bench-traces`.
+USUAL = ("plans", "platform")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="bench", description="Measure a real platform on this machine.")
-    parser.add_argument("--cold", action="store_true", help="also `make up` in a fresh clone: some minutes more")
-    parser.add_argument("--nodes", type=int, default=NODES, help=f"simulated nodes ({NODES})")
+    parser = argparse.ArgumentParser(prog="bench", description="Measure HAI on this machine.")
+    parser.add_argument(
+        "what",
+        nargs="*",
+        metavar="WHAT",
+        help="plans: how long one plan takes, beside the original's; platform: a real platform, started and used; "
+        f"traces: how well public traces are scheduled, in simulations ({' '.join(USUAL)})",
+    )
+    parser.add_argument("--cold", action="store_true", help="platform: also `make up` in a fresh clone, some minutes")
+    parser.add_argument("--nodes", type=int, default=NODES, help=f"platform: simulated nodes ({NODES})")
     words = parser.parse_args()
+    for what in words.what:
+        if what not in (*USUAL, "traces"):
+            parser.error(f"{what!r} cannot be measured: name plans, platform or traces")
     began, report = time.monotonic(), Report()
     found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine.describe(ROOT)}
-    with tempfile.TemporaryDirectory(prefix="hai-bench-", ignore_cleanup_errors=True) as temporary:
-        folder = Path(temporary)
-        _with_running_tasks(report, folder / "running", words.nodes)
-        _with_a_queue(report, folder / "queued", words.nodes)
-        if words.cold:
-            _say("make up in a fresh clone")
-            starting.cold(report, folder / "cold")
-    found |= {"nodes": words.nodes, "seconds": round(time.monotonic() - began), **report.data()}
+    what = words.what or USUAL
+    if "plans" in what:
+        from bench import plans
+
+        plans.measure(report)
+    if "platform" in what:
+        from bench import on_platform
+
+        on_platform.measure(report, words.nodes, cold=words.cold)
+        found["nodes"] = words.nodes
+    if "traces" in what:
+        from bench import traces
+
+        found["traces"] = traces.measure(report, ROOT)
+    found |= {"measured": list(what), "seconds": round(time.monotonic() - began), **report.data()}
     print(report.table())
     _store(found)
-
-
-def _with_running_tasks(report: Report, folder: Path, nodes: int) -> None:
-    folder.mkdir()
-    platform = Platform(folder, nodes=nodes)
-    try:
-        _say("starting")
-        report.add(starting.TOPIC, "`hai up` to ready, new state folder", starting.start(platform), "s")
-        stops, starts = [], []
-        for _ in range(WARM):
-            stops.append(starting.stop(platform))
-            starts.append(starting.start(platform))
-        report.spread(starting.TOPIC, "`hai up` to ready, again", starts)
-        report.spread(starting.TOPIC, "Ctrl-C to the end", stops, note="nothing runs")
-        _say("trivial tasks")
-        running.measure(report, platform)
-        _say("urgent tasks")
-        urgent.measure(report, platform, folder / "victims")
-        _say("browser")
-        browser.measure(report, platform, "200 tasks")
-    finally:
-        platform.end()
-
-
-def _with_a_queue(report: Report, folder: Path, nodes: int) -> None:
-    folder.mkdir()
-    platform = Platform(folder, nodes=nodes)
-    try:
-        _say("a long queue")
-        platform.start()
-        queued.measure(report, platform)
-        _say("browser, a long queue")
-        browser.measure(report, platform, "1,000 tasks")
-        starting.stop(platform)
-        report.add(starting.TOPIC, "`hai up` to ready, 1,000 queued", starting.start(platform), "s")
-    finally:
-        platform.end()
-
-
-def _say(what: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')}  {what} ...", flush=True)
 
 
 def _store(found: dict[str, Any]) -> None:
@@ -86,4 +62,5 @@ def _store(found: dict[str, Any]) -> None:
     print(f"stored in {file.relative_to(ROOT)}")
 
 
-main()
+if __name__ == "__main__":
+    main()

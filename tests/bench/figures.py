@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -17,6 +18,9 @@ class Figure:
     value: float
     unit: str
     note: str = ""
+    #: What was aimed at, if anything, and whether it was reached.
+    target: str = ""
+    reached: bool | None = None
 
 
 @dataclass(slots=True)
@@ -26,8 +30,24 @@ class Report:
     figures: list[Figure] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
 
-    def add(self, topic: str, name: str, value: float, unit: str, note: str = "") -> None:
-        self.figures.append(Figure(topic, name, round(value, 4), unit, note))
+    def add(
+        self,
+        topic: str,
+        name: str,
+        value: float,
+        unit: str,
+        note: str = "",
+        *,
+        at_most: float | None = None,
+        at_least: float | None = None,
+    ) -> None:
+        """One figure and, where there is one, the target that it is held against."""
+        target, reached = "", None
+        if at_most is not None:
+            target, reached = f"at most {at_most:,g} {unit}".strip(), value <= at_most
+        elif at_least is not None:
+            target, reached = f"at least {at_least:,g} {unit}".strip(), value >= at_least
+        self.figures.append(Figure(topic, name, round(value, 4), unit, note, target, reached))
 
     def spread(self, topic: str, name: str, seconds: Sequence[float], note: str = "") -> None:
         """Median, and the 99th percentile or, of few, the maximum. Times in seconds are shown as milliseconds."""
@@ -48,7 +68,7 @@ class Report:
         for topic, figures in topics.items():
             lines += ["", topic]
             for f in figures:
-                lines.append(f"  {f.name:<{width}}  {_shown(f.value):>7} {f.unit:<3}  {f.note}".rstrip())
+                lines.append(f"  {f.name:<{width}}  {_shown(f.value):>7} {f.unit:<3}  {_remark(f)}".rstrip())
         lines += ["", *(f"left out: {topic}: {why}" for topic, why in self.skipped.items())]
         return "\n".join(lines)
 
@@ -56,10 +76,22 @@ class Report:
         return {"figures": [asdict(figure) for figure in self.figures], "left_out": self.skipped}
 
 
+def say(what: str) -> None:
+    """Progress, for whoever watches."""
+    print(f"{time.strftime('%H:%M:%S')}  {what} ...", flush=True)
+
+
 def percentile(samples: Sequence[float], percent: float) -> float:
     """The smallest sample that so many percent do not exceed."""
     ordered = sorted(samples)
     return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
+
+
+def _remark(figure: Figure) -> str:
+    if figure.reached is None:
+        return figure.note
+    word = "reached" if figure.reached else "MISSED"
+    return f"[{word}: {figure.target}]  {figure.note}"
 
 
 def _shown(value: float) -> str:

@@ -16,10 +16,14 @@ from hai_scheduler.ports import Cluster, Launch, Secret
 
 T = TypeVar("T")
 NODES = (
-    Node(name="node-1", leaf="leaf-a", gpus=2),
+    Node(name="node-1", leaf="leaf-a", gpus=4),
     Node(name="node-2", leaf="leaf-a", gpus=2),
     Node(name="node-3", leaf="leaf-b", group="other"),
 )
+
+
+#: The real GPUs of nodes that have some, where the adapter knows of such.
+DEVICES = {"node-1": (4, 5, 6, 7)}
 
 
 class ClusterHarness(ABC):
@@ -50,6 +54,10 @@ class ClusterHarness(ABC):
         """A command that reports a checkpoint, a state and done, then behaves like `waits`; None if there is none."""
 
     @abstractmethod
+    def devices(self) -> tuple[str, ...]:
+        """A command that prints which GPU devices it sees, with commas between them, then behaves like `waits`."""
+
+    @abstractmethod
     def missing(self) -> tuple[str, ...]:
         """A command that does not exist."""
 
@@ -65,13 +73,21 @@ class ClusterHarness(ABC):
     async def settle(self, look: Callable[[], Awaitable[T]]) -> T:
         """What `look` gives as soon as it is true; fails when that takes too long."""
 
-    def launch(self, number: int, command: tuple[str, ...], *nodes: str, user: str = "alice") -> Launch:
-        """Run `<number>.1` of the command on some nodes."""
+    def launch(
+        self,
+        number: int,
+        command: tuple[str, ...],
+        *nodes: str,
+        user: str = "alice",
+        gpus: tuple[tuple[int, ...], ...] = (),
+    ) -> Launch:
+        """Run `<number>.1` of the command on some nodes, or on those GPUs of them."""
         return Launch(
             run_id=RunId(f"{number}.1"),
             task_id=TaskId(number),
             user=user,
             nodes=nodes or ("node-1",),
+            gpus=gpus,
             command=command,
             cwd=self.cwd,
             env={"HAI_TASK_ID": str(number)},
@@ -96,7 +112,7 @@ class LocalHarness(ClusterHarness):
     async def open(self) -> Cluster:
         settings = LocalSettings(
             runs_dir=self._folder / "runs",
-            nodes=tuple(LocalNode(node=node) for node in NODES),
+            nodes=tuple(LocalNode(node=node, gpu_ids=DEVICES.get(node.name, ())) for node in NODES),
             # Nobody listens there; supervisors do without.
             api_url="http://127.0.0.1:9/services/hai/api/v1",
             path_prefix=(str(Path(sys.executable).parent),),
@@ -132,6 +148,9 @@ class LocalHarness(ClusterHarness):
     def saves(self, step: int, state: str) -> tuple[str, ...]:
         code = f"from hai_client import job; job.set_state({state!r}); job.suspended(step={step})"
         return self._counted(f'{sys.executable} -c "{code}"; ' + self.waits()[2])
+
+    def devices(self) -> tuple[str, ...]:
+        return self._counted('echo "$CUDA_VISIBLE_DEVICES"; ' + self.waits()[2])
 
     def missing(self) -> tuple[str, ...]:
         return ("no-such-command",)

@@ -45,6 +45,9 @@ class MemoryHarness(ClusterHarness):
     def saves(self, step: int, state: str) -> tuple[str, ...] | None:
         return None
 
+    def devices(self) -> tuple[str, ...]:
+        return ("devices",)
+
     def missing(self) -> tuple[str, ...]:
         return ("missing",)
 
@@ -72,6 +75,8 @@ def behave(launch: Launch) -> Behaviour:
         return Behaviour(work=timedelta(seconds=1), exit_code=int(status), prints=tuple(text.split("\n")))
     if name == "missing":
         return Behaviour(work=timedelta(0), exit_code=127)
+    if name == "devices":
+        return Behaviour(work=LONG, prints=(",".join(str(gpu) for gpu in launch.gpus[0]), "up"))
     if name == "resists":
         return Behaviour(work=LONG, dies_in=timedelta(seconds=10), prints=("up",))
     return Behaviour(work=LONG, prints=("up",))

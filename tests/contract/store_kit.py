@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import fields
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ from builders import (
     at,
 )
 from hai_scheduler.adapters.sql.store import SqlStore
-from hai_scheduler.core.model import Priority, Profile, RankState, Run, Task, TaskId, TaskState
+from hai_scheduler.core.model import Priority, Profile, RankState, Retry, Run, Task, TaskId, TaskState
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Store
 
@@ -55,11 +57,25 @@ def names(tasks: Iterable[Task]) -> list[str]:
     return [task.name for task in tasks]
 
 
+def like_default(value: Any, default: Any) -> list[str]:
+    """The fields of a dataclass whose value is the default's."""
+    return [field.name for field in fields(value) if getattr(value, field.name) == getattr(default, field.name)]
+
+
 def full_run(number: int = 2) -> Run:
     """A run of task 1 whose every field differs from its default."""
     ranks = (
-        a_rank(0, state=RankState.EXITED, exit_code=143, notified_at=at(5), done=True),
-        a_rank(1, state=RankState.LOST, message="its node no longer knows of it"),
+        a_rank(
+            0,
+            node="node-7",
+            gpus=(2, 5),
+            state=RankState.EXITED,
+            exit_code=143,
+            notified_at=at(5),
+            done=True,
+            message="half of it",
+        ),
+        a_rank(1, gpus=(0, 1), state=RankState.LOST, message="its node no longer knows of it"),
     )
     return a_run(
         1,
@@ -88,7 +104,8 @@ def full_task() -> Task:
         priority=Priority.VERY_HIGH,
         nodes=2,
         submitted_at=T0 + timedelta(microseconds=1),
-        place=at(1),
+        waiting_since=at(1),
+        gpus=2,
         profile=Profile.SLURM,
         grace=timedelta(seconds=7.5),
         time_limit=timedelta(hours=3),
@@ -101,6 +118,12 @@ def full_task() -> Task:
         avoid=frozenset({"node-9", "node-8"}),
         promise=frozenset({"node-3"}),
         failed_starts=2,
+        retry=Retry(count=5, backoff=timedelta(seconds=1.5), exit_codes=frozenset({137, 1})),
+        retries=3,
+        not_before=at(11),
+        rotations=(at(2), at(3)),
+        leaving_took=timedelta(seconds=2.5),
+        starting_took=timedelta(seconds=12),
         checkpoint=a_checkpoint(12, at=at(6), path="c/12"),
         job_state="epoch 3 – ä",
         reason=Reason.PREEMPTED,

@@ -131,6 +131,30 @@ async def test_a_node_that_does_not_exist_is_the_platforms(harness, cluster) -> 
     assert "node-9" in rank.start_error
 
 
+async def test_two_runs_share_a_node_and_see_other_devices(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.devices(), gpus=((0, 3),)))
+    await cluster.launch(harness.launch(2, harness.devices(), gpus=((1, 2),)))
+    seen = []
+    for run_id in ("1.1", "2.1"):
+        await ranks_when(harness, cluster, run_id, RankState.RUNNING)
+        await printed(harness, cluster, run_id, "up")
+        chunk = await cluster.read_log(RunId(run_id), 0, offset=0, limit=10_000)
+        seen.append(chunk.data.decode().splitlines()[0].split()[-1].split(","))
+    assert [len(devices) for devices in seen] == [2, 2]
+    assert len({device for devices in seen for device in devices}) == 4
+    await cluster.kill(RunId("1.1"))
+    await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    (other,) = (await observed(cluster, "2.1")).ranks
+    assert other.state is RankState.RUNNING, "its neighbour's end is none of its business"
+
+
+async def test_a_gpu_that_the_node_does_not_have_is_the_platforms(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.waits(), gpus=((3, 4),)))
+    (rank,) = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    assert rank.exit_code is None
+    assert "node-1 has 4 GPUs, so there is no GPU 4" in rank.start_error
+
+
 async def test_kill_ends_every_rank(harness, cluster) -> None:
     await cluster.launch(harness.launch(1, harness.waits(), "node-1", "node-2"))
     await ranks_when(harness, cluster, "1.1", RankState.RUNNING)

@@ -9,13 +9,15 @@ import pytest
 
 from builders import (
     a_checkpoint,
+    a_notice,
+    a_rank,
     a_run,
     a_task,
     an_event,
     at,
 )
-from contract.store_kit import MINUTE, add, full_task, get, names, save
-from hai_scheduler.core.model import Priority, TaskId, TaskSpec, TaskState
+from contract.store_kit import MINUTE, add, full_task, get, like_default, names, save
+from hai_scheduler.core.model import Priority, Rank, Retry, TaskId, TaskSpec, TaskState
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Conflict, NotFound, Store, TaskFilter
 
@@ -40,12 +42,16 @@ class TestTasks:
         (bare,) = await add(store, a_task())
         task = replace(full_task(), id=bare.id, version=bare.version)
         plain = a_task(id=bare.id)
-        same = [name for name in task.__dataclass_fields__ if getattr(task, name) == getattr(plain, name)]
-        assert same == ["id"], "give these a value in full_task()"
+        assert like_default(task, plain) == ["id"], "give these a value in full_task()"
         assert task.run is not None
-        live = a_run(1)
-        same = [name for name in live.__dataclass_fields__ if getattr(task.run, name) == getattr(live, name)]
-        assert same == [], "give these a value in full_run()"
+        assert like_default(task.run, a_run(1)) == [], "give these a value in full_run()"
+        assert like_default(task.run.ranks[0], Rank(rank=0, node="")) == ["rank"], "give these a value in full_run()"
+        assert task.run.notice is not None
+        assert like_default(task.run.notice, a_notice()) == [], "give these a value in full_run()"
+        assert task.run.checkpoint is not None
+        assert like_default(task.run.checkpoint, a_checkpoint()) == [], "give these a value in full_run()"
+        assert task.retry is not None
+        assert like_default(task.retry, Retry(count=0)) == [], "give these a value in full_task()"
         saved = await save(store, task)
         assert saved == replace(task, version=saved.version)
         assert await get(store, bare.id) == saved
@@ -56,6 +62,15 @@ class TestTasks:
         empty = await save(store, replace(a_task(id=bare.id), version=full.version))
         assert await get(store, bare.id) == empty
         assert empty.run is None
+
+    async def test_a_shared_node_is_kept_with_the_gpus_of_each_rank(self, store: Store) -> None:
+        ranks = (a_rank(0, node="node-1", gpus=(0, 3)), a_rank(1, node="node-2", gpus=(1, 2)))
+        (task,) = await add(store, a_task(nodes=2, gpus=2, state=TaskState.RUNNING, run=a_run(ranks=ranks)))
+        async with store.read() as tx:
+            (read,) = await tx.unfinished_tasks()
+            assert read.run is not None
+            assert read.run.ranks == ranks
+            assert read == task
 
     async def test_auto_priority_is_kept(self, store: Store) -> None:
         (task,) = await add(store, a_task(priority=None))

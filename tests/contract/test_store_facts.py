@@ -11,12 +11,14 @@ import pytest
 from builders import (
     T0,
     a_quota,
+    a_strike,
     a_task,
+    a_use,
     an_event,
     at,
 )
-from contract.store_kit import MINUTE, Opener, add, get
-from hai_scheduler.core.model import NodeMark, Priority, TaskId
+from contract.store_kit import MINUTE, Opener, add, get, like_default
+from hai_scheduler.core.model import NodeMark, Priority, Quota, TaskId, TaskState
 from hai_scheduler.ports import LeaseLost, Store, UserRecord
 
 
@@ -100,6 +102,72 @@ class TestFacts:
             assert await tx.delete_quota(a_quota("public", priority=Priority.LOW, limit=12345))
             assert not await tx.delete_quota(a_quota("public", priority=Priority.LOW))
             assert list(await tx.quotas()) == [row for row in rows if row != rows[2]]
+
+    async def test_every_field_of_a_quota_comes_back_and_can_be_emptied_again(self, store: Store) -> None:
+        full = a_quota("group:nlp", group="big", priority=Priority.HIGH, limit=7, ceiling=9, expires_at=at(0.25))
+        unlike = like_default(full, Quota(subject="", group="", priority=Priority.LOW, limit=None))
+        assert unlike == [], "give these a value"
+        bare = a_quota("group:nlp", group="big", priority=Priority.HIGH, limit=None)
+        for row in (full, bare):
+            async with store.write() as tx:
+                await tx.put_quota(row)
+            async with store.read() as tx:
+                assert list(await tx.quotas()) == [row]
+
+    async def test_use_is_one_row_a_user_and_group(self, store: Store) -> None:
+        rows = [
+            a_use("alice", group="big", node_seconds=0.1, at=at(1.5)),
+            a_use("alice", node_seconds=1e9),
+            a_use("bob"),
+        ]
+        async with store.write() as tx:
+            assert list(await tx.uses()) == []
+            await tx.put_use(a_use("bob", node_seconds=1.0, at=at(99)))
+            for row in reversed(rows):
+                await tx.put_use(row)
+            assert list(await tx.uses()) == rows
+        async with store.read() as tx:
+            assert list(await tx.uses()) == rows
+
+    async def test_strikes_are_remembered_oldest_first_each_as_often_as_it_came(self, store: Store) -> None:
+        late, early = a_strike("node-2", task_id=TaskId(2**40), at=at(9)), a_strike(at=at(0.5))
+        async with store.write() as tx:
+            for strike in (late, early, early):
+                await tx.add_strike(strike)
+            assert list(await tx.strikes()) == [early, early, late]
+        async with store.read() as tx:
+            assert list(await tx.strikes()) == [early, early, late]
+
+    @pytest.mark.parametrize(
+        ("node", "before", "left"),
+        [
+            pytest.param("a", None, "b1 b3", id="those of a node"),
+            pytest.param(None, 2, "a2 b3", id="those before a time, not those of that time"),
+            pytest.param("a", 2, "b1 a2 b3", id="those of a node before a time"),
+            pytest.param("nowhere", None, "a0 b1 a2 b3", id="none of an unknown node"),
+            pytest.param(None, None, "", id="all of them"),
+        ],
+    )
+    async def test_strikes_are_forgotten(self, store: Store, node: str | None, before: int | None, left: str) -> None:
+        async with store.write() as tx:
+            for second, name in enumerate("abab"):
+                await tx.add_strike(a_strike(name, at=at(second)))
+            await tx.forget_strikes(node=node, before=None if before is None else at(before))
+        async with store.read() as tx:
+            assert " ".join(f"{s.node}{s.at.second}" for s in await tx.strikes()) == left
+
+    async def test_strikes_outlive_their_task(self, store: Store) -> None:
+        (task,) = await add(store, a_task(state=TaskState.FAILED))
+        async with store.write() as tx:
+            await tx.add_strike(a_strike(task_id=task.id))
+            await tx.delete_task(task.id)
+            assert list(await tx.strikes()) == [a_strike(task_id=task.id)]
+
+    async def test_use_and_strikes_are_not_written_in_a_view(self, store: Store) -> None:
+        async with store.read() as tx:
+            for writing in (tx.put_use(a_use()), tx.add_strike(a_strike()), tx.forget_strikes()):
+                with pytest.raises(RuntimeError, match="read view"):
+                    await writing
 
     async def test_a_user_is_as_last_written(self, store: Store) -> None:
         async with store.write() as tx:

@@ -15,6 +15,7 @@ from hai_client.cli.app import find
 from hai_client.cli.parser import build, split_last
 from hai_client.errors import Invalid
 from hai_hub import options
+from hai_scheduler.sim_cli import app as sim
 
 ORIGINAL = ("python", "bash", "exec")
 #: Pages that other programs write, or that show shapes instead of commands.
@@ -47,7 +48,7 @@ def wrong_with(words: list[str]) -> str | None:
     if name == "up":
         shown = {word.partition("=")[0] for word in rest if word.startswith("--")} - up_options() - {"--help"}
         return f"hai up has no {sorted(shown)}" if shown else None
-    command = find(name) if name in verbs.BY_NAME else None
+    command = sim.COMMAND if name == "sim" else find(name) if name in verbs.BY_NAME else None
     if command is None:
         return f"{name} is no verb of hai"
     parser = build(command)

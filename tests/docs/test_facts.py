@@ -75,8 +75,9 @@ def test_every_scope_is_in_the_architecture(scope: str) -> None:
 
 
 def test_the_marks_of_nodes_are_the_verbs_of_operations() -> None:
-    assert set(NodeMark) == {"none", "cordoned", "draining"}
+    assert set(NodeMark) == {"none", "cordoned", "draining", "quarantined"}
     assert "hai admin cordon" in text_of("docs/operations.md")
+    assert "quarantine" in text_of("docs/operations.md")
 
 
 def variables() -> list[str]:

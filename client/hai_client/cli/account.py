@@ -37,7 +37,7 @@ def _whoami(_args: argparse.Namespace, ctx: Context) -> int:
     ctx.out.line(f"  groups   {' '.join(me.groups) or 'none'}")
     for at, row in enumerate(sorted(me.quota, key=by_level)):
         head = "quota" if at == 0 else ""
-        ctx.out.line(f"  {head:<9}{row.priority} in {row.group}: {row.used} in use of {limit(row.limit)}")
+        ctx.out.line(f"  {head:<9}{row.priority} in {row.group}: {row.used:g} in use of {limit(row.limit)}")
     return 0
 
 

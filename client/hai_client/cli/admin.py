@@ -1,18 +1,19 @@
-"""`hai admin`: nodes, quota, users and pauses."""
+"""`hai admin`: nodes, quota, policy, users and pauses."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hai_client.api import Client
-from hai_client.cli import nodes
+from hai_client.cli import nodes, policy
 from hai_client.cli import parser as words_
 from hai_client.cli.context import Context
 from hai_client.cli.output import Cell, Column, ago
 from hai_client.cli.parser import Command
-from hai_client.cli.quota import by_level, limit
+from hai_client.cli.quota import by_level, limit, until
 from hai_client.errors import Invalid
 from hai_client.hub import Hub
 from hai_client.schema import Cluster, Node
@@ -47,10 +48,22 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     setting = _leaf(quota, "set", "write a row", _quota_set)
     deleting = _leaf(quota, "delete", "remove a row", _quota_delete)
     for leaf in (setting, deleting):
-        leaf.add_argument("subject", metavar="SUBJECT", type=subject, help="user:NAME, group:NAME or public")
+        leaf.add_argument(
+            "subject", metavar="SUBJECT", type=subject, help="user:NAME, group:NAME (each member), total:NAME or public"
+        )
         leaf.add_argument("priority", metavar="LEVEL", type=words_.level, help="the priority it is for")
         leaf.add_argument("-g", "--group", default="training", metavar="GROUP", help="node group (training)")
     setting.add_argument("limit", metavar="LIMIT", type=_limit, help="nodes at once, or `none` for no limit")
+    setting.add_argument(
+        "--ceiling", metavar="N", type=words_.count("ceiling", least=0), help="let users raise their own row up to this"
+    )
+    ends = setting.add_mutually_exclusive_group()
+    ends.add_argument(
+        "--until", metavar="TIME", type=_time, help="the row ends then: 2026-12-31 (at the end of that day) or a time"
+    )
+    ends.add_argument("--for", dest="lasts", metavar="LENGTH", type=_lasts, help="the row ends after this: 7d")
+    changing = _group(group.add_parser("policy", help="change the scheduler's numbers"), "policy_verb")
+    policy.configure_admin(changing, _leaf)
     user = _group(group.add_parser("user", help="list or add users of the Hub"), "user_verb")
     _leaf(user, "list", "list all users", _user_list)
     adding = _leaf(user, "add", "add a user", _user_add)
@@ -62,9 +75,27 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def subject(text: str) -> str:
     """Read whom a row of quota is for."""
     kind, colon, name = text.partition(":")
-    if text == "public" or (kind in ("user", "group") and colon and name):
+    if text == "public" or (kind in ("user", "group", "total") and colon and name):
         return text
-    raise Invalid(f"subject: {text!r} is not a subject; write user:{text or 'NAME'}, group:{text or 'NAME'} or public")
+    raise Invalid(
+        f"subject: {text!r} is not a subject; write user:{text or 'NAME'}, group:{text or 'NAME'}, "
+        f"total:{text or 'NAME'} or public"
+    )
+
+
+def _time(text: str) -> datetime:
+    """Read a day, whose end is meant, or a time; without an offset it is the time here."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise Invalid(f"until: {text!r} is not a time; write 2026-12-31 or 2026-12-31T18:00") from None
+    if len(text) <= len("2026-12-31"):
+        time += timedelta(days=1)
+    return time.astimezone(UTC)
+
+
+def _lasts(text: str) -> datetime:
+    return datetime.now(UTC) + timedelta(seconds=words_.duration("for", least_s=1)(text))
 
 
 def _limit(text: str) -> int | None:
@@ -115,18 +146,42 @@ def _quota_list(_args: argparse.Namespace, ctx: Context) -> int:
         ctx.out.line("no rows; `hai admin quota set public NORMAL 4` lets everybody hold 4 nodes at NORMAL")
         return 0
     columns = [Column("SUBJECT"), Column("GROUP"), Column("PRIORITY"), Column("LIMIT", right=True)]
-    shown = sorted(rows, key=lambda row: (row.subject, *by_level(row)))
-    ctx.out.table(columns, [[row.subject, row.group, row.priority, limit(row.limit)] for row in shown])
+    columns += [Column("CEILING", right=True), Column("UNTIL")]
+    ctx.out.table(
+        columns,
+        [
+            [
+                row.subject,
+                row.group,
+                row.priority,
+                limit(row.limit),
+                "-" if row.ceiling is None else str(row.ceiling),
+                Cell(f"{until(row.expires_at)} (expired)", "dim") if row.expired else until(row.expires_at),
+            ]
+            for row in sorted(rows, key=lambda row: (row.subject, *by_level(row)))
+        ],
+    )
     return 0
 
 
 def _quota_set(args: argparse.Namespace, ctx: Context) -> int:
-    row = ctx.client.set_quota(args.subject, args.priority, args.limit, group=args.group)
+    row = ctx.client.set_quota(
+        args.subject,
+        args.priority,
+        args.limit,
+        group=args.group,
+        ceiling=args.ceiling,
+        expires_at=args.until or args.lasts,
+    )
+    if row.warning is not None:
+        ctx.out.note(row.warning)
     if ctx.json:
         ctx.out.json(row)
-    else:
-        what = "any number of nodes" if row.limit is None else f"at most {row.limit} nodes"
-        ctx.out.line(f"{row.subject} may hold {what} of {row.group} at {row.priority}")
+        return 0
+    what = "any number of nodes" if row.limit is None else f"at most {row.limit} nodes"
+    end = "" if row.expires_at is None else f" until {until(row.expires_at)}"
+    ceiling = "" if row.ceiling is None else f"; users may raise their own row up to {row.ceiling}"
+    ctx.out.line(f"{row.subject} may hold {what} of {row.group} at {row.priority}{end}{ceiling}")
     return 0
 
 
@@ -181,7 +236,8 @@ COMMANDS = {
         examples=(
             "examples:\n"
             "  hai admin drain node-3\n"
-            "  hai admin quota set user:alice HIGH 8\n"
+            "  hai admin quota set user:alice HIGH 8 --ceiling 16 --for 7d\n"
+            "  hai admin policy set slice=1h --group training\n"
             "  hai admin user add alice --token"
         ),
     )

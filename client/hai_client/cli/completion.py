@@ -110,7 +110,7 @@ _hai_words() {
     word="${COMP_WORDS[at]}"
     case "$path" in
       '') [[ $word == -* ]] || path="$word" ;;
-      admin|'admin quota'|'admin user') [[ $word == -* ]] || path="$path $word" ;;
+      @BRANCHES@) [[ $word == -* ]] || path="$path $word" ;;
       *) [[ $word == -* ]] || count=x$count ;;
     esac
     [[ $word == -- && $path == submit ]] && { COMPREPLY=($(compgen -f -- "$cur")); return; }
@@ -147,7 +147,7 @@ _hai_words() {
     word="${words[at]}"
     case "$seen" in
       ('') [[ $word == -* ]] || seen="$word" ;;
-      (admin|'admin quota'|'admin user') [[ $word == -* ]] || seen="$seen $word" ;;
+      (@BRANCHES@) [[ $word == -* ]] || seen="$seen $word" ;;
       (*) [[ $word == -* ]] || count=x$count ;;
     esac
     [[ $word == -- && $seen == submit ]] && { _files; return; }
@@ -176,16 +176,21 @@ compdef _hai_words hai
 """
 
 
+def _filled(script: str, by_path: list[str], by_option: list[str]) -> str:
+    branches = "|".join(f"'{level.path}'" for level in levels() if level.path and level.verbs)
+    script = script.replace("@BRANCHES@", branches)
+    return script.replace("@PATHS@", "\n".join(by_path)).replace("@OPTIONS@", "\n".join(by_option))
+
+
 def bash() -> str:
     """The script for bash."""
-    by_path, by_option = _cases()
-    return _BASH.replace("@PATHS@", "\n".join(by_path)).replace("@OPTIONS@", "\n".join(by_option))
+    return _filled(_BASH, *_cases())
 
 
 def zsh() -> str:
     """The script for zsh."""
     by_path, by_option = ([line.replace("    ", "    (", 1) for line in table] for table in _cases())
-    return _ZSH.replace("@PATHS@", "\n".join(by_path)).replace("@OPTIONS@", "\n".join(by_option))
+    return _filled(_ZSH, by_path, by_option)
 
 
 def fish() -> str:

@@ -11,7 +11,7 @@ from hai_client import names
 from hai_client.cli import parser as words_
 from hai_client.cli.context import Context
 from hai_client.cli.parser import Command
-from hai_client.cli.submit import folder, send
+from hai_client.cli.submit import add_dry_run, folder, send
 from hai_client.errors import Invalid
 
 
@@ -19,10 +19,12 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", metavar="FILE", help="the experiment, as YAML (version 2)")
     add("-n", "--nodes", type=words_.count("nodes"), metavar="N", help="in place of the file's node_count")
+    add("--gpus", type=words_.count("gpus"), metavar="K", help="in place of the file's gpus")
     add("-g", "--group", metavar="GROUP", help="in place of the file's group")
     words_.add_priority(parser, "-p", "--priority", help_="in place of the file's priority")
     add("--name", type=names.check_name, metavar="NAME", help="in place of the file's name")
     add("-f", "--follow", action="store_true", help="show what it prints until it ends")
+    add_dry_run(parser)
 
 
 def _run(args: argparse.Namespace, ctx: Context) -> int:
@@ -30,10 +32,10 @@ def _run(args: argparse.Namespace, ctx: Context) -> int:
     # As in the file, so from the file's folder: where `hai run` is typed does not matter.
     beside = Path(args.file).parent / Path(request.cwd).expanduser()
     changes: dict[str, Any] = {"cwd": folder(str(beside))}
-    for name in ("nodes", "group", "priority", "name"):
+    for name in ("nodes", "gpus", "group", "priority", "name"):
         if getattr(args, name) is not None:
             changes[name] = getattr(args, name)
-    return send(ctx, dataclasses.replace(request, **changes), follow=args.follow)
+    return send(ctx, dataclasses.replace(request, **changes), follow=args.follow, dry_run=args.dry_run)
 
 
 def _text(file: str) -> str:

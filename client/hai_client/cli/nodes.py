@@ -10,7 +10,15 @@ from hai_client.cli.output import Cell, Column, Output, plural
 from hai_client.cli.parser import Command
 from hai_client.schema import Node
 
-_STYLES = {"free": "green", "held": "blue", "down": "red", "cordoned": "yellow", "draining": "yellow"}
+_STYLES = {
+    "free": "green",
+    "shared": "cyan",
+    "held": "blue",
+    "down": "red",
+    "cordoned": "yellow",
+    "draining": "yellow",
+    "quarantined": "yellow",
+}
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -33,18 +41,20 @@ def _nodes(args: argparse.Namespace, ctx: Context) -> int:
 
 
 def state_of(node: Node) -> str:
-    """A node's state in a word: down, cordoned, draining, held or free."""
+    """A node's state in a word: down, its mark, free, held, or shared: held in part."""
     if not node.ready:
         return "down"
     if node.mark != "none":
         return node.mark
-    return "free" if node.task_id is None else "held"
+    if node.task_id is None and not node.tasks:
+        return "free"
+    return "shared" if node.gpus_free else "held"
 
 
 def table(out: Output, nodes: Sequence[Node]) -> None:
     """Write nodes as a table."""
     columns = [Column("NODE"), Column("STATE"), Column("GROUP"), Column("LEAF"), Column("ZONE")]
-    columns += [Column("GPUS", right=True), Column("TASK", right=True), Column("USER")]
+    columns += [Column("GPUS", right=True), Column("FREE", right=True), Column("TASK", right=True), Column("USER")]
     out.table(
         columns,
         [
@@ -55,8 +65,9 @@ def table(out: Output, nodes: Sequence[Node]) -> None:
                 node.leaf or "-",
                 node.zone or "-",
                 str(node.gpus),
-                "-" if node.task_id is None else str(node.task_id),
-                node.user or "-",
+                str(node.gpus_free),
+                " ".join(str(task.task_id) for task in node.tasks) or "-",
+                " ".join(dict.fromkeys(task.user for task in node.tasks if task.user)) or "-",
             ]
             for node in nodes
         ],

@@ -76,7 +76,7 @@ def _submit(name: str, command: Sequence[str], options: Sequence[str], ctx: Cont
     _check_file(name, command[0], submit.folder(args.cwd))
     if args.name is None:
         args.name = make_name(Path(command[0]).stem)
-    return submit.send(ctx, submit.request_of(args, _MAKE[name](command)), follow=args.follow)
+    return submit.send(ctx, submit.request_of(args, _MAKE[name](command)), follow=args.follow, dry_run=args.dry_run)
 
 
 def _rehearsal(name: str, options: Sequence[str]) -> dict[str, str]:

@@ -107,6 +107,19 @@ def duration(field: str, *, least_s: float = 0.0) -> Callable[[str], float]:
     return read
 
 
+def statuses(field: str) -> Callable[[str], tuple[int, ...]]:
+    """A reader of exit statuses of failures with commas between them."""
+
+    def read(text: str) -> tuple[int, ...]:
+        words = [word.strip() for word in text.split(",")]
+        for word in words:
+            if not re.fullmatch(r"[0-9]{1,3}", word) or not 1 <= int(word) <= 255:
+                raise Invalid(f"{field}: {word!r} is not an exit status from 1 to 255; write for example 1,137")
+        return tuple(sorted({int(word) for word in words}))
+
+    return read
+
+
 def variable(text: str) -> tuple[str, str]:
     """Read `NAME=VALUE`, or `NAME` for the value that it has here."""
     name, given, value = text.partition("=")

@@ -1,22 +1,47 @@
-"""`hai quota`: what one may use, and uses."""
+"""`hai quota`: what one may use, and uses; and how to raise or lower it oneself."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 
+from hai_client.cli import parser as words
 from hai_client.cli.context import Context
-from hai_client.cli.output import Column, Output
+from hai_client.cli.output import Column, Output, local
 from hai_client.cli.parser import Command
 from hai_client.names import PRIORITIES
 from hai_client.schema import OwnQuota, Quota
 
 
-def _configure(_parser: argparse.ArgumentParser) -> None:
-    pass
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(handler=_show)
+    words.add_common(parser)
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+    help_ = "raise or lower your own quota, up to the ceiling that an admin has set"
+    setting = verbs.add_parser("set", help=help_, description=help_, allow_abbrev=False)
+    setting.set_defaults(handler=_set)
+    setting.add_argument("priority", metavar="LEVEL", type=words.level, help="the priority it is for")
+    setting.add_argument("limit", metavar="N", type=words.count("limit", least=0), help="nodes at once")
+    setting.add_argument("-g", "--group", default="training", metavar="GROUP", help="node group (training)")
+    words.add_common(setting)
 
 
-def _quota(_args: argparse.Namespace, ctx: Context) -> int:
+def _quota(args: argparse.Namespace, ctx: Context) -> int:
+    handler: Callable[[argparse.Namespace, Context], int] = args.handler
+    return handler(args, ctx)
+
+
+def _set(args: argparse.Namespace, ctx: Context) -> int:
+    row = ctx.client.set_own_quota(args.priority, args.limit, group=args.group)
+    if ctx.json:
+        ctx.out.json(row)
+    else:
+        ctx.out.line(f"you may hold {limit(row.limit)} nodes of {row.group} at {row.priority}, and hold {row.used:g}")
+    return 0
+
+
+def _show(_args: argparse.Namespace, ctx: Context) -> int:
     own = ctx.client.me().quota
     if ctx.json:
         ctx.out.json({"items": own})
@@ -40,12 +65,36 @@ def by_level(row: OwnQuota | Quota) -> tuple[str, int]:
 def own_table(out: Output, own: Sequence[OwnQuota]) -> None:
     """Write a user's own quota as a table."""
     columns = [Column("GROUP"), Column("PRIORITY"), Column("IN USE", right=True), Column("LIMIT", right=True)]
-    rows = [[row.group, row.priority, str(row.used), limit(row.limit), row.source] for row in sorted(own, key=by_level)]
-    out.table([*columns, Column("DECIDED BY")], rows)
+    columns += [Column("CEILING", right=True), Column("UNTIL", optional=True), Column("DECIDED BY")]
+    rows = [
+        [
+            row.group,
+            row.priority,
+            f"{row.used:g}",
+            limit(row.limit),
+            "-" if row.ceiling is None else str(row.ceiling),
+            until(row.expires_at),
+            row.source,
+        ]
+        for row in sorted(own, key=by_level)
+    ]
+    out.table(columns, rows)
+
+
+def until(time: datetime | None) -> str:
+    """When a row runs out."""
+    return "-" if time is None else local(time)
 
 
 COMMANDS = {
     "quota": Command(
-        "quota", _configure, _quota, about="Show how many nodes you may hold at once at each priority, and hold."
+        "quota",
+        _configure,
+        _quota,
+        about=(
+            "Show how many nodes you may hold at once at each priority, and hold. CEILING is up to what you may raise\n"
+            "your limit yourself."
+        ),
+        examples="examples:\n  hai quota\n  hai quota set HIGH 8",
     )
 }

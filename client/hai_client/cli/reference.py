@@ -31,7 +31,11 @@ Every verb takes `--help`, `--json` (print JSON) and `--url ADDRESS` (the Hub's 
 """
 
 _COMMON = ("--help", "--json", "--url")
-_UP = "Its options are in [operations.md](../operations.md#starting-and-stopping).\n"
+#: Where verbs are described that another package brings.
+_ELSEWHERE = {
+    "sim": "Its verbs and options are in [simulator.md](../simulator.md).\n",
+    "up": "Its options are in [operations.md](../operations.md#starting-and-stopping).\n",
+}
 
 
 def reference() -> str:
@@ -42,8 +46,12 @@ def reference() -> str:
     for verb in verbs.VERBS:
         parts.append(f"## hai {verb.name}\n")
         command = find(verb.name)
-        parts += [f"{verb.summary[0].upper()}{verb.summary[1:]}.\n", _UP] if command is None else _verb(command)
+        parts += _elsewhere(verb) if command is None else _verb(command)
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _elsewhere(verb: verbs.Verb) -> list[str]:
+    return [f"{verb.summary[0].upper()}{verb.summary[1:]}.\n", _ELSEWHERE[verb.name]]
 
 
 def _verb(command: Command) -> Iterator[str]:

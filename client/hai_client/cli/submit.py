@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hai_client import names
+from hai_client.cli import foresight
 from hai_client.cli import parser as words_
 from hai_client.cli.context import Context
 from hai_client.cli.follow import follow_to_end
@@ -24,6 +25,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of a submission."""
     add = parser.add_argument
     add("-n", "--nodes", type=words_.count("nodes"), default=1, metavar="N", help="how many nodes (1)")
+    add("--gpus", type=words_.count("gpus"), metavar="K", help="GPUs on each node, shared with others (whole nodes)")
     words_.add_priority(
         parser,
         "-p",
@@ -57,11 +59,38 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="end it after so much running: 4h",
     )
+    add(
+        "--retries",
+        type=words_.count("retries", least=0),
+        default=0,
+        metavar="N",
+        help="start it again when it fails, at most so often (0)",
+    )
+    add(
+        "--retry-backoff",
+        type=words_.duration("retry-backoff"),
+        default=0.0,
+        metavar="TIME",
+        help="wait before the first retry, twice as long before each further one: 30s",
+    )
+    add(
+        "--retry-exit-codes",
+        type=words_.statuses("retry-exit-codes"),
+        default=(),
+        metavar="CODES",
+        help="retry only these exit statuses, with commas: 1,137 (any)",
+    )
     add("--hold", action="store_true", help="do not start it until `hai resume`")
     add("--tag", action="append", default=[], metavar="TAG", help="a word to find it by; can be repeated")
     add("--checkpoint-dir", metavar="DIR", help="where it saves (a folder of its own)")
     add("--cwd", metavar="DIR", help="folder to start in (this one)")
     add("-f", "--follow", action="store_true", help="show what it prints until it ends")
+    add_dry_run(parser)
+
+
+def add_dry_run(parser: argparse.ArgumentParser) -> None:
+    """Add the option that only forecasts."""
+    parser.add_argument("--dry-run", action="store_true", help="submit nothing; check it, and say when it would start")
 
 
 def folder(given: str | None = None) -> str:
@@ -90,6 +119,7 @@ def request_of(args: argparse.Namespace, command: Sequence[str]) -> TaskRequest:
         command=tuple(command),
         cwd=cwd,
         nodes=args.nodes,
+        gpus=args.gpus,
         priority=args.priority,
         group=args.group,
         env=dict(args.env),
@@ -99,11 +129,16 @@ def request_of(args: argparse.Namespace, command: Sequence[str]) -> TaskRequest:
         checkpoint_dir=os.path.normpath(Path(cwd) / where) if where else None,
         tags=tuple(args.tag),
         hold=args.hold,
+        retries=args.retries,
+        retry_backoff_s=args.retry_backoff,
+        retry_exit_codes=args.retry_exit_codes,
     )
 
 
-def send(ctx: Context, request: TaskRequest, *, follow: bool) -> int:
-    """Submit, say what became of it, and follow it if that is wanted."""
+def send(ctx: Context, request: TaskRequest, *, follow: bool, dry_run: bool = False) -> int:
+    """Submit, say what became of it, and follow it if that is wanted; or only say when it would start."""
+    if dry_run:
+        return foresight.dry_run(ctx, request, follow=follow)
     task = ctx.client.submit(request)
     if ctx.json:
         if not follow:
@@ -161,7 +196,7 @@ def _submit(words: Sequence[str], ctx: Context) -> int:
         raise Invalid("command: missing; write for example: hai submit -n 2 -- python train.py")
     ctx.json = getattr(args, "json", ctx.json)
     ctx.url = getattr(args, "url", ctx.url)
-    return send(ctx, request_of(args, command), follow=args.follow)
+    return send(ctx, request_of(args, command), follow=args.follow, dry_run=args.dry_run)
 
 
 def _split_first(words: Sequence[str]) -> tuple[list[str], bool, list[str]]:
@@ -183,7 +218,8 @@ SUBMIT = Command(
     examples=(
         "examples:\n"
         "  hai submit -n 2 -- python train.py --lr 0.1\n"
-        "  hai submit -p HIGH --time-limit 4h -e SEED=1 -f -- bash run.sh"
+        "  hai submit -p HIGH --time-limit 4h -e SEED=1 -f -- bash run.sh\n"
+        "  hai submit -n 8 --dry-run -- python train.py"
     ),
     usage="hai submit [OPTIONS] -- COMMAND ...",
     raw=_submit,

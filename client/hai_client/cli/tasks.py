@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from datetime import UTC, datetime
+from typing import Any
 
 from hai_client import names
 from hai_client.cli import parser as words_
 from hai_client.cli import view
 from hai_client.cli.context import Context
-from hai_client.cli.output import STATE_STYLES, Cell, Column
+from hai_client.cli.output import STATE_STYLES, Cell, Column, plural
 from hai_client.cli.parser import Command
 from hai_client.codec import encode
 from hai_client.durations import format_duration
@@ -76,7 +77,7 @@ def _row(task: TaskSummary, others: bool, now: datetime) -> list[Cell | str]:
         *([task.user] if others else []),
         Cell(view.state(task), STATE_STYLES.get(task.state)),
         task.effective_priority or task.priority,
-        str(task.nodes),
+        str(task.nodes) if task.gpus is None else f"{task.nodes} x {plural(task.gpus, 'GPU')}",
         format_duration((now - task.submitted_at).total_seconds()),
         format_duration(task.served_s) if task.served_s else "-",
         view.now(task),
@@ -104,6 +105,7 @@ def _explain(args: argparse.Namespace, ctx: Context) -> int:
     view.write_sentence(ctx.out, f"task {found.task_id} is {found.state}: {found.sentence}")
     if found.verdict is not None:
         view.verdict(ctx.out, found.verdict, sentence=False)
+    view.facts(ctx.out, (("what if", change.sentence) for change in found.what_if))
     return 0
 
 
@@ -112,8 +114,14 @@ def _describe(args: argparse.Namespace, ctx: Context) -> int:
     if ctx.json:
         ctx.out.json(request)
     else:
-        ctx.out.line("\n".join(view.yaml_lines(encode(request))))
+        ctx.out.line("\n".join(view.yaml_lines(_said(request))))
     return 0
+
+
+def _said(request: TaskRequest) -> dict[str, Any]:
+    """The request as plain data, without the words on retries where there are to be none."""
+    retrying = request.retries > 0
+    return {name: value for name, value in encode(request).items() if retrying or not name.startswith("retr")}
 
 
 def request_of(task: Task) -> TaskRequest:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from hai_client.cli.output import STATE_STYLES, Cell, Column, Output, ago, clean, local, plural
 from hai_client.durations import format_duration
 from hai_client.names import ENDED
-from hai_client.schema import Run, Task, TaskSummary, Verdict
+from hai_client.schema import Rank, Run, Task, TaskSummary, Verdict
 
 _LABEL = 12
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
@@ -29,6 +29,17 @@ def priority(task: TaskSummary) -> str:
     """What a task counts as, and what it asked for where that differs."""
     counts = task.effective_priority or task.priority
     return counts if counts == task.priority else f"{counts} ({task.priority.lower()})"
+
+
+def size(nodes: int, gpus: int | None) -> str:
+    """What a task takes: `2 nodes`, `1 node x 2 GPUs`."""
+    whole = plural(nodes, "node")
+    return whole if gpus is None else f"{whole} x {plural(gpus, 'GPU')}"
+
+
+def named(task_id: int, name: str) -> str:
+    """A task by name and id; other users' tasks come without their names."""
+    return f"{name} (task {task_id})" if name else f"task {task_id}"
 
 
 def now(task: TaskSummary) -> str:
@@ -53,8 +64,7 @@ def screen(out: Output, task: Task) -> None:
     out.line()
     if verdict_ is not None:
         verdict(out, verdict_)
-    for label, text in _facts(task):
-        _fact(out, label, text)
+    facts(out, _facts(task))
     if task.runs:
         out.line()
         runs(out, task)
@@ -63,7 +73,7 @@ def screen(out: Output, task: Task) -> None:
 def _facts(task: Task) -> Iterator[tuple[str, str]]:
     if task.deadline is not None:
         yield "leaves by", f"{local(task.deadline)} ({ago(task.deadline)})"
-    yield "asked for", f"{plural(task.nodes, 'node')} of {task.group} at {priority(task)}"
+    yield "asked for", f"{size(task.nodes, task.gpus)} of {task.group} at {priority(task)}"
     yield "submitted", f"{local(task.submitted_at)} ({ago(task.submitted_at)})"
     if task.ended_at is not None:
         yield "ended", f"{local(task.ended_at)} ({ago(task.ended_at)})"
@@ -72,6 +82,8 @@ def _facts(task: Task) -> Iterator[tuple[str, str]]:
         yield "ran", f"{format_duration(task.served_s)}{limit} in {plural(task.run_count, 'run')}"
     elif task.time_limit_s:
         yield "time limit", format_duration(task.time_limit_s)
+    if task.retries:
+        yield "retries", _retries(task)
     yield "checkpoint", _checkpoint(task)
     if task.job_state:
         yield "its state", task.job_state
@@ -79,6 +91,12 @@ def _facts(task: Task) -> Iterator[tuple[str, str]]:
     yield "in", task.cwd
     if task.tags:
         yield "tags", " ".join(task.tags)
+
+
+def _retries(task: Task) -> str:
+    codes = f" for status {', '.join(map(str, task.retry_exit_codes))}" if task.retry_exit_codes else ""
+    after = f", the next at {local(task.retry_at)} ({ago(task.retry_at)})" if task.retry_at else ""
+    return f"{task.retries_used} of {task.retries} used{codes}{after}"
 
 
 def _checkpoint(task: Task) -> str:
@@ -104,8 +122,8 @@ def verdict(out: Output, found: Verdict, *, sentence: bool = True) -> None:
     if found.earliest_start is not None:
         _fact(out, "can start", f"{local(found.earliest_start)} at the earliest ({ago(found.earliest_start)})")
     for holder in found.holders:
-        what = f"{holder.name} (task {holder.task_id}) of {holder.user} at {holder.priority}"
-        _fact(out, "held by", f"{what}: {plural(holder.nodes, 'node')}")
+        what = f"{named(holder.task_id, holder.name)} of {holder.user} at {holder.priority}"
+        _fact(out, "held by", f"{what}: {size(holder.nodes, holder.gpus)}")
 
 
 def runs(out: Output, task: Task) -> None:
@@ -130,14 +148,25 @@ def _run_row(run: Run) -> list[Cell | str]:
         Cell(ended.replace("_", " "), "red" if run.reason in ("failed", "node_lost", "start_failed") else None),
         Cell(clean_, "red" if run.clean is False else None),
         format_duration(run.lost_s) if run.lost_s else "-",
-        " ".join(run.nodes),
+        " ".join(_place(rank) for rank in run.ranks) or " ".join(run.nodes),
     ]
+
+
+def _place(rank: Rank) -> str:
+    """A rank's node, with its GPUs where it shares it: `node-1[0,3]`."""
+    return f"{rank.node}[{','.join(map(str, rank.gpus))}]" if rank.gpus else rank.node
 
 
 def write_sentence(out: Output, text: str) -> None:
     """Write running text, wrapped to the terminal."""
     text = clean(text)
     out.line("\n".join(textwrap.wrap(text, out.width) or [""]) if out.width else text)
+
+
+def facts(out: Output, found: Iterable[tuple[str, str]]) -> None:
+    """Write labels, each with its text."""
+    for label, text in found:
+        _fact(out, label, text)
 
 
 def _fact(out: Output, label: str, text: str) -> None:

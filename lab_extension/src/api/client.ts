@@ -5,6 +5,8 @@ import { requestEvents, requestJson } from './request';
 import type { IServerEvent } from './sse';
 import type {
   ICluster,
+  IDecisionPage,
+  IExplanation,
   ILogHits,
   ILogPage,
   IMe,
@@ -32,6 +34,8 @@ export interface IApi {
   cluster(): Promise<ICluster>;
   tasks(query: ITaskQuery): Promise<ITaskPage>;
   task(id: number): Promise<ITaskDetail>;
+  explain(id: number): Promise<IExplanation>;
+  decisions(id: number, after: number, limit: number): Promise<IDecisionPage>;
   submit(task: ITaskSubmit, key: string): Promise<ITaskDetail>;
   act(id: number, action: TaskAction): Promise<ITaskDetail>;
   setPriority(id: number, priority: PriorityChoice): Promise<ITaskDetail>;
@@ -64,6 +68,14 @@ export class Api implements IApi {
 
   task(id: number): Promise<ITaskDetail> {
     return requestJson(this.settings, `api/tasks/${id}`);
+  }
+
+  explain(id: number): Promise<IExplanation> {
+    return requestJson(this.settings, `api/tasks/${id}/explain`);
+  }
+
+  decisions(id: number, after: number, limit: number): Promise<IDecisionPage> {
+    return requestJson(this.settings, `api/tasks/${id}/decisions`, { query: { after, limit } });
   }
 
   submit(task: ITaskSubmit, key: string): Promise<ITaskDetail> {

@@ -47,6 +47,8 @@ export interface ITaskSubmit {
   command: string[];
   cwd: string;
   nodes: number;
+  /** GPUs on each node, shared with other such tasks; null or left out: whole nodes. */
+  gpus?: number | null;
   priority: PriorityChoice;
   group: string;
   env: Record<string, string>;
@@ -76,6 +78,8 @@ export interface INotice {
 export interface IRank {
   rank: number;
   node: string;
+  /** Indices of the GPUs that it holds there; empty: the whole node. */
+  gpus: number[];
   state: 'pending' | 'running' | 'exited' | 'lost';
   exit_code: number | null;
   notified_at: string | null;
@@ -106,6 +110,8 @@ export interface IHolder {
   user: string;
   priority: PriorityName;
   nodes: number;
+  /** On each of the nodes; null: whole nodes. */
+  gpus: number | null;
 }
 
 export interface IVerdict {
@@ -118,6 +124,45 @@ export interface IVerdict {
   holders: IHolder[];
 }
 
+/** One change that would let a waiting task start. */
+export interface IWhatIf {
+  kind: 'PRIORITY' | 'NODES' | 'GPUS' | 'LIMIT';
+  sentence: string;
+  priority: PriorityName | null;
+  nodes: number | null;
+  gpus: number | null;
+  limit: number | null;
+  subject: string | null;
+  /** Whether it would start at once; else nodes would be freed for it first. */
+  starts_now: boolean;
+  starts_by: string | null;
+  suspends: IHolder[];
+}
+
+export interface IExplanation {
+  task_id: number;
+  state: TaskState;
+  sentence: string;
+  verdict: IVerdict | null;
+  /** How many waiting tasks go before it; null for one that does not wait, or is held. */
+  ahead: number | null;
+  what_if: IWhatIf[];
+}
+
+/** A line of the decision log of a task. */
+export interface IDecision {
+  seq: number;
+  at: string;
+  kind: string;
+  actor: string;
+  sentence: string;
+  data: Record<string, unknown>;
+}
+
+export interface IDecisionPage {
+  items: IDecision[];
+}
+
 export interface ITaskSummary {
   id: number;
   name: string;
@@ -128,6 +173,8 @@ export interface ITaskSummary {
   effective_priority: PriorityName | null;
   group: string;
   nodes: number;
+  /** On each of the nodes; null: whole nodes. */
+  gpus: number | null;
   node_names: string[];
   submitted_at: string;
   running_since: string | null;
@@ -152,6 +199,13 @@ export interface ITaskDetail extends ITaskSummary {
   time_limit_s: number | null;
   checkpoint_dir: string;
   job_state: string | null;
+  /** How often it may be started again when its command fails, and has been. */
+  retries: number;
+  retries_used: number;
+  retry_backoff_s: number;
+  retry_exit_codes: number[];
+  /** While it waits for a retry: it is not started before. */
+  retry_at: string | null;
   runs: IRun[];
 }
 
@@ -209,6 +263,11 @@ export interface IGroupOverview {
   held: number;
   free: number;
   unavailable: number;
+  /** Of those held: nodes that have GPUs left for tasks that share nodes. */
+  shared: number;
+  gpus: number;
+  /** On nodes that take new runs. */
+  gpus_free: number;
   levels: ILevelCount[];
 }
 
@@ -235,11 +294,21 @@ export interface IMe {
   quota: IOwnQuota[];
 }
 
+/** A number of the policy in force; lengths of time in seconds as well. */
+export interface IPolicyValue {
+  value: unknown;
+  length_s: number | null;
+}
+
+export interface IPolicyNumber {
+  name: string;
+  /** In node groups that have no number of their own. */
+  common: IPolicyValue;
+  groups: Record<string, IPolicyValue>;
+}
+
 export interface IPolicy {
-  min_run_s: number;
-  slice_s: number;
-  default_grace_s: number;
-  max_grace_s: number;
+  numbers: IPolicyNumber[];
   groups: string[];
 }
 

@@ -1,18 +1,25 @@
-/** One task with its runs. */
+/** One task with its runs, what would let it start, and what was decided on it. */
 
 import type { IApi, TaskAction } from '../api/client';
-import type { IEvent, ITaskDetail, PriorityChoice } from '../api/types';
+import type { IDecision, IEvent, ITaskDetail, IWhatIf, PriorityChoice } from '../api/types';
+import { isWaiting } from '../format';
 import type { Feed } from './feed';
 import { LiveModel } from './live';
+
+/** Decisions that are read at once; the most that the service gives. */
+const PAGE = 1000;
 
 /** A task that is looked at. */
 export class TaskModel extends LiveModel {
   private _task: ITaskDetail | null = null;
+  private _whatIf: readonly IWhatIf[] = [];
+  private _decisions: readonly IDecision[] = [];
+  private _wantsDecisions = false;
   private _busy = false;
 
   constructor(
     readonly id: number,
-    private readonly api: Pick<IApi, 'task' | 'act' | 'setPriority'>,
+    private readonly api: Pick<IApi, 'task' | 'explain' | 'decisions' | 'act' | 'setPriority'>,
     feed: Feed,
     fallback = 10_000
   ) {
@@ -21,6 +28,24 @@ export class TaskModel extends LiveModel {
 
   get task(): ITaskDetail | null {
     return this._task;
+  }
+
+  /** What would let it start, while it waits. */
+  get whatIf(): readonly IWhatIf[] {
+    return this._whatIf;
+  }
+
+  /** What was decided on it, the oldest first; empty until somebody wants it. */
+  get decisions(): readonly IDecision[] {
+    return this._decisions;
+  }
+
+  /** Read the decisions as well, from now on or not any more. */
+  showDecisions(on: boolean): void {
+    this._wantsDecisions = on;
+    if (on) {
+      void this.refresh();
+    }
   }
 
   /** Whether an action is under way. */
@@ -43,7 +68,35 @@ export class TaskModel extends LiveModel {
   }
 
   protected async read(): Promise<void> {
-    this._task = await this.api.task(this.id);
+    const task = await this.api.task(this.id);
+    this._task = task;
+    if (!isWaiting(task.state)) {
+      this._whatIf = [];
+    }
+    // What takes longer to find out does not keep the rest waiting.
+    this.emit();
+    if (isWaiting(task.state)) {
+      this._whatIf = (await this.api.explain(this.id)).what_if;
+    }
+    if (this._wantsDecisions) {
+      await this.readDecisions();
+    }
+  }
+
+  private async readDecisions(): Promise<void> {
+    for (;;) {
+      const { items } = await this.api.decisions(this.id, this.lastSeen(), PAGE);
+      // Two readings at once must not show a line twice.
+      const last = this.lastSeen();
+      this._decisions = [...this._decisions, ...items.filter(each => each.seq > last)];
+      if (items.length < PAGE) {
+        return;
+      }
+    }
+  }
+
+  private lastSeen(): number {
+    return this._decisions.at(-1)?.seq ?? 0;
   }
 
   private async change(work: () => Promise<ITaskDetail>): Promise<ITaskDetail> {

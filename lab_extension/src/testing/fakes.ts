@@ -2,7 +2,7 @@
 
 import type { IApi } from '../api/client';
 import type { IServerEvent } from '../api/sse';
-import type { IEvent, ILogLine, IRun, ITaskDetail, ITaskSummary } from '../api/types';
+import type { IDecision, IEvent, ILogLine, IRun, ITaskDetail, ITaskSummary, IWhatIf } from '../api/types';
 
 /** A running task; give what differs. */
 export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {
@@ -16,6 +16,7 @@ export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {
     effective_priority: 'HIGH',
     group: 'training',
     nodes: 2,
+    gpus: null,
     node_names: ['n-1', 'n-2'],
     submitted_at: '2026-11-21T04:00:00Z',
     running_since: '2026-11-21T04:10:00Z',
@@ -37,6 +38,11 @@ export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {
     time_limit_s: null,
     checkpoint_dir: '/shared/41',
     job_state: null,
+    retries: 0,
+    retries_used: 0,
+    retry_backoff_s: 0,
+    retry_exit_codes: [],
+    retry_at: null,
     runs: [],
     ...given
   };
@@ -63,6 +69,27 @@ export function aWaitingTask(
     },
     ...given
   });
+}
+
+/** A change of the priority that would let a task start at once. */
+export function aChange(given: Partial<IWhatIf> = {}): IWhatIf {
+  return {
+    kind: 'PRIORITY',
+    sentence: 'At HIGH it would start now.',
+    priority: 'HIGH',
+    nodes: null,
+    gpus: null,
+    limit: null,
+    subject: null,
+    starts_now: true,
+    starts_by: null,
+    suspends: [],
+    ...given
+  };
+}
+
+export function aDecision(seq: number, sentence: string, kind = 'task.verdict'): IDecision {
+  return { seq, at: '2026-11-21T04:00:00Z', kind, actor: 'scheduler', sentence, data: {} };
 }
 
 /** An ended run; give what differs. */

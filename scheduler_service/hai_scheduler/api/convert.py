@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
+from hai_scheduler.api.policy_schemas import PolicyNumber, PolicyOut, PolicyValue
+from hai_scheduler.api.quota_schemas import OwnQuota, QuotaOut
 from hai_scheduler.api.schemas import (
     CheckpointOut,
     ClusterOut,
@@ -17,11 +19,10 @@ from hai_scheduler.api.schemas import (
     LogLine,
     LogPage,
     NodeOut,
+    NodeTask,
     NoticeOut,
-    OwnQuota,
     PriorityChoice,
     PriorityName,
-    QuotaOut,
     RankOut,
     RankReport,
     RunOut,
@@ -31,13 +32,18 @@ from hai_scheduler.api.schemas import (
     VerdictOut,
 )
 from hai_scheduler.core.explain import why
-from hai_scheduler.core.model import Checkpoint, Notice, Priority, Profile, Quota, Rank, Run
+from hai_scheduler.core.model import Checkpoint, Notice, Priority, Profile, Quota, Rank, Retry, Run
 from hai_scheduler.core.reasons import Reason, sentence_of
 from hai_scheduler.core.verdicts import Verdict
 from hai_scheduler.ports import Event
 from hai_scheduler.service.caller import Caller
+from hai_scheduler.service.errors import Invalid
 from hai_scheduler.service.jobs import Report, RunNotice
 from hai_scheduler.service.logs import Hits, Line, Page
+from hai_scheduler.service.own_quota import expired
+from hai_scheduler.service.policy_book import Origin
+from hai_scheduler.service.policy_changes import PolicyView
+from hai_scheduler.service.policy_numbers import NUMBERS, written
 from hai_scheduler.service.queries import ClusterView, GroupView, NodeView, QuotaView, TaskStory, TaskView
 from hai_scheduler.service.submissions import Submission
 
@@ -68,6 +74,7 @@ def submission_of(body: TaskSubmit) -> Submission:
         command=tuple(body.command),
         cwd=body.cwd,
         nodes=body.nodes,
+        gpus=body.gpus,
         priority=level_of(body.priority),
         group=body.group,
         env=body.env,
@@ -77,7 +84,21 @@ def submission_of(body: TaskSubmit) -> Submission:
         checkpoint_dir=body.checkpoint_dir,
         tags=tuple(body.tags),
         hold=body.hold,
+        retry=_retry_of(body),
     )
+
+
+def _retry_of(body: TaskSubmit) -> Retry | None:
+    if body.retries:
+        return Retry(
+            count=body.retries,
+            backoff=timedelta(seconds=body.retry_backoff_s),
+            exit_codes=frozenset(body.retry_exit_codes),
+        )
+    for name in ("retry_backoff_s", "retry_exit_codes"):
+        if value := getattr(body, name):
+            raise Invalid(name, value, "says how to retry, but retries is 0: set retries to 1 or more, or leave it out")
+    return None
 
 
 def submit_of(submission: Submission) -> TaskSubmit:
@@ -87,6 +108,7 @@ def submit_of(submission: Submission) -> TaskSubmit:
         command=list(submission.command),
         cwd=submission.cwd,
         nodes=submission.nodes,
+        gpus=submission.gpus,
         priority=choice_of(submission.priority),
         group=submission.group,
         env=dict(submission.env),
@@ -96,7 +118,18 @@ def submit_of(submission: Submission) -> TaskSubmit:
         checkpoint_dir=submission.checkpoint_dir,
         tags=list(submission.tags),
         hold=submission.hold,
+        **_retry_fields(submission.retry),
     )
+
+
+def _retry_fields(retry: Retry | None) -> dict[str, Any]:
+    if retry is None:
+        return {"retries": 0, "retry_backoff_s": 0.0, "retry_exit_codes": []}
+    return {
+        "retries": retry.count,
+        "retry_backoff_s": retry.backoff.total_seconds(),
+        "retry_exit_codes": sorted(retry.exit_codes),
+    }
 
 
 def report_of(body: RankReport) -> Report:
@@ -132,6 +165,9 @@ def detail(story: TaskStory, caller: Caller, now: datetime) -> TaskDetail:
             "time_limit_s": _seconds(task.time_limit),
             "checkpoint_dir": story.checkpoint_dir,
             "job_state": task.job_state,
+            **_retry_fields(task.retry),
+            "retries_used": task.retries,
+            "retry_at": task.not_before if task.state.waiting else None,
             "runs": [run_out(run) for run in story.runs],
         }
     )
@@ -149,6 +185,7 @@ def _summary(view: TaskView, caller: Caller, now: datetime) -> dict[str, object]
         "effective_priority": None if view.effective is None else level_name(view.effective),
         "group": task.group,
         "nodes": task.nodes,
+        "gpus": task.gpus,
         "node_names": list(run.nodes) if run else [],
         "submitted_at": task.submitted_at,
         "running_since": run.running_at if run else None,
@@ -179,6 +216,7 @@ def verdict_out(verdict: Verdict, caller: Caller, now: datetime) -> VerdictOut:
                 user=holder.user,
                 priority=level_name(holder.priority),
                 nodes=holder.nodes,
+                gpus=holder.gpus,
             )
             for holder in verdict.holders
         ],
@@ -217,6 +255,7 @@ def _rank(rank: Rank) -> RankOut:
     return RankOut(
         rank=rank.rank,
         node=rank.node,
+        gpus=list(rank.gpus),
         state=rank.state.value,
         exit_code=rank.exit_code,
         notified_at=rank.notified_at,
@@ -296,8 +335,10 @@ def node_out(view: NodeView) -> NodeOut:
         gpus=node.gpus,
         ready=node.ready,
         mark=node.mark.value,
-        task_id=view.task_id,
-        user=view.user,
+        task_id=view.only.task_id if view.only else None,
+        user=view.only.user if view.only else None,
+        gpus_free=view.gpus_free,
+        tasks=[NodeTask(task_id=h.task_id, user=h.user, gpus=list(h.gpus)) for h in view.holders],
     )
 
 
@@ -313,6 +354,9 @@ def _group(group: GroupView) -> GroupOverview:
         held=group.held,
         free=group.free,
         unavailable=group.unavailable,
+        shared=group.shared,
+        gpus=group.gpus,
+        gpus_free=group.gpus_free,
         levels=[
             LevelCount(
                 priority=level_name(level.priority),
@@ -326,15 +370,62 @@ def _group(group: GroupView) -> GroupOverview:
     )
 
 
-def quota_out(quota: Quota) -> QuotaOut:
+def quota_out(quota: Quota, now: datetime, *, warning: str | None = None) -> QuotaOut:
     """A row of quota."""
-    return QuotaOut(subject=quota.subject, group=quota.group, priority=level_name(quota.priority), limit=quota.limit)
+    return QuotaOut(
+        subject=quota.subject,
+        group=quota.group,
+        priority=level_name(quota.priority),
+        limit=quota.limit,
+        ceiling=quota.ceiling,
+        expires_at=quota.expires_at,
+        expired=expired(quota, now),
+        warning=warning,
+    )
+
+
+def policy_out(view: PolicyView) -> PolicyOut:
+    """The policy numbers, in the order of their table."""
+    return PolicyOut(
+        numbers=[
+            PolicyNumber(
+                name=number.name,
+                kind=number.kind.value,
+                rule=number.rule,
+                help=number.help,
+                default=number.default,
+                common=_policy_value(view.default[number.name]),
+                groups={group: _policy_value(numbers[number.name]) for group, numbers in view.groups.items()},
+            )
+            for number in NUMBERS
+        ],
+        groups=sorted(view.groups),
+        trouble=view.trouble,
+        warnings=list(view.warnings),
+    )
+
+
+def _policy_value(origin: Origin) -> PolicyValue:
+    return PolicyValue(
+        value=written(origin.value),
+        length_s=origin.value.total_seconds() if isinstance(origin.value, timedelta) else None,
+        source=origin.source,
+        group=origin.group,
+        by=origin.by,
+        at=origin.at,
+    )
 
 
 def own_quota_out(view: QuotaView) -> OwnQuota:
     """What a user may hold, and holds."""
     return OwnQuota(
-        group=view.group, priority=level_name(view.priority), limit=view.limit, used=view.used, source=view.source
+        group=view.group,
+        priority=level_name(view.priority),
+        limit=view.limit,
+        used=round(view.used, 6),
+        source=view.source,
+        ceiling=view.ceiling,
+        expires_at=view.expires_at,
     )
 
 

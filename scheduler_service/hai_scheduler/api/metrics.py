@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from hai_scheduler.core.model import Priority, Task, TaskState
+from hai_scheduler.core.model import NodeMark, Priority, Task, TaskState
 from hai_scheduler.service.queries import NodeView, Queries
 from hai_scheduler.service.watch import Watch
 
@@ -31,6 +31,15 @@ class Metrics:
             ["state", "priority"],
             registry=self._registry,
         )
+        self._quarantined = Gauge(
+            "hai_quarantined_nodes", "Nodes that the platform has quarantined.", ["group"], registry=self._registry
+        )
+        self._alarms = Counter(
+            "hai_rotation_alarms_total",
+            "Tasks that were told to leave for equals as often as they may be.",
+            registry=self._registry,
+        )
+        self._alarms_counted = 0
         self._nodes = Gauge("hai_nodes", "Nodes.", ["group", "state"], registry=self._registry)
         self._requests = Histogram(
             "hai_http_request_seconds",
@@ -77,6 +86,8 @@ class Metrics:
         tasks, nodes = await queries.everything()
         self._count_tasks(tasks, queries)
         self._count_nodes(nodes)
+        self._alarms.inc(self._watch.rotation_alarms - self._alarms_counted)
+        self._alarms_counted = self._watch.rotation_alarms
         return generate_latest(self._registry)
 
     def _count_tasks(self, tasks: Sequence[Task], queries: Queries) -> None:
@@ -101,12 +112,16 @@ class Metrics:
         self._nodes.clear()
         for (group, state), number in Tally((view.node.group, _state(view)) for view in nodes).items():
             self._nodes.labels(group, state).set(number)
+        self._quarantined.clear()
+        for group in {view.node.group for view in nodes}:
+            marks = [view.node.mark for view in nodes if view.node.group == group]
+            self._quarantined.labels(group).set(marks.count(NodeMark.QUARANTINED))
 
 
 def _state(view: NodeView) -> str:
     """One word a node, so that the words add up to the nodes."""
     if not view.node.ready:
         return "lost"
-    if view.task_id is not None:
+    if view.holders:
         return "held"
     return "free" if view.node.schedulable else view.node.mark.value

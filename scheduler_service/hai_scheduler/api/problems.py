@@ -188,6 +188,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "greater_than_equal": "must be {ge} or more",
     "less_than_equal": "must be {le} or less",
     "value_error": "{error}",
+    "timezone_aware": "must say how far it is from UTC, as 2026-11-21T04:00:00Z does",
     "datetime_type": "must be a time as 2026-11-21T04:00:00Z",
     "datetime_parsing": "must be a time as 2026-11-21T04:00:00Z",
     "datetime_from_date_parsing": "must be a time as 2026-11-21T04:00:00Z",

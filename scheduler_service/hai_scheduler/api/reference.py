@@ -63,7 +63,8 @@ _FEED = """
 `GET /events` begins with `event: hello` and `{"seq": n}`; after it every message has the number of the event as
 its `id` and the kind of the event as its name. Treat an event as "read that again". Kinds: `task.submitted`,
 `task.state`, `task.priority`, `task.order`, `task.held`, `task.checkpoint`, `run.notice`, `node.mark`, `quota.put`,
-`quota.deleted`, `cluster.paused`, `cluster.resumed`.
+`quota.deleted`, `policy.changed`, `task.alarm`, `cluster.paused`, `cluster.resumed`. What a task waits
+for (`task.verdict`) is not sent: it is in the history of the task and among its decisions.
 
 `GET /tasks/{task}/logs` as a stream (`Accept: text/event-stream`, or `follow=1`) sends `event: line` with a `LogLine`
 and the cursor behind it as its `id`, and ends with `event: end` when nothing will ever be added. Lines without a rank

@@ -6,7 +6,7 @@ import json
 from functools import cache
 from typing import Final
 
-from hai_scheduler.api.handlers import cluster, events, logs, meta, runs, tasks
+from hai_scheduler.api.handlers import cluster, events, explaining, logs, meta, policy, runs, tasks
 from hai_scheduler.api.openapi import document
 from hai_scheduler.api.params import Nothing
 from hai_scheduler.api.route import OPEN, RUN, Ask, Route, Text
@@ -33,7 +33,27 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route(method="GET", path="/openapi.json", access=OPEN, call=describe, summary="This document"),
     Route(method="GET", path="/metrics", access=SCOPE_METRICS, call=meta.metrics, summary="Metrics for Prometheus"),
     Route(method="GET", path="/me", access=SCOPE_READ, call=meta.me, summary="Who asks, with his quota and its use"),
-    Route(method="GET", path="/policy", access=SCOPE_READ, call=meta.policy, summary="The scheduler's numbers"),
+    Route(
+        method="PUT",
+        path="/me/quota",
+        access=SCOPE_WRITE,
+        call=cluster.put_own_quota,
+        summary="Raise or lower one's own quota, up to the ceiling that an admin has set",
+    ),
+    Route(
+        method="GET",
+        path="/policy",
+        access=SCOPE_READ,
+        call=policy.show,
+        summary="The scheduler's numbers, and where each comes from",
+    ),
+    Route(
+        method="PUT",
+        path="/policy",
+        access=SCOPE_ADMIN,
+        call=policy.change,
+        summary="Change the scheduler's numbers, for all node groups or for one",
+    ),
     Route(method="GET", path="/cluster", access=SCOPE_READ, call=cluster.overview, summary="The cluster at a glance"),
     Route(
         method="POST",
@@ -136,9 +156,25 @@ ROUTES: Final[tuple[Route, ...]] = (
         method="GET",
         path="/tasks/{task}/explain",
         access=SCOPE_READ,
-        call=tasks.explain,
-        summary="Why a task waits, or what it does",
+        call=explaining.explain,
+        summary="Why a task waits and what would let it start, or what it does",
         codes=("not_found",),
+    ),
+    Route(
+        method="GET",
+        path="/tasks/{task}/decisions",
+        access=SCOPE_READ,
+        call=explaining.decisions,
+        summary="What was decided on a task: what it waited for and when that changed, starts, notices, ends",
+        codes=("not_found",),
+    ),
+    Route(
+        method="POST",
+        path="/forecast",
+        access=SCOPE_WRITE,
+        call=explaining.forecast,
+        summary="When a waiting task, or one that is only thought of, would start; nothing is submitted",
+        codes=("not_found", "conflict", "quota", "unavailable"),
     ),
     Route(
         method="GET",

@@ -84,6 +84,8 @@ class TaskSubmit(Input):
     command: Annotated[list[str], Field(min_length=1, max_length=1000)]
     cwd: Annotated[str, Field(max_length=4096)]
     nodes: Annotated[int, Field(ge=1, le=100_000)] = 1
+    #: GPUs on each of its nodes, which it then shares with other such tasks; null: whole nodes.
+    gpus: Annotated[int, Field(ge=1, le=100_000)] | None = None
     priority: PriorityChoice = "NORMAL"
     group: Annotated[str, Field(max_length=128)] = "training"
     env: dict[str, str] = {}
@@ -94,6 +96,12 @@ class TaskSubmit(Input):
     checkpoint_dir: Annotated[str, Field(max_length=4096)] | None = None
     tags: Annotated[list[Annotated[str, Field(max_length=128)]], Field(max_length=50)] = []
     hold: bool = False
+    #: How often it is started again when its command fails.
+    retries: Annotated[int, Field(ge=0, le=100)] = 0
+    #: Before the first retry; twice as long before each further one.
+    retry_backoff_s: Seconds = 0.0
+    #: Exit statuses that are worth a retry; empty: any failure.
+    retry_exit_codes: Annotated[list[Annotated[int, Field(ge=1, le=255)]], Field(max_length=255)] = []
 
 
 class PriorityChange(Input):
@@ -136,6 +144,8 @@ class RankOut(Output):
 
     rank: int
     node: str
+    #: Indices of the GPUs that it holds there; empty: the whole node.
+    gpus: list[int] = []
     state: Literal["pending", "running", "exited", "lost"]
     exit_code: int | None
     notified_at: datetime | None
@@ -178,12 +188,16 @@ class HolderOut(Output):
     user: str
     priority: PriorityName
     nodes: int
+    #: On each of the nodes; null: whole nodes.
+    gpus: int | None = None
 
 
 class VerdictOut(Output):
     """Why a task waits."""
 
-    kind: Literal["QUOTA", "CAPACITY", "TURN", "RESERVED", "DRAINING", "TOPOLOGY", "HELD", "PAUSED", "NEVER", "NEXT"]
+    kind: Literal[
+        "QUOTA", "CAPACITY", "TURN", "RESERVED", "DRAINING", "TOPOLOGY", "RETRY", "HELD", "PAUSED", "NEVER", "NEXT"
+    ]
     sentence: str
     #: Place among the waiting tasks of its group, from 1; None for a held one.
     position: int | None
@@ -209,6 +223,8 @@ class TaskSummary(Output):
     group: str
     #: How many nodes it takes.
     nodes: int
+    #: GPUs on each of them; null: whole nodes.
+    gpus: int | None = None
     #: Where it runs now, in rank order.
     node_names: list[str]
     submitted_at: datetime
@@ -241,6 +257,13 @@ class TaskDetail(TaskSummary):
     time_limit_s: float | None
     checkpoint_dir: str
     job_state: str | None
+    #: How often it may be started again when its command fails, and has been.
+    retries: int = 0
+    retries_used: int = 0
+    retry_backoff_s: float = 0.0
+    retry_exit_codes: list[int] = []
+    #: While it waits for a retry: it is not started before.
+    retry_at: datetime | None = None
     runs: list[RunOut]
 
 
@@ -249,15 +272,6 @@ class TaskPage(Output):
 
     items: list[TaskSummary]
     next_cursor: str | None
-
-
-class ExplainOut(Output):
-    """Why a task waits, or what it does."""
-
-    task_id: int
-    state: TaskStateName
-    sentence: str
-    verdict: VerdictOut | None
 
 
 class LogLine(Output):
@@ -324,10 +338,24 @@ class NodeOut(Output):
     zone: str
     gpus: int
     ready: bool
-    mark: Literal["none", "cordoned", "draining"]
-    #: The task that holds it; for other users' tasks only the id is shown.
+    mark: Literal["none", "cordoned", "draining", "quarantined"]
+    #: The task that holds it, if one does and no other; for other users' tasks only the id is shown.
     task_id: int | None
     user: str | None
+    #: GPUs that no task holds.
+    gpus_free: int = 0
+    #: Every task that holds it, or GPUs of it.
+    tasks: list[NodeTask] = []
+
+
+class NodeTask(Output):
+    """A task on a node."""
+
+    task_id: int
+    #: Null for other users' tasks.
+    user: str | None
+    #: Indices of the GPUs that it holds there; empty: the whole node.
+    gpus: list[int]
 
 
 class NodeList(Output):
@@ -353,8 +381,13 @@ class GroupOverview(Output):
     nodes: int
     held: int
     free: int
-    #: Cordoned, draining or not ready, and not held.
+    #: Cordoned, quarantined, draining or not ready, and not held.
     unavailable: int
+    #: Of those held: nodes that have GPUs left for tasks that share nodes.
+    shared: int = 0
+    gpus: int = 0
+    #: On nodes that take new runs.
+    gpus_free: int = 0
     levels: list[LevelCount]
 
 
@@ -365,76 +398,11 @@ class ClusterOut(Output):
     groups: list[GroupOverview]
 
 
-class QuotaOut(Output):
-    """A row of quota. limit None is no limit."""
-
-    subject: str
-    group: str
-    priority: PriorityName
-    limit: int | None
-
-
-class QuotaList(Output):
-    """All rows."""
-
-    items: list[QuotaOut]
-
-
-class QuotaPut(Input):
-    """Write a row of quota. `subject` is `user:NAME`, `group:NAME` or `public`; limit null is no limit."""
-
-    subject: Annotated[str, Field(pattern=r"^(public|user:.+|group:.+)$", max_length=300)]
-    group: Annotated[str, Field(max_length=128)] = "training"
-    priority: PriorityName
-    limit: Annotated[int, Field(ge=0, le=1_000_000)] | None
-
-
-class QuotaKey(Input):
-    """Names a row of quota."""
-
-    subject: Annotated[str, Field(max_length=300)]
-    group: Annotated[str, Field(max_length=128)] = "training"
-    priority: PriorityName
-
-
 class PauseRequest(Input):
     """How the platform is paused."""
 
     #: The longest that a run gets to save, in seconds; null leaves each task its own grace.
     grace_s: Seconds | None = None
-
-
-class OwnQuota(Output):
-    """What a user may hold at a level, and holds."""
-
-    group: str
-    priority: PriorityName
-    #: None is no limit.
-    limit: int | None
-    used: int
-    #: The row that decides: `user:NAME`, `group:NAME`, `public` or `none`.
-    source: str
-
-
-class MeOut(Output):
-    """Who asks."""
-
-    name: str
-    kind: Literal["user", "service"]
-    admin: bool
-    groups: list[str]
-    scopes: list[str]
-    quota: list[OwnQuota]
-
-
-class PolicyOut(Output):
-    """The numbers that the scheduler decides with."""
-
-    min_run_s: float
-    slice_s: float
-    default_grace_s: float
-    max_grace_s: float
-    groups: list[str]
 
 
 class HealthOut(Output):
@@ -471,4 +439,5 @@ class RankReport(Input):
 
 
 Problem.model_rebuild()
+NodeOut.model_rebuild()
 LogHits.model_rebuild()

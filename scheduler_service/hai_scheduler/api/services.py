@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hai_scheduler.api.metrics import Metrics
-from hai_scheduler.core.policy import Policy
 from hai_scheduler.ports import Store
 from hai_scheduler.service.admin import Administration
+from hai_scheduler.service.decisions import Decisions
+from hai_scheduler.service.explanations import Explanations
 from hai_scheduler.service.feed import Feed
+from hai_scheduler.service.forecasts import Forecasts
 from hai_scheduler.service.jobs import Jobs
 from hai_scheduler.service.logs import Logs
+from hai_scheduler.service.own_quota import OwnQuotas
+from hai_scheduler.service.policy_changes import PolicyChanges
 from hai_scheduler.service.queries import Queries
 from hai_scheduler.service.submissions import Submissions
 
@@ -24,7 +28,11 @@ class Services:
     administration: Administration
     jobs: Jobs
     queries: Queries
+    explanations: Explanations
+    decisions: Decisions
+    forecasts: Forecasts
     logs: Logs
     feed: Feed
-    policy: Policy
+    own_quotas: OwnQuotas
+    policy: PolicyChanges
     metrics: Metrics

@@ -22,6 +22,8 @@ class Started(Event):
 
     nodes: tuple[str, ...]
     priority: Priority
+    #: GPU indices by rank; empty is whole nodes (U2).
+    gpus: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

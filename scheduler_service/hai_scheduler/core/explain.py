@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
+from hai_scheduler.core.alternatives import ChangeKind, WhatIf
 from hai_scheduler.core.model import Notice, Task, TaskState
 from hai_scheduler.core.reasons import Reason, sentence_of
 from hai_scheduler.core.verdicts import Holder, Verdict, VerdictKind
@@ -21,16 +22,41 @@ def span(length: timedelta) -> str:
     return " ".join(parts[:2]) or "0 s"
 
 
+def clock(when: datetime, now: datetime) -> str:
+    """A time of day, with the day where that is not today: `08:12:00 UTC`, `2026-01-07 08:12 UTC`."""
+    return f"{when:%H:%M:%S} UTC" if when.date() == now.date() else f"{when:%Y-%m-%d %H:%M} UTC"
+
+
 def nodes(count: int) -> str:
     """`1 node`, `3 nodes`."""
     return "1 node" if count == 1 else f"{count} nodes"
 
 
-def _who(holders: tuple[Holder, ...]) -> str:
-    names = [f"task {h.task_id} of {h.user} ({h.priority.name}, {nodes(h.nodes)})" for h in holders[:3]]
+def gang(count: int, gpus: int | None) -> str:
+    """What a task asks for (U2): `3 nodes`, `1 GPU on 1 node`, `2 GPUs on each of 3 nodes`."""
+    if gpus is None:
+        return nodes(count)
+    each = "1 node" if count == 1 else f"each of {count} nodes"
+    return f"{'1 GPU' if gpus == 1 else f'{gpus} GPUs'} on {each}"
+
+
+def amount(value: float) -> str:
+    """A number of nodes, which parts of nodes may make a broken one (Q1): `2`, `1.25`."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def who(holders: tuple[Holder, ...]) -> str:
+    """The first three, by id and user: `task 41 of bob (HIGH, 2 nodes)`. Names of tasks are their users' own."""
+    names = [f"task {h.task_id} of {h.user} ({h.priority.name}, {gang(h.nodes, h.gpus)})" for h in holders[:3]]
     if len(holders) > 3:
         names.append(f"{len(holders) - 3} more")
     return ", ".join(names)
+
+
+def quota_of(subject: object) -> str:
+    """Whose quota a row is, inside a sentence: `the quota of user:ann`, `the quota of group ml as a whole` (Q2)."""
+    whole = str(subject).removeprefix("total:")
+    return f"the quota of group {whole} as a whole" if whole != str(subject) else f"the quota of {subject}"
 
 
 def why(verdict: Verdict, now: datetime) -> str:
@@ -38,49 +64,91 @@ def why(verdict: Verdict, now: datetime) -> str:
     return _SENTENCES[verdict.kind](verdict, now)
 
 
-def _quota(verdict: Verdict, _now: datetime) -> str:
-    data = verdict.data
-    return (
-        f"Needs {nodes(int(str(data['needs'])))} but {data['used']} of the {data['limit']} nodes that the quota of "
-        f"{data['subject']} allows at {verdict.priority.name} are in use."
-    )
+def _number(verdict: Verdict, name: str) -> int:
+    value = verdict.data[name]
+    assert isinstance(value, int), f"{verdict.kind}: {name} is {value!r}"
+    return value
+
+
+def _needs(verdict: Verdict) -> str:
+    gpus = verdict.data.get("gpus")
+    return gang(_number(verdict, "needs"), gpus if isinstance(gpus, int) else None)
+
+
+def _free(verdict: Verdict) -> str:
+    free = _number(verdict, "free")
+    if verdict.data.get("gpus") is None:
+        return f"{free or 'none'} {'is' if free <= 1 else 'are'} free"
+    return f"{nodes(free) if free else 'no node'} {'have' if free > 1 else 'has'} as many free"
 
 
 def _needs_but(verdict: Verdict) -> str:
-    free = verdict.data["free"]
-    return f"Needs {nodes(int(str(verdict.data['needs'])))} but {free or 'none'} {'is' if free == 1 else 'are'} free"
+    return f"Needs {_needs(verdict)} but {_free(verdict)}"
+
+
+def _until(verdict: Verdict, name: str, now: datetime) -> str:
+    """` until 08:12:00 UTC, in 12 min`, or nothing if that cannot be said."""
+    when = verdict.data.get(name)
+    return f" until {clock(when, now)}, in {span(when - now)}" if isinstance(when, datetime) else ""
+
+
+def _quota(verdict: Verdict, _now: datetime) -> str:
+    used, limit = verdict.data["used"], verdict.data["limit"]
+    assert isinstance(used, int | float), f"QUOTA: used is {used!r}"
+    assert isinstance(limit, int | float), f"QUOTA: limit is {limit!r}"
+    by = f" by {who(verdict.holders)}" if verdict.holders else ""
+    return (
+        f"Needs {_needs(verdict)} but {amount(used)} of the {amount(limit)} nodes that "
+        f"{quota_of(verdict.data['subject'])} allows at {verdict.priority.name} are in use{by}."
+    )
 
 
 def _capacity(verdict: Verdict, _now: datetime) -> str:
-    held = f"; held by {_who(verdict.holders)}" if verdict.holders else ", the others cannot be used now"
+    held = f"; held by {who(verdict.holders)}" if verdict.holders else ", the others cannot be used now"
     return f"{_needs_but(verdict)}{held}."
 
 
 def _turn(verdict: Verdict, now: datetime) -> str:
-    until = verdict.data["until"]
-    assert isinstance(until, datetime)
-    return (
-        f"{_needs_but(verdict)}; {_who(verdict.holders)} of equal priority can keep them until "
-        f"{until:%H:%M:%S} UTC, in {span(until - now)}."
-    )
+    equals = f"{who(verdict.holders)} of equal priority" if verdict.holders else "tasks of equal priority"
+    until = _until(verdict, "until", now) or " until their turns are over"
+    return f"{_needs_but(verdict)}; {equals} can keep them{until}."
+
+
+def _reserved(verdict: Verdict, now: datetime) -> str:
+    first = who(verdict.holders) or "a task that goes first"
+    return f"Needs {_needs(verdict)}; what is free is kept for {first}{_until(verdict, 'until', now)}."
 
 
 def _draining(verdict: Verdict, now: datetime) -> str:
     deadline = verdict.data["deadline"]
-    by = f" by {deadline:%H:%M:%S} UTC, in {span(deadline - now)}" if isinstance(deadline, datetime) else ""
-    who = _who(verdict.holders)
-    return f"Starts when its nodes are free{by}" + (f": {who} saving and leaving." if who else ".")
+    by = f" by {clock(deadline, now)}, in {span(deadline - now)}" if isinstance(deadline, datetime) else ""
+    leaving = who(verdict.holders)
+    return f"Starts when its nodes are free{by}" + (f": {leaving} saving and leaving." if leaving else ".")
+
+
+def _topology(verdict: Verdict, _now: datetime) -> str:
+    return (
+        f"Needs {_needs(verdict)} close together; {_free(verdict)}, but at most {_number(verdict, 'together')} of them "
+        "within one zone, and as many tasks as may span zones do."
+    )
+
+
+def _retry(verdict: Verdict, now: datetime) -> str:
+    number = f"retry {_number(verdict, 'retries')} of {_number(verdict, 'of')}"
+    return f"Its command failed; {number} waits{_until(verdict, 'until', now) or ' for its turn'}."
 
 
 def _never(verdict: Verdict, _now: datetime) -> str:
     data = verdict.data
-    needs = f"Cannot start: it needs {nodes(int(str(data['needs'])))}"
+    needs = f"Cannot start: it needs {_needs(verdict)}"
     if data["cause"] == "group":
         return f"{needs} but its node group has {data['cap']}; submit it with fewer nodes."
+    if data["cause"] == "gpus":
+        return f"{needs} but the nodes of its group have {data['cap']} each; submit it with fewer GPUs."
     if data["cause"] == "none":
         return f"{needs} but there is no quota for it at {verdict.priority.name}; ask an admin for some."
     return (
-        f"{needs} but the quota of {data['cause']} allows {data['cap']} at {verdict.priority.name}; "
+        f"{needs} but {quota_of(data['cause'])} allows {data['cap']} at {verdict.priority.name}; "
         "submit it with fewer nodes or at another priority."
     )
 
@@ -89,12 +157,57 @@ _SENTENCES: Mapping[VerdictKind, Callable[[Verdict, datetime], str]] = {
     VerdictKind.QUOTA: _quota,
     VerdictKind.CAPACITY: _capacity,
     VerdictKind.TURN: _turn,
+    VerdictKind.RESERVED: _reserved,
     VerdictKind.DRAINING: _draining,
+    VerdictKind.TOPOLOGY: _topology,
+    VerdictKind.RETRY: _retry,
     VerdictKind.NEVER: _never,
     VerdictKind.HELD: lambda _v, _n: "Held by its owner; resume it to let it have its turn.",
     VerdictKind.PAUSED: lambda _v, _n: "The platform is paused; it goes on when an admin resumes it.",
     VerdictKind.NEXT: lambda _v, _n: "Will be looked at in a moment.",
 }
+
+
+def what_would(change: WhatIf, task: Task, now: datetime) -> str:
+    """What a change would bring the task: one sentence with a capital and a full stop."""
+    return f"{_CHANGES[change.kind](change, task)} {_effect(change, now)}."
+
+
+def _level_change(change: WhatIf, _task: Task) -> str:
+    return f"At {change.priority.name if change.priority is not None else 'AUTO'}"
+
+
+def _nodes_change(change: WhatIf, task: Task) -> str:
+    return f"With {nodes(change.nodes or 0)} instead of {task.nodes}"
+
+
+def _gpus_change(change: WhatIf, task: Task) -> str:
+    count = "1 GPU" if change.gpus == 1 else f"{change.gpus} GPUs"
+    return f"With {count} of each node instead of {task.gpus}"
+
+
+def _limit_change(change: WhatIf, _task: Task) -> str:
+    level = change.priority.name if change.priority is not None else "AUTO"
+    if str(change.subject).startswith("total:"):
+        return f"If {quota_of(change.subject)} were {nodes(change.limit or 0)} at {level}"
+    return f"With a quota of {nodes(change.limit or 0)} at {level}"
+
+
+_CHANGES: Mapping[ChangeKind, Callable[[WhatIf, Task], str]] = {
+    ChangeKind.PRIORITY: _level_change,
+    ChangeKind.NODES: _nodes_change,
+    ChangeKind.GPUS: _gpus_change,
+    ChangeKind.LIMIT: _limit_change,
+}
+
+
+def _effect(change: WhatIf, now: datetime) -> str:
+    if change.starts_now:
+        return "it would start now"
+    by = f", by {clock(change.starts_by, now)} at the latest" if change.starts_by is not None else ""
+    if not change.suspends:
+        return f"it would start when nodes that are being freed are free{by}"
+    return f"it would have {who(change.suspends)} suspended and start when they have saved{by}"
 
 
 def notice_of(notice: Notice, beneficiary: Task | None) -> str:
@@ -104,7 +217,7 @@ def notice_of(notice: Notice, beneficiary: Task | None) -> str:
     asked = beneficiary.priority.name if beneficiary.priority is not None else "AUTO"
     return (
         f"{sentence_of(notice.reason)} (task {beneficiary.id} of "
-        f"{beneficiary.user}, {asked}, {nodes(beneficiary.nodes)})"
+        f"{beneficiary.user}, {asked}, {gang(beneficiary.nodes, beneficiary.gpus)})"
     )
 
 
@@ -117,13 +230,18 @@ def message_of(task: Task, verdict: Verdict | None, now: datetime) -> str:
         return f"{task.state.value.capitalize()}: {because}{_codes(task)}."
     run = task.live_run
     assert run is not None
-    where = ", ".join(run.nodes[:4]) + (f" and {len(run.nodes) - 4} more" if len(run.nodes) > 4 else "")
+    where = node_names(run.nodes)
     if run.notice is None:
         up = f" for {span(now - run.running_at)}" if run.running_at else ""
         return f"{'Running' if task.state is TaskState.RUNNING else 'Starting'} on {where}{up}."
     left = span(run.notice.deadline - now)
     verb = "Stopping" if task.state is TaskState.STOPPING else "Making room"
     return f"{verb} on {where}: {sentence_of(run.notice.reason)}; {left} left to save."
+
+
+def node_names(names: tuple[str, ...]) -> str:
+    """The first four: `node-1, node-2`, `a, b, c, d and 3 more`."""
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 def _codes(task: Task) -> str:

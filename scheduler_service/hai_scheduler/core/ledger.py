@@ -1,88 +1,387 @@
-"""Which nodes are whose while a plan is being made. Private to `plan`; a snapshot is never changed."""
+"""Which GPUs are whose while a plan is being made (rules U2, B3, B4). Private to `plan`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 
 from hai_scheduler.core.model import Node, Priority, Task, TaskId
+from hai_scheduler.core.placement import Leaf
+from hai_scheduler.core.turns import Turn
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A node that is kept for a waiting task (B3)."""
+    """GPUs of a node that are kept for a waiting task (B3)."""
 
     task_id: TaskId
     priority: Priority
+    gpus: int
+
+
+@dataclass(slots=True, eq=False)
+class Spot:
+    """One node while a plan is made. A node without GPUs counts as having one, so that it can be held."""
+
+    node: Node
+    size: int
+    #: Indices of GPUs that nobody holds.
+    free: list[int]
+    turns: list[Turn] = field(default_factory=list)
+    promises: list[Promise] = field(default_factory=list)
+    #: Kept free for the head of the queue (B1).
+    reserved: bool = False
+    #: GPUs that the pools show as open.
+    shown: int = 0
+    #: Whether new runs may be placed here (F3).
+    usable: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.usable = self.node.schedulable
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.node.name
+
+    @property
+    def leaf(self) -> Leaf:
+        """Where it sits."""
+        return self.node.zone, self.node.leaf
+
+    def amount(self, task: Task) -> int:
+        """How many GPUs the task wants here: all, or its k (U2). More than there are, if it does not fit."""
+        return self.size if task.gpus is None else task.gpus
+
+    def leaving(self) -> int:
+        """GPUs whose holders have been told to leave."""
+        return sum([held_by(turn, self) for turn in self.turns if turn.leaving])
+
+    def kept(self) -> int:
+        """GPUs that are promised."""
+        return sum([promise.gpus for promise in self.promises]) if self.promises else 0
+
+
+def held_by(turn: Turn, spot: Spot) -> int:
+    """How many GPUs of the node the turn holds."""
+    return spot.size if turn.task.gpus is None else turn.task.gpus
 
 
 class Ledger:
-    """Free nodes, leaving nodes and promises of one node group."""
+    """Free, leaving, promised and reserved GPUs of one node group.
 
-    def __init__(self, nodes: Iterable[Node], live: Iterable[Task]) -> None:
-        self.nodes = {node.name: node for node in sorted(nodes, key=lambda node: node.name)}
-        #: Nodes that no run holds, by name (F4).
-        self._free: dict[str, None] = dict.fromkeys(self.nodes)
-        #: Nodes whose run has been told to leave.
-        self._leaving: dict[str, Task] = {}
-        self._promised: dict[str, Promise] = {}
-        for task in live:
-            run = task.live_run
-            for name in run.nodes if run else ():
-                self._free.pop(name, None)
-                if run and run.notice is not None and name in self.nodes:
-                    self._leaving[name] = task
-        self._leaving = dict(sorted(self._leaving.items()))
+    What is open to everybody is kept in pools, so that a plan of many tasks does not look at every node for each
+    of them: `empty` whole nodes by leaf, and shared nodes by how many GPUs are open there.
+    """
 
-    def promise(self, names: Iterable[str], task_id: TaskId, priority: Priority) -> None:
-        """Keep the nodes for a task; a later, higher promise wins."""
-        for name in names:
-            self._promised[name] = Promise(task_id, priority)
+    def __init__(self, nodes: Iterable[Node], turns: Collection[Turn]) -> None:
+        self.spots: dict[str, Spot] = {}
+        for node in sorted(nodes, key=lambda node: node.name):
+            size = max(1, node.gpus)
+            self.spots[node.name] = Spot(node, size, list(range(size)))
+        #: The most GPUs that a node of the group has.
+        self.gpus_per_node = max((spot.node.gpus for spot in self.spots.values()), default=0)
+        #: Whether its nodes differ in GPUs, so that a count of nodes does not say enough for k-GPU tasks.
+        self._mixed = len({spot.node.gpus for spot in self.spots.values()}) > 1
+        #: Runs that span zones, and waiting tasks that have been promised nodes of several (F2).
+        self.crossers: list[Turn] = []
+        self._to_cross: dict[TaskId, Priority] = {}
+        self._reserved: dict[str, None] = {}
+        #: The lowest priority that anything is promised at; None: to be found.
+        self._lowest: Priority | None = None
+        self.zones = sorted({spot.node.zone for spot in self.spots.values()})
+        self._sizes: dict[int, int] = {}
+        #: Nodes where somebody is leaving, and nodes with promises.
+        self._leaving: dict[str, None] = {}
+        self._promised: dict[str, None] = {}
+        #: Whole-node gangs that were there from the start, and those of their nodes that have one holder, no promise
+        #: and can be used: what is known of such a gang holds for all of them.
+        self.gangs = [turn for turn in turns if turn.task.gpus is None]
+        self.gang_nodes: set[str] = set()
+        for turn in turns:
+            self._seat(turn)
+        self.empty: defaultdict[Leaf, list[str]] = defaultdict(list)
+        self.empties = 0
+        self._part: defaultdict[int, list[str]] = defaultdict(list)
+        #: Shared or waited-for nodes whose open GPUs have changed since somebody looked (see `preemption`).
+        self.changed: list[str] = []
+        for spot in self.spots.values():  # by name: what is put at the end of a list keeps it sorted
+            shown = max(0, self._open(spot))
+            spot.shown = shown
+            if shown == spot.size:
+                self.empty[spot.leaf].append(spot.node.name)
+                self.empties += 1
+            elif shown:
+                self._part[shown].append(spot.node.name)
 
-    def promised_to(self, task_id: TaskId) -> list[str]:
-        """Nodes kept for the task, by name."""
-        return sorted(name for name, promise in self._promised.items() if promise.task_id == task_id)
+    def _seat(self, turn: Turn) -> None:
+        for rank in turn.run.ranks:
+            spot = self.spots.get(rank.node)
+            if spot is None:
+                continue
+            spot.turns.append(turn)
+            if turn.task.gpus is None and spot.usable:
+                self.gang_nodes.add(rank.node)
+            if rank.gpus:
+                spot.free = [gpu for gpu in spot.free if gpu not in rank.gpus]
+            else:
+                spot.free = []
+            if turn.leaving:
+                self._leaving[rank.node] = None
+        if self.spans_zones(turn.nodes):
+            self.crossers.append(turn)
 
-    def _open_to(self, name: str, task: Task, priority: Priority) -> bool:
-        """Whether the task may have that node: it may be placed there (F3), and no promise forbids it (B3)."""
-        if not self.nodes[name].schedulable or name in task.avoid:
+    def zone_of(self, name: str) -> str:
+        """Where the node sits."""
+        return self.spots[name].node.zone
+
+    def spans_zones(self, names: Collection[str]) -> bool:
+        """Whether the nodes lie in more than one zone (F2)."""
+        if len(names) < 2:
             return False
-        promise = self._promised.get(name)
-        if promise is None or promise.task_id == task.id:
+        return len({self.spots[name].node.zone for name in names if name in self.spots}) > 1
+
+    def crossing(self, task: Task, priority: Priority, *, soon: bool) -> int:
+        """How many runs, and promises that the task must respect, span zones now or, `soon`, still will (F2, B3)."""
+        runs = sum(not (soon and turn.leaving) for turn in self.crossers)
+        return runs + sum(
+            level >= priority or task_id == task.left_for
+            for task_id, level in self._to_cross.items()
+            if task_id != task.id
+        )
+
+    # -- pools ------------------------------------------------------------------------------------
+
+    def _open(self, spot: Spot) -> int:
+        """GPUs that are open to everybody now."""
+        if spot.reserved or not spot.usable:
+            return 0
+        return len(spot.free) - spot.kept() if spot.promises else len(spot.free)
+
+    def _file(self, spot: Spot) -> None:
+        self._lowest = None
+        before, now = spot.shown, max(0, self._open(spot))
+        self.changed.append(spot.node.name)
+        if before == now:
+            return
+        if before:
+            self._unlist(spot, before)
+        if now == spot.size:
+            insort(self.empty[spot.leaf], spot.node.name)
+            self.empties += 1
+        elif now:
+            insort(self._part[now], spot.node.name)
+        spot.shown = now
+
+    def _unlist(self, spot: Spot, shown: int) -> None:
+        if shown == spot.size:
+            names = self.empty[spot.leaf]
+            self.empties -= 1
+        else:
+            names = self._part[shown]
+        del names[bisect_left(names, spot.node.name)]
+
+    # -- what is open to a task -------------------------------------------------------------------
+
+    def count_open(self, gpus: int | None) -> int:
+        """On how many nodes any task could take that many GPUs now (None: whole nodes)."""
+        if gpus is None:
+            return self.empties
+        parts = sum(len(names) for shown, names in self._part.items() if shown >= gpus)
+        return parts + (self.empties if gpus <= self.gpus_per_node else 0)
+
+    @property
+    def keeps_free(self) -> bool:
+        """Whether GPUs that are kept for the head of the queue are free now (B1)."""
+        return any(self.spots[name].free for name in self._reserved)
+
+    def most(self, gpus: int | None) -> int:
+        """How many nodes of the group have that many GPUs (None: how many nodes there are)."""
+        if gpus is None:
+            return len(self.spots)
+        if gpus not in self._sizes:
+            self._sizes[gpus] = sum(spot.node.gpus >= gpus for spot in self.spots.values())
+        return self._sizes[gpus]
+
+    def can_ever(self, task: Task) -> bool:
+        """Whether the group is large enough for the task, all of it being free and in order (Q5)."""
+        return task.nodes <= self.most(task.gpus)
+
+    def open_part(self, gpus: int) -> str | None:
+        """The shared node that k GPUs fit best: the fewest left over, then by name (U2, F4)."""
+        for shown in sorted(self._part):
+            if shown >= gpus and self._part[shown]:
+                return self._part[shown][0]
+        return None
+
+    def special(self, task: Task, priority: Priority) -> bool:
+        """Whether other nodes are open to the task than to everybody of its kind."""
+        if task.avoid or (self._mixed and task.gpus is not None):
             return True
-        return promise.priority < priority and promise.task_id != task.left_for  # P5
+        return bool(self._promised) and (bool(task.promise) or self._overrides(priority))
 
-    def free_for(self, task: Task, priority: Priority) -> list[str]:
-        """Nodes that the task could start on now: its own promises first, then by name (F4)."""
-        return self._preferred(task, [n for n in self._free if self._open_to(n, task, priority)])
+    def alike(self, task: Task) -> bool:
+        """Whether what is refused to the task is refused to every task of its priority that is no smaller."""
+        return not (task.avoid or task.promise or (self._mixed and task.gpus is not None))
 
-    def coming_for(self, task: Task, priority: Priority) -> list[str]:
-        """Nodes that are being freed and may become the task's: its own promises first, then by name."""
-        return self._preferred(task, [n for n in self._leaving if self._open_to(n, task, priority)])
+    def _overrides(self, priority: Priority) -> bool:
+        if self._lowest is None:
+            promises = (promise for name in self._promised for promise in self.spots[name].promises)
+            self._lowest = min((promise.priority for promise in promises), default=None)
+        return self._lowest is not None and self._lowest < priority
 
-    def _preferred(self, task: Task, names: list[str]) -> list[str]:
-        def own_first(name: str) -> tuple[bool, str]:
-            promise = self._promised.get(name)
-            return promise is None or promise.task_id != task.id, name
+    def now_for(self, task: Task, priority: Priority, *, reserved: bool = False) -> list[str]:
+        """Nodes that the task could start on now: its own promises first, then fullest first, then by name."""
+        names = [name for shown, part in self._part.items() for name in part if task.gpus and shown >= task.gpus]
+        names += [name for part in self.empty.values() for name in part]
+        extra = [*self._promised, *(self._reserved if reserved else ())]
+        names += [name for name in extra if self.may_have(self.spots[name], task, priority, soon=False)]
+        names = [name for name in dict.fromkeys(names) if self.suits(self.spots[name], task)]
+        return sorted(names, key=lambda name: self._preference(self.spots[name], task))
 
-        return sorted(names, key=own_first)
+    def soon_for(self, task: Task, priority: Priority, *, reserved: bool = False) -> list[str]:
+        """Nodes that are being freed and may become the task's; those open now are not among them."""
+        found = []
+        for name in dict.fromkeys((*self._leaving, *self._promised)):
+            spot = self.spots[name]
+            if spot.reserved and not reserved:
+                continue
+            if not self.suits(spot, task) or self.may_have(spot, task, priority, soon=False):
+                continue
+            if self.may_have(spot, task, priority, soon=True):
+                found.append(name)
+        return sorted(found, key=lambda name: self._preference(self.spots[name], task))
 
-    def usable(self, task: Task, names: Iterable[str]) -> list[str]:
-        """Those of the names that the task may ever be placed on as things are (F3)."""
-        return [n for n in names if n in self.nodes and self.nodes[n].schedulable and n not in task.avoid]
+    def count_soon(self, gpus: int | None) -> int:
+        """On how many nodes any task could take that many GPUs when those who are leaving have left."""
+        count = 0
+        for name in self._leaving:
+            spot = self.spots[name]
+            if spot.reserved or not spot.usable:
+                continue
+            want = spot.size if gpus is None else gpus
+            count += spot.shown < want <= len(spot.free) + spot.leaving() - spot.kept()
+        return count
 
-    def leaving_of(self, name: str) -> Task | None:
-        """The task that is leaving the node, if one is."""
-        return self._leaving.get(name)
+    def suits(self, spot: Spot, task: Task) -> bool:
+        """Whether the task may ever be placed there as things are (F3)."""
+        if not spot.usable or spot.node.name in task.avoid:
+            return False
+        return task.gpus is None or task.gpus <= spot.node.gpus
 
-    def take(self, names: Iterable[str]) -> None:
-        """The nodes are a starting run's now."""
+    def may_have(self, spot: Spot, task: Task, priority: Priority, *, soon: bool) -> bool:
+        """Whether enough GPUs of the node are its own promise, or nobody's that it must respect (B3, P5)."""
+        have = len(spot.free) + (spot.leaving() if soon else 0)
+        return have - self.kept_from(spot, task, priority) >= spot.amount(task)
+
+    def kept_from(self, spot: Spot, task: Task, priority: Priority) -> int:
+        """GPUs of the node that are promised to others whom the task must respect."""
+        return sum(
+            promise.gpus
+            for promise in spot.promises
+            if promise.task_id != task.id and (promise.priority >= priority or promise.task_id == task.left_for)
+        )
+
+    def without_others(self, names: Iterable[str], task: Task) -> list[str]:
+        """Those of the nodes that the task can have without any other's promise giving way."""
+        return [name for name in names if self._room_beside_promises(self.spots[name], task)]
+
+    def _room_beside_promises(self, spot: Spot, task: Task) -> bool:
+        if not spot.promises:
+            return True
+        others = sum(promise.gpus for promise in spot.promises if promise.task_id != task.id)
+        return len(spot.free) + spot.leaving() - others >= spot.amount(task)
+
+    def _preference(self, spot: Spot, task: Task) -> tuple[bool, int, str]:
+        own = any(promise.task_id == task.id for promise in spot.promises) or spot.node.name in task.promise
+        return not own, spot.shown, spot.node.name
+
+    def by_leaf(self, names: Iterable[str]) -> dict[Leaf, list[str]]:
+        """The names by leaf, order kept."""
+        found: defaultdict[Leaf, list[str]] = defaultdict(list)
         for name in names:
-            del self._free[name]
-            self._promised.pop(name, None)
+            found[self.spots[name].leaf].append(name)
+        return found
 
-    def leave(self, task: Task) -> None:
-        """The task has been told to leave."""
-        for name in task.live_run.nodes if task.live_run else ():
-            if name in self.nodes:
-                self._leaving[name] = task
+    # -- changes ----------------------------------------------------------------------------------
+
+    def promise(self, names: Collection[str], task: Task, priority: Priority) -> None:
+        """Keep room on the nodes for a task; lower promises that are in the way give way."""
+        for name in names:
+            spot = self.spots[name]
+            want = spot.amount(task)
+            spot.promises = [promise for promise in spot.promises if promise.task_id != task.id]
+            have = len(spot.free) + spot.leaving()
+            for other in sorted(spot.promises, key=lambda promise: promise.priority):
+                if have - spot.kept() >= want or other.priority >= priority:
+                    break
+                spot.promises.remove(other)
+            spot.promises.append(Promise(task.id, priority, want))
+            self._promised[name] = None
+            self.gang_nodes.discard(name)
+            self._file(spot)
+        if self.spans_zones(names):
+            self._to_cross[task.id] = priority
+
+    def release(self, task: Task) -> None:
+        """The task's promises are no more."""
+        self._to_cross.pop(task.id, None)
+        for name in list(self._promised):
+            spot = self.spots[name]
+            kept = [promise for promise in spot.promises if promise.task_id != task.id]
+            if len(kept) != len(spot.promises):
+                spot.promises = kept
+                self._settle(spot)
+
+    def promised_to(self, task: Task) -> list[str]:
+        """Nodes kept for the task, by name."""
+        return sorted(name for name in self._promised if any(p.task_id == task.id for p in self.spots[name].promises))
+
+    def take(self, names: Iterable[str], turn: Turn) -> tuple[tuple[int, ...], ...]:
+        """The nodes are a starting run's now; the GPU indices by rank, empty for whole nodes (U2)."""
+        indices: list[tuple[int, ...]] = []
+        for name in names:
+            spot = self.spots[name]
+            want = spot.amount(turn.task)
+            if turn.task.gpus is not None:
+                indices.append(tuple(spot.free[:want]))
+            spot.free = spot.free[want:]
+            spot.turns.append(turn)
+            self._yield_promises(spot, turn.task)
+            self._settle(spot)
+        if self.spans_zones(turn.nodes):
+            self.crossers.append(turn)
+        return tuple(indices)
+
+    def _yield_promises(self, spot: Spot, task: Task) -> None:
+        """Drop the task's own promise, and those that have no room any more: they were of lower priority."""
+        if not spot.promises:
+            return
+        spot.promises = [promise for promise in spot.promises if promise.task_id != task.id]
+        have = len(spot.free) + spot.leaving()
+        for promise in sorted(spot.promises, key=lambda promise: promise.priority):
+            if spot.kept() <= have:
+                break
+            spot.promises.remove(promise)
+
+    def _settle(self, spot: Spot) -> None:
+        if not spot.promises:
+            self._promised.pop(spot.node.name, None)
+        self._file(spot)
+
+    def leave(self, turn: Turn) -> None:
+        """The run has been told to leave."""
+        turn.leaving = True
+        for name in turn.nodes:
+            if name in self.spots:
+                self._leaving[name] = None
+                self.changed.append(name)
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Keep the nodes for the head of the queue (B1), instead of those that were kept before."""
+        before, self._reserved = self._reserved, dict.fromkeys(names)
+        for name in (*before, *self._reserved):
+            self.spots[name].reserved = name in self._reserved
+            self._file(self.spots[name])

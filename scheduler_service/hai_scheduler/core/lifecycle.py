@@ -31,6 +31,7 @@ from hai_scheduler.core.events import (
     StateKept,
 )
 from hai_scheduler.core.model import (
+    KEPT_ROTATIONS,
     Notice,
     Profile,
     Rank,
@@ -101,11 +102,13 @@ def _start(task: Task, event: Started) -> Advanced:
     run = Run(
         id=task.run_id(number),
         number=number,
-        ranks=tuple(Rank(rank=i, node=node) for i, node in enumerate(event.nodes)),
+        ranks=tuple(
+            Rank(rank=i, node=node, gpus=event.gpus[i] if event.gpus else ()) for i, node in enumerate(event.nodes)
+        ),
         priority=event.priority,
         started_at=event.at,
     )
-    task = replace(task, state=TaskState.STARTING, run=run, reason=None, promise=frozenset())
+    task = replace(task, state=TaskState.STARTING, run=run, reason=None, promise=frozenset(), not_before=None)
     return task, (Launch(task.id, run.id),)
 
 
@@ -121,8 +124,10 @@ def _hold(task: Task, _event: Held | AskedToSuspend) -> Advanced:
     return replace(task, held=True, promise=frozenset()), ()
 
 
-def _release(task: Task, _event: Released) -> Advanced:
-    return replace(task, held=False), ()
+def _release(task: Task, event: Released) -> Advanced:
+    """A task that was held begins to wait now: what its owner made it wait does not count as starving (O2)."""
+    since = event.at if task.held and task.state.waiting else task.waiting_since
+    return replace(task, held=False, waiting_since=since), ()
 
 
 def _ignore(task: Task, _event: Event) -> Advanced:
@@ -154,6 +159,8 @@ def _tell(task: Task, event: AskedToSuspend | AskedToStop, at_most: timedelta | 
 
 def _suspend(task: Task, event: AskedToSuspend) -> Advanced:
     held = replace(task, state=TaskState.SUSPENDING, held=task.held or event.hold)
+    if event.reason is Reason.TURN_OVER:
+        held = replace(held, rotations=(*task.rotations, event.at)[-KEPT_ROTATIONS:])
     return _tell(held, event, event.at_most)
 
 
@@ -261,6 +268,7 @@ def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
     state = task.state
     if started and run.running_at is None:
         run = replace(run, running_at=event.at)
+        task = replace(task, starting_took=event.at - run.started_at)
     if state is TaskState.STARTING and started:
         state = TaskState.RUNNING
         task = replace(task, failed_starts=0)
@@ -282,18 +290,39 @@ def _end(task: Task, at: datetime) -> Advanced:
     lost = _lost_work(run, ending, at)
     ended = replace(run, ended_at=at, reason=ending.reason, clean=ending.clean, lost=lost)
     task = replace(task, run=ended, served=task.served + served, reason=ending.reason)
+    if ending.state is TaskState.FAILED and _worth_a_retry(task, run, ending):
+        return _retry(task, at), ()
     if ending.state is not TaskState.SUSPENDED:
         return replace(task, state=ending.state, ended_at=at, held=False), ()
     return _back_in_queue(task, ending, at), ()
 
 
+def _worth_a_retry(task: Task, run: Run, ending: Ending) -> bool:
+    """Whether the task's retry policy wants its failed command started again (H2)."""
+    retry = task.retry
+    if retry is None or ending.reason is not Reason.FAILED or task.retries >= retry.count:
+        return False
+    codes = {rank.exit_code for rank in run.ranks if rank.exit_code}
+    return not retry.exit_codes or bool(codes & retry.exit_codes)
+
+
+def _retry(task: Task, at: datetime) -> Task:
+    assert task.retry is not None
+    wait = min(MOST_BACKOFF, task.retry.backoff * 2 ** min(task.retries, 20))
+    return replace(
+        task, state=TaskState.SUSPENDED, retries=task.retries + 1, not_before=at + wait, waiting_since=at + wait
+    )
+
+
 def _back_in_queue(task: Task, ending: Ending, at: datetime) -> Task:
-    """A task that had its full turn goes behind its equals; any other keeps its place (docs/scheduling.md, O3)."""
-    lost = frozenset(rank.node for rank in task.run.ranks if rank.state is RankState.LOST) if task.run else ()
+    """It waits for its next turn from now on (O2); its place among its user's tasks stays (O3)."""
+    run = task.run
+    lost = frozenset(rank.node for rank in run.ranks if rank.state is RankState.LOST) if run else ()
     return replace(
         task,
         state=TaskState.SUSPENDED,
-        place=at if ending.reason is Reason.TURN_OVER else task.place,
+        waiting_since=at,
+        leaving_took=task.leaving_took if run is None or run.notice is None else at - run.notice.at,
         suspensions=task.suspensions + (0 if ending.reason.infrastructure else 1),
         avoid=task.avoid.union(lost),
     )
@@ -323,10 +352,13 @@ def _start_failed(task: Task, event: StartFailed) -> Advanced:
         return replace(task, state=TaskState.STOPPED, ended_at=event.at), ()
     if event.give_up:
         return replace(task, state=TaskState.FAILED, ended_at=event.at), ()
-    return replace(task, state=TaskState.SUSPENDED), ()
+    return replace(task, state=TaskState.SUSPENDED, waiting_since=event.at), ()
 
 
 # -- the table ----------------------------------------------------------------------------------------
+
+#: The longest wait before a retry (H2).
+MOST_BACKOFF = timedelta(days=1)
 
 E_ = TypeVar("E_", bound=Event)
 Handler = Callable[[Task, Event], Advanced]

@@ -16,6 +16,9 @@ TaskId = NewType("TaskId", int)
 #: `"<task id>.<run number>"`, for example `"41.2"`. Everything a cluster does is idempotent by it.
 RunId = NewType("RunId", str)
 
+#: How many of its rotations a task remembers (P7).
+KEPT_ROTATIONS = 16
+
 
 class Priority(IntEnum):
     """Priority levels; higher goes first (O1). AUTO (Q4) is written as None where a task asks for a level."""
@@ -101,6 +104,8 @@ class NodeMark(StrEnum):
     CORDONED = "cordoned"
     #: No new runs, and the runs on it are asked to leave.
     DRAINING = "draining"
+    #: No new runs: too many have failed on it for reasons that were not their users' (H3).
+    QUARANTINED = "quarantined"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +159,8 @@ class Rank:
 
     rank: int
     node: str
+    #: Indices of the GPUs that it holds there; empty is the whole node (U2).
+    gpus: tuple[int, ...] = ()
     state: RankState = RankState.PENDING
     exit_code: int | None = None
     #: When the rank's supervisor received the notice.
@@ -199,12 +206,24 @@ class Run:
     @property
     def nodes(self) -> tuple[str, ...]:
         """Names of its nodes in rank order."""
-        return tuple(rank.node for rank in self.ranks)
+        return tuple([rank.node for rank in self.ranks])
 
     @property
     def turn_start(self) -> datetime:
         """When the turn began: when every rank was up or, until then, when it was ordered."""
         return self.running_at or self.started_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """What becomes of a task whose command fails (H2)."""
+
+    #: How many times it is started again.
+    count: int
+    #: How long it waits before the first retry; twice as long before each further one.
+    backoff: timedelta = timedelta(0)
+    #: Exit statuses that are worth a retry; empty is any but 0.
+    exit_codes: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,11 +236,14 @@ class Task:
     group: str
     #: The level asked for; None is AUTO (Q4).
     priority: Priority | None
-    #: How many whole nodes (U1, U2).
+    #: On how many nodes (U1).
     nodes: int
+    #: The first submission: its place among the tasks of its user, over all interruptions (O3).
     submitted_at: datetime
-    #: Its place among equals: the first submission, or the end of its last full turn (docs/scheduling.md, O3).
-    place: datetime
+    #: Since when it has been waiting for a turn; while it runs, since when it had waited for this one (O2).
+    waiting_since: datetime
+    #: How many GPUs of each of its nodes; None is whole nodes (U2).
+    gpus: int | None = None
     profile: Profile = Profile.SIGTERM
     #: How long it has to save after a notice.
     grace: timedelta = timedelta(seconds=120)
@@ -244,6 +266,18 @@ class Task:
     promise: frozenset[str] = frozenset()
     #: Starts in a row that failed for reasons that are not the user's.
     failed_starts: int = 0
+    #: What becomes of it when its command fails; None lets it fail (H2).
+    retry: Retry | None = None
+    #: How often it has been started again after its command had failed (H2).
+    retries: int = 0
+    #: It is not started before this, after a failure that is retried (H2).
+    not_before: datetime | None = None
+    #: When it was last told to leave for an equal, oldest first, at most `KEPT_ROTATIONS` (P7).
+    rotations: tuple[datetime, ...] = ()
+    #: Measured at its latest run that was told to leave: from the notice until all of it was gone (P6).
+    leaving_took: timedelta | None = None
+    #: Measured at its latest run: from the order until every rank was up (P6).
+    starting_took: timedelta | None = None
     checkpoint: Checkpoint | None = None
     #: A short text that the job keeps over its runs (`HAI_STATE`).
     job_state: str | None = None
@@ -257,6 +291,13 @@ class Task:
     def live_run(self) -> Run | None:
         """The run that holds nodes now."""
         return self.run if self.run is not None and self.run.live else None
+
+    @property
+    def switch_cost(self) -> timedelta:
+        """What a suspension and the resume after it have cost this task, as far as it was measured (P6)."""
+        if self.leaving_took is None:
+            return self.starting_took or timedelta(0)
+        return self.leaving_took + (self.starting_took or timedelta(0))
 
     @property
     def left_for(self) -> TaskId | None:
@@ -285,13 +326,37 @@ class TaskSpec:
 class Quota:
     """One row of quota (Q1): how many nodes a subject may hold at once at a level; limit None is no limit.
 
-    `subject` is `user:NAME`, `group:NAME` or `public`.
+    `subject` is `user:NAME`, `group:NAME` (each member) or `public` (everybody); `total:NAME` caps all members of
+    the user group together, beside what counts for each of them (Q2).
     """
 
     subject: str
     group: str
     priority: Priority
     limit: int | None
+    #: Up to what users whom the row counts for may raise their own row themselves; None: not at all (Q3).
+    ceiling: int | None = None
+    #: From then on the row is as if it were not there (Q3).
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """What a user has held of a node group in runs that have ended, decayed to a moment (O3)."""
+
+    user: str
+    group: str
+    node_seconds: float
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strike:
+    """A run failed on a node for a reason that was not its user's (H3)."""
+
+    node: str
+    task_id: TaskId
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

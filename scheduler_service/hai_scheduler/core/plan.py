@@ -1,387 +1,487 @@
-"""`plan(snapshot, policy) -> Plan`: who starts, who leaves, and why everybody else waits.
+"""`plan(snapshot, policies) -> Plan`: who starts, who leaves, and why everybody else waits.
 
-The same function runs in production, in simulations and in tests. It reads as the rules of
+The same function runs in production, in simulations, in forecasts and in tests. It reads as the rules of
 docs/scheduling.md, group by group (U3): first what must leave anyway, then what was promised, then the queue.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
+from hai_scheduler.core.answers import Answers
+from hai_scheduler.core.decisions import Decision, Keep, Plan, Start, Stop, Suspend
+from hai_scheduler.core.discipline import Discipline
 from hai_scheduler.core.ledger import Ledger
-from hai_scheduler.core.model import NodeMark, Priority, Run, Task, TaskId, TaskState
-from hai_scheduler.core.order import QueueKey, places, queue_key
-from hai_scheduler.core.placement import place
-from hai_scheduler.core.policy import Policy
-from hai_scheduler.core.preemption import Victim, candidates, choose_victims, turn_ends
-from hai_scheduler.core.quota import QuotaBook, QuotaUse, level_of
+from hai_scheduler.core.model import Node, NodeMark, Priority, Run, RunId, Task, TaskId, TaskState
+from hai_scheduler.core.model import Rank as RunRank
+from hai_scheduler.core.order import UserUse
+from hai_scheduler.core.placement import choose
+from hai_scheduler.core.policy import Policies, Policy
+from hai_scheduler.core.preemption import Chooser, Kind, Market, Offer, reason_for
+from hai_scheduler.core.quarantine import quarantines
+from hai_scheduler.core.queue import Lane, Queue, Size, size_of
+from hai_scheduler.core.quota import LEVELS, Accounts, QuotaBook
 from hai_scheduler.core.reasons import Reason
+from hai_scheduler.core.reservation import Reservation, earliest, ends_at, passes
+from hai_scheduler.core.rules import RULES, Rules
 from hai_scheduler.core.snapshot import Snapshot
-from hai_scheduler.core.verdicts import Holder, Value, Verdict, VerdictKind
+from hai_scheduler.core.turns import Turn, demoted_at, turn_of
+from hai_scheduler.core.use import share_of
+from hai_scheduler.core.verdicts import VerdictKind, Verdicts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
-    """Give the task these nodes (rank order) for a turn at this effective priority."""
-
-    task_id: TaskId
-    nodes: tuple[str, ...]
-    priority: Priority
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suspend:
-    """Tell the task's run to leave; it will have its turn again."""
-
-    task_id: TaskId
-    reason: Reason
-    beneficiary: TaskId | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Keep:
-    """Keep these nodes for a waiting task that others are told to leave for (B3)."""
-
-    task_id: TaskId
-    nodes: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
-    """Tell the task's run to leave for good."""
-
-    task_id: TaskId
-    reason: Reason
-
-
-Decision = Start | Suspend | Keep | Stop
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What to do now, and why each other waiting task waits."""
-
-    decisions: tuple[Decision, ...]
-    verdicts: Mapping[TaskId, Verdict]
-
-
-def plan(snapshot: Snapshot, policy: Policy) -> Plan:
+def plan(snapshot: Snapshot, policies: Policy | Policies, discipline: Discipline = Discipline.HAI) -> Plan:
     """Decide. Pure: equal snapshots give equal plans, whatever the order of their parts (F4)."""
-    book = QuotaBook(snapshot.quotas, snapshot.groups_of)
-    groups = sorted({n.group for n in snapshot.nodes} | {t.group for t in snapshot.tasks})
-    decisions: list[Decision] = []
-    verdicts: dict[TaskId, Verdict] = {}
-    by_group: defaultdict[str, list[Task]] = defaultdict(list)
+    book = QuotaBook(snapshot.quotas, snapshot.groups_of, snapshot.now)
+    tasks: defaultdict[str, list[Task]] = defaultdict(list)
     for task in sorted(snapshot.tasks, key=lambda task: task.id):
-        by_group[task.group].append(task)
-    for group in groups:
-        part = _GroupPlan(snapshot, policy, book, group, by_group[group])
+        tasks[task.group].append(task)
+    nodes: defaultdict[str, list[Node]] = defaultdict(list)
+    for node in snapshot.nodes:
+        nodes[node.group].append(node)
+    parts = {
+        group: GroupPlan(snapshot, policies.of(group), book, discipline, nodes[group], tasks[group])
+        for group in sorted({*nodes, *tasks})
+    }
+    for part in parts.values():
         part.run()
-        decisions += part.decisions
-        verdicts |= part.verdicts
-    return Plan(decisions=tuple(decisions), verdicts=verdicts)
+    return Plan(
+        decisions=tuple([decision for part in parts.values() for decision in part.decisions]),
+        verdicts=Verdicts([part.answers for part in parts.values()]),
+        work=sum(part.work for part in parts.values()),
+        later=lambda: _first(snapshot, parts.values()),
+    )
+
+
+def _first(snapshot: Snapshot, parts: Iterable[GroupPlan]) -> datetime | None:
+    times = [when for part in parts for when in part.changes_at() if when > snapshot.now]
+    times += [row.expires_at for row in snapshot.quotas if row.expires_at is not None and row.expires_at > snapshot.now]
+    return min(times, default=None)
 
 
 @dataclass(slots=True)
-class _Waiting:
+class Waiting:
     """A waiting task on its way through the queue."""
 
     task: Task
     priority: Priority
-    position: int = 0
+    rank: float
+
+    @property
+    def kind(self) -> Kind:
+        """What it may ask others for."""
+        return Kind(self.priority, self.rank, self.task.gpus)
 
 
-@dataclass(slots=True)
-class _GroupPlan:
+class GroupPlan:
     """The plan of one node group in the making."""
 
-    snapshot: Snapshot
-    policy: Policy
-    book: QuotaBook
-    group: str
-    tasks: Sequence[Task]
-    decisions: list[Decision] = field(default_factory=list)
-    verdicts: dict[TaskId, Verdict] = field(default_factory=dict)
-    use: QuotaUse = field(default_factory=QuotaUse)
-    #: Quota that is set aside for tasks with a promise, by task.
-    reserved: dict[TaskId, Priority] = field(default_factory=dict)
-    #: Who may still be asked to leave.
-    live: dict[TaskId, Task] = field(init=False)
-    ledger: Ledger = field(init=False)
-    #: Where each waiting task stands among its level.
-    seats: dict[TaskId, tuple[datetime, TaskId]] = field(init=False)
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        policy: Policy,
+        book: QuotaBook,
+        discipline: Discipline,
+        nodes: Sequence[Node],
+        tasks: Sequence[Task],
+    ) -> None:
+        self.snapshot, self.policy, self.now = snapshot, policy, snapshot.now
+        bad = quarantines(nodes, snapshot.strikes, policy, self.now)
+        self.decisions: list[Decision] = list(bad)
+        if bad:
+            names = {decision.node for decision in bad}
+            nodes = [replace(node, mark=NodeMark.QUARANTINED) if node.name in names else node for node in nodes]
+        gpus = max([node.gpus for node in nodes], default=0)
+        self.turns: dict[TaskId, Turn] = {}
+        self.waiting: list[Task] = []
+        for task in tasks:
+            run = task.run
+            if task.state is TaskState.QUEUED or task.state is TaskState.SUSPENDED:
+                self.waiting.append(task)
+            elif run is not None and run.ended_at is None:
+                self.turns[task.id] = turn_of(task, run, policy, self.now, share_of(task, gpus))
+        self.ledger = Ledger(nodes, self.turns.values())
+        group = tasks[0].group if tasks else ""
+        self.accounts = Accounts(book, group, gpus)
+        for turn in self.turns.values():
+            self.accounts.add(turn.task.user, turn.run.priority, self.accounts.units(turn.task))  # Q6
+        uses = (use for use in snapshot.uses if use.group == group)
+        live = (turn.task for turn in self.turns.values())
+        self.rules: Rules = RULES[discipline](
+            policy, self.now, UserUse(uses, live, policy, self.now, gpus), snapshot.remaining
+        )
+        self.market = Market(self.ledger, list(self.turns.values()), self.rules)
+        self.chooser = Chooser(self.ledger, self.rules)
+        self.queue = Queue()
+        self.answers = Answers(self.ledger, self.turns, self.rules, self.accounts, self.queue, policy)
+        self.answers.paused = snapshot.paused
+        #: Quota that is set aside for tasks with a promise, by task.
+        self.aside: dict[TaskId, Priority] = {}
+        #: Waiting tasks whose promises cannot be kept.
+        self.lapsed: dict[TaskId, None] = {}
+        #: For whom nodes are kept free at the present priority (B1).
+        self.reservation: Reservation | None = None
+        #: Sizes of tasks of the present priority for which nothing can be done any more: for nobody, and for nobody
+        #: who may not use what is kept for the head of the queue.
+        self.refused: set[Size] = set()
+        self.refused_unless_passing: set[Size] = set()
+        self.looks = 0
+        self.blocked = False
+        #: Users of whom something has started.
+        self.started: set[str] = set()
+
+    @property
+    def work(self) -> int:
+        """Tasks, turns, nodes and offers that were looked at."""
+        return len(self.turns) + self.looks + self.market.work + self.chooser.work
 
     def run(self) -> None:
-        """Fill `decisions` and `verdicts`."""
-        nodes = [node for node in self.snapshot.nodes if node.group == self.group]
-        self.live = {task.id: task for task in self.tasks if task.state.live}
-        self.ledger = Ledger(nodes, self.live.values())
-        for task in self.live.values():
-            if task.live_run is not None:
-                self.use.add(task.user, self.group, task.live_run.priority, task.nodes)  # Q6
+        """Fill `decisions` and `answers`."""
         self._end_what_must_end()
-        waiting = [task for task in self.tasks if task.state.waiting]
-        for task in waiting:
+        ready = []
+        for task in self.waiting:
             if task.held:
-                self.verdicts[task.id] = Verdict(kind=VerdictKind.HELD, priority=self._level(task))
-        self.seats = places(task for task in waiting if not task.held)
-        ready = [task for task in waiting if not task.held]
+                self.answers.hold(task, self.accounts.level_of(task))
+            else:
+                ready.append(task)
+                self.answers.waiting[task.id] = task
+        use = {user: self.rules.use_of(user) for user in {task.user for task in ready}}
+        places = zip(self.rules.ranks(ready), ready, strict=True)
         if not self.snapshot.paused:
-            self._keep_promises(ready)
-        self._serve(ready)
+            self._keep_promises(ready, use)
+        self._line_up(places, use)
+        if not self.snapshot.paused:
+            self._serve()
+            lapsed = (task_id for task_id in self.lapsed if task_id in self.answers.waiting)
+            self.decisions += [Keep(task_id=task_id, nodes=frozenset()) for task_id in lapsed]
 
     # -- what must leave anyway -------------------------------------------------------------------
 
     def _end_what_must_end(self) -> None:
-        draining = {node.name for node in self.ledger.nodes.values() if node.mark is NodeMark.DRAINING}
-        for task in list(self.live.values()):
-            run = task.live_run
-            if run is None:
-                continue
-            if self._overtime(task) and task.state is not TaskState.STOPPING:
-                self.decisions.append(Stop(task_id=task.id, reason=Reason.TIME_LIMIT))
-            elif self.snapshot.paused and self._stays_too_long(run):
-                self.decisions.append(Suspend(task_id=task.id, reason=Reason.PAUSED))
-            elif run.notice is None and draining.intersection(run.nodes):
-                self.decisions.append(Suspend(task_id=task.id, reason=Reason.DRAINED))
+        draining = {spot.name for spot in self.ledger.spots.values() if spot.node.mark is NodeMark.DRAINING}
+        for turn in self.turns.values():
+            if self._overtime(turn) and turn.task.state is not TaskState.STOPPING:
+                self.decisions.append(Stop(task_id=turn.task.id, reason=Reason.TIME_LIMIT))
+            elif self.snapshot.paused and self._stays_too_long(turn.run):
+                self.decisions.append(Suspend(task_id=turn.task.id, reason=Reason.PAUSED))
+            elif draining and not turn.leaving and draining.intersection(turn.nodes):
+                self.decisions.append(Suspend(task_id=turn.task.id, reason=Reason.DRAINED))
             else:
                 continue
-            self._is_leaving(task)
+            self.ledger.leave(turn)
 
     def _stays_too_long(self, run: Run) -> bool:
         """Whether a pause has to tell the run to leave, or to leave sooner than it was told."""
         if run.notice is None:
             return True
         grace = self.snapshot.pause_grace
-        return grace is not None and run.notice.deadline > self.snapshot.now + grace
+        return grace is not None and run.notice.deadline > self.now + grace
 
-    def _overtime(self, task: Task) -> bool:
-        run = task.live_run
-        if task.time_limit is None or run is None or run.running_at is None:
-            return False
-        return task.served + (self.snapshot.now - run.running_at) >= task.time_limit
+    def _overtime(self, turn: Turn) -> bool:
+        ends = ends_at(turn)
+        return ends is not None and turn.run.running_at is not None and ends <= self.now
 
-    def _is_leaving(self, task: Task) -> None:
-        self.ledger.leave(task)
-        self.live.pop(task.id)  # no victim any more
+    def _line_up(self, places: Iterable[tuple[float, Task]], use: Mapping[str, float]) -> None:
+        """Put every task into the lane of its priority; AUTO tasks where they have quota (Q4)."""
+        lanes = {priority: self.queue.lanes[priority] for priority in LEVELS}
+        for rank, task in places:
+            priority = task.priority
+            if priority is None:
+                priority = self.aside[task.id] if task.id in self.aside else self.accounts.level_of(task)
+            lanes[priority].add(task, rank, use[task.user])
 
     # -- promises (B3) ----------------------------------------------------------------------------
 
-    def _level(self, task: Task) -> Priority:
-        return level_of(self.book, self.use, task.user, self.group, task.priority, task.nodes)
-
-    def _in_quota(self, task: Task, priority: Priority) -> bool:
-        used = self.use.used(task.user, self.group, priority)
-        return self.book.cap(task.user, self.group, priority).allows(used + task.nodes)
-
-    def _keep_promises(self, ready: Sequence[Task]) -> None:
+    def _keep_promises(self, ready: Sequence[Task], use: Mapping[str, float]) -> None:
         """Keep nodes and quota for tasks that others have been told to leave for.
 
         A promise lapses when it cannot be kept whole any more, so that no node idles for nothing.
         """
-        promised = sorted(
-            (task for task in ready if task.promise),
-            key=lambda task: queue_key(self._level(task), self.seats[task.id]),
-        )
-        for task in promised:
-            priority = self._level(task)
-            if self._in_quota(task, priority) and self._reserve(task, priority):
-                self._set_quota_aside(task, priority)
+        promised = [task for task in ready if task.promise]
+        keys = {
+            task.id: (-self.accounts.level_of(task), rank, use[task.user], task.submitted_at, task.id)
+            for rank, task in zip(self.rules.ranks(promised), promised, strict=True)
+        }
+        for task in sorted(promised, key=lambda task: keys[task.id]):
+            level = self.accounts.level_of(task)
+            if self._in_quota(task, level) and self._promise(task, level):
+                self._set_aside(task, level)
+            else:
+                self.lapsed[task.id] = None
 
-    def _reserve(self, task: Task, priority: Priority) -> bool:
-        """Promise as many nodes as the task needs: those promised before, others being freed, free ones."""
-        coming = self.ledger.coming_for(task, priority)
-        free = self.ledger.free_for(task, priority)
-        own = sorted(name for name in (*coming, *free) if name in task.promise)
-        names = [*own, *(name for name in (*coming, *free) if name not in task.promise)][: task.nodes]
-        if len(names) < task.nodes:
+    def _promise(self, task: Task, priority: Priority) -> bool:
+        """Keep as many nodes as the task needs: those promised before, others being freed, free ones."""
+        names = [*self.ledger.soon_for(task, priority), *self.ledger.now_for(task, priority)]
+        own = [name for name in names if name in task.promise]
+        across = self._may_cross(task, priority, soon=True)
+        chosen = self._choose(own, task, across) or self._choose(dict.fromkeys((*own, *names)), task, across)
+        if chosen is None:
             return False
-        self.ledger.promise(names, task.id, priority)
+        self.ledger.release(task)
+        self.ledger.promise(chosen, task, priority)
         return True
 
-    def _set_quota_aside(self, task: Task, priority: Priority) -> None:
-        self.use.add(task.user, self.group, priority, task.nodes)
-        self.reserved[task.id] = priority
+    def _choose(self, names: Collection[str], task: Task, across: bool) -> tuple[str, ...] | None:
+        """Nodes for the gang; others' promises give way only if it cannot do without (B3)."""
+        good = self.ledger.without_others(names, task)
+        chosen = choose(self.ledger.by_leaf(good), task.nodes, across=across)
+        if chosen is None and len(good) < len(names):
+            chosen = choose(self.ledger.by_leaf(names), task.nodes, across=across)
+        return chosen
 
-    def _give_quota_back(self, task: Task) -> None:
-        priority = self.reserved.pop(task.id, None)
+    def _may_cross(self, task: Task, priority: Priority, *, soon: bool) -> bool:
+        """Whether the task may span zones now or, `soon`, when those who are leaving have left (F2)."""
+        return self.ledger.crossing(task, priority, soon=soon) < self.policy.max_cross_zone
+
+    def _in_quota(self, task: Task, priority: Priority) -> bool:
+        return self.accounts.fits(task.user, priority, self.accounts.units(task))
+
+    def _set_aside(self, task: Task, priority: Priority) -> None:
+        self.accounts.add(task.user, priority, self.accounts.units(task))
+        self.aside[task.id] = priority
+
+    def _take_back(self, task: Task) -> None:
+        priority = self.aside.pop(task.id, None)
         if priority is not None:
-            self.use.add(task.user, self.group, priority, -task.nodes)
+            self.accounts.add(task.user, priority, -self.accounts.units(task))
 
     # -- the queue (O1, Q4) -----------------------------------------------------------------------
 
-    def _serve(self, ready: Sequence[Task]) -> None:
-        heap: list[tuple[QueueKey, TaskId]] = []
-        by_id = {task.id: task for task in ready}
-        for task in ready:
-            priority = self.reserved.get(task.id, self._level(task))
-            heap.append((queue_key(priority, self.seats[task.id]), task.id))
-        heapq.heapify(heap)
-        position = 0
-        while heap:
-            key, task_id = heapq.heappop(heap)
-            task = by_id[task_id]
-            self._give_quota_back(task)
-            priority = self._level(task)
-            if -priority > key[0]:  # AUTO: its level was used up meanwhile; it queues again, lower (Q4)
-                heapq.heappush(heap, (queue_key(priority, self.seats[task_id]), task_id))
+    def _serve(self) -> None:
+        """Look at the tasks in order, priority by priority, for as long as anything can be done for anybody."""
+        for priority in LEVELS:
+            lane = self.queue.lanes[priority]
+            lane.open()
+            self._open_priority()
+            while not self.blocked and not self._nothing_left(lane, priority):
+                entry = lane.pop()
+                if entry is None:
+                    break
+                self.looks += 1
+                task = entry[4]
+                if self.aside:
+                    self._take_back(task)
+                if task.priority is None and (lower := self.accounts.level_of(task)) < priority:
+                    self.queue.lanes[lower].add(task, *entry[:2])  # its level was used up meanwhile (Q4)
+                    continue
+                lane.seen.append(entry)
+                if task.promise or size_of(task) not in self.refused:
+                    self._consider(Waiting(task, priority, entry[0]))
+
+    def _nothing_left(self, lane: Lane, priority: Priority) -> bool:
+        """Whether nothing can be done for any task that is left in the lane."""
+        if len(self.refused) < len(lane.sizes) or lane.promised:
+            return False
+        if self.started and lane.auto:
+            self._let_fall(lane, priority)
+        return True
+
+    def _let_fall(self, lane: Lane, priority: Priority) -> None:
+        """Put AUTO tasks into lower lanes whose level was used up by what their users have started (Q4)."""
+        seen = {entry[4].id for entry in lane.seen}
+        for task in lane.auto:
+            if task.user not in self.started or task.id in seen or task.id in self.aside:
                 continue
-            position += 1
-            self._consider(_Waiting(task, priority, position))
+            self.looks += 1
+            lower = self.accounts.level_of(task)
+            if lower < priority:
+                lane.remove(task)
+                (rank,) = self.rules.ranks([task])
+                self.queue.lanes[lower].add(task, rank, self.rules.use_of(task.user))
 
-    def _consider(self, waiting: _Waiting) -> None:
-        """Start it, free nodes for it, or say why not."""
-        task, priority = waiting.task, waiting.priority
-        cap = self.book.cap(task.user, self.group, priority)
-        total = len(self.ledger.nodes)
-        if task.nodes > total:
-            self._wait(waiting, VerdictKind.NEVER, needs=task.nodes, cap=total, cause="group")
-        elif not cap.allows(task.nodes):
-            self._wait(waiting, VerdictKind.NEVER, needs=task.nodes, cap=cap.limit, cause=cap.source)
-        elif self.snapshot.paused:
-            self._wait(waiting, VerdictKind.PAUSED)
-        elif not self._in_quota(task, priority):
-            used = self.use.used(task.user, self.group, priority)
-            self._wait(waiting, VerdictKind.QUOTA, needs=task.nodes, subject=cap.source, limit=cap.limit, used=used)
-        else:
-            self._seat(waiting)
+    def _open_priority(self) -> None:
+        """What is kept for the head of a priority is open to lower ones: they give it back (B2, P1)."""
+        self.refused.clear()
+        self.refused_unless_passing.clear()
+        if self.reservation is not None:
+            self.reservation = None
+            self.ledger.reserve(())
+            self.market.forget()
 
-    def _seat(self, waiting: _Waiting) -> None:
-        task, priority = waiting.task, waiting.priority
-        free = self.ledger.free_for(task, priority)
-        names = place(free, task.nodes)
-        if names is not None:
-            self.ledger.take(names)
-            self.use.add(task.user, self.group, priority, task.nodes)
-            self.decisions.append(Start(task_id=task.id, nodes=names, priority=priority))
+    def _consider(self, waiting: Waiting) -> None:
+        """Start it, free nodes for it, or leave it waiting."""
+        task = waiting.task
+        if not self.ledger.can_ever(task) or not self._in_quota(task, waiting.priority):
             return
-        coming = self.ledger.coming_for(task, priority)
-        need = task.nodes - len(free) - len(coming)
-        if need > 0:
-            able = candidates(self.live.values(), task, priority, self.ledger, self.policy, self.snapshot.now)
-            victims = choose_victims(able, need, self.snapshot.now)
-            if victims is None:
-                self._wait_for_capacity(waiting, len(free), len(coming), able)
-                return
-            self._suspend_for(task, victims, priority)
-        else:
-            self._reserve(task, priority)
-        self._set_quota_aside(task, priority)
-        deadline = self._deadline(task)
-        self._wait(
-            waiting,
-            VerdictKind.DRAINING,
-            earliest=deadline,
-            holders=self._leaving_holders(task),
-            needs=task.nodes,
-            free=len(free),
-            coming=task.nodes - min(task.nodes, len(free)),
-            deadline=deadline,
-        )
+        if task.not_before is not None and task.not_before > self.now:
+            return
+        passing = self._passes(waiting)
+        if not passing and not task.promise and size_of(task) in self.refused_unless_passing:
+            return
+        if not self._start(waiting, passing=passing) and not self._make_room(waiting):
+            self._give_up(waiting, passing=passing)
 
-    def _suspend_for(self, task: Task, victims: Sequence[Victim], priority: Priority) -> None:
-        free = self.ledger.free_for(task, priority)
-        coming = self.ledger.coming_for(task, priority)
-        for victim in victims:
-            self.decisions.append(Suspend(task_id=victim.task.id, reason=victim.reason, beneficiary=task.id))
-            self._is_leaving(victim.task)
-        freed = sorted(name for victim in victims for name in victim.usable)
-        names = [*freed, *coming, *free][: task.nodes]
-        self.ledger.promise(names, task.id, priority)
-        self.decisions.append(Keep(task_id=task.id, nodes=frozenset(names)))
+    def _passes(self, waiting: Waiting) -> bool:
+        """Whether the task may use nodes that are kept for the head of the queue (B2)."""
+        head = self.reservation
+        return head is not None and self.ledger.keeps_free and passes(waiting.task, head, self.rules)
 
-    # -- verdicts ---------------------------------------------------------------------------------
+    # -- starting ---------------------------------------------------------------------------------
 
-    def _wait(
-        self,
-        waiting: _Waiting,
-        kind: VerdictKind,
-        *,
-        earliest: datetime | None = None,
-        holders: tuple[Holder, ...] = (),
-        **data: Value,
-    ) -> None:
-        self.verdicts[waiting.task.id] = Verdict(
-            kind=kind,
-            priority=waiting.priority,
-            position=waiting.position,
-            earliest_start=earliest,
-            data=data,
-            holders=holders,
-        )
-
-    def _deadline(self, task: Task) -> datetime | None:
-        """The latest moment by which the nodes promised to the task are to be free, as far as is known."""
-        deadlines = [
-            run.notice.deadline
-            for name in self.ledger.promised_to(task.id)
-            if (leaving := self.ledger.leaving_of(name)) and (run := leaving.live_run) and run.notice
-        ]
-        fresh = [
-            self.snapshot.now + victim.grace
-            for name in self.ledger.promised_to(task.id)
-            if (victim := self.ledger.leaving_of(name)) and (run := victim.live_run) and not run.notice
-        ]
-        return max([*deadlines, *fresh], default=None)
-
-    def _leaving_holders(self, task: Task) -> tuple[Holder, ...]:
-        seen: dict[TaskId, Task] = {}
-        for name in self.ledger.promised_to(task.id):
-            leaving = self.ledger.leaving_of(name)
-            if leaving is not None:
-                seen[leaving.id] = leaving
-        return _holders(seen.values())
-
-    def _wait_for_capacity(self, waiting: _Waiting, free: int, coming: int, able: Sequence[Victim]) -> None:
+    def _start(self, waiting: Waiting, *, passing: bool) -> bool:
+        names = self._place(waiting, passing=passing)
+        if names is None:
+            return False
         task, priority = waiting.task, waiting.priority
-        open_now = free + coming
-        until = self._turns_end(task, priority, task.nodes - free - coming, able)
-        holders = _holders(self.live.values())
-        if until is None:
-            self._wait(waiting, VerdictKind.CAPACITY, holders=holders, needs=task.nodes, free=open_now)
-        else:
-            self._wait(
-                waiting,
-                VerdictKind.TURN,
-                earliest=until,
-                holders=tuple(holder for holder in holders if holder.priority == priority),
-                needs=task.nodes,
-                free=open_now,
-                until=until,
-            )
-
-    def _turns_end(self, task: Task, priority: Priority, need: int, able: Sequence[Victim]) -> datetime | None:
-        """When enough turns of equals are over for the task to start, if nothing else changes (P2)."""
-        got = sum(len(victim.usable) for victim in able)
-        counted = {victim.task.id for victim in able}
-        ends: list[tuple[datetime, int]] = []
-        for other in self.live.values():
-            run = other.live_run
-            if run is None or other.id in counted or other.user == task.user:
-                continue
-            if run.priority == priority and run.notice is None:
-                ends.append((turn_ends(run, self.policy), len(self.ledger.usable(task, run.nodes))))
-        for when, nodes in sorted(ends):
-            got += nodes
-            if got >= need:
-                return when
-        return None
-
-
-def _holders(tasks: Iterable[Task]) -> tuple[Holder, ...]:
-    found = [
-        Holder(
-            task_id=task.id,
-            name=task.name,
-            user=task.user,
-            priority=task.live_run.priority,
-            nodes=len(task.live_run.nodes),
+        run = Run(
+            id=RunId(""),
+            number=0,
+            ranks=tuple([RunRank(rank=number, node=name) for number, name in enumerate(names)]),
+            priority=priority,
+            started_at=self.now,
         )
-        for task in tasks
-        if task.live_run is not None
-    ]
-    return tuple(sorted(found, key=lambda holder: (-holder.nodes, holder.task_id)))
+        turn = turn_of(task, run, self.policy, self.now, share_of(task, self.ledger.gpus_per_node))
+        self.ledger.release(task)
+        gpus = self.ledger.take(names, turn)
+        self.accounts.add(task.user, priority, self.accounts.units(task))
+        self.decisions.append(Start(task_id=task.id, nodes=names, priority=priority, gpus=gpus))
+        del self.answers.waiting[task.id]
+        self.started.add(task.user)
+        return True
+
+    def _place(self, waiting: Waiting, *, passing: bool) -> tuple[str, ...] | None:
+        task, priority = waiting.task, waiting.priority
+        across = task.nodes > 1 and self._may_cross(task, priority, soon=False)
+        if passing or self.ledger.special(task, priority):
+            own = self.ledger.promised_to(task) if task.promise else []
+            names = self.ledger.now_for(task, priority, reserved=passing)
+            kept = [name for name in names if name in own]
+            if len(kept) >= task.nodes and (chosen := self._choose(kept, task, across)) is not None:
+                return chosen
+            if len(own) == task.nodes:  # its own are on their way: it does not take what is promised to others
+                names = self.ledger.without_others(names, task)
+            return self._choose(names, task, across)
+        if self.ledger.count_open(task.gpus) < task.nodes:
+            return None
+        if task.gpus is None:
+            return choose(self.ledger.empty, task.nodes, across=across)
+        if task.nodes == 1 and (name := self.ledger.open_part(task.gpus)) is not None:
+            return (name,)
+        if task.nodes == 1:
+            return choose(self.ledger.empty, 1, across=True)
+        return self._choose(self.ledger.now_for(task, priority), task, across)
+
+    # -- making room (P1 to P5) -------------------------------------------------------------------
+
+    def _make_room(self, waiting: Waiting) -> bool:
+        """Promise nodes that are being freed, and tell others to leave if that is not enough."""
+        task, priority = waiting.task, waiting.priority
+        kept = self.ledger.promised_to(task) if task.promise else []
+        across = self._may_cross(task, priority, soon=True)
+        if len(kept) == task.nodes and self._choose(kept, task, across) is not None:
+            self._keep(waiting, tuple(kept))
+            return True
+        if not self.ledger.special(task, priority) and not self._enough_in_sight(waiting):
+            return False
+        open_now = self.ledger.now_for(task, priority)
+        soon = self.ledger.soon_for(task, priority)
+        names = self._choose((*soon, *open_now), task, across)
+        if names is None:
+            victims = self.chooser.victims(self.market.offers(waiting.kind), task, (*open_now, *soon))
+            if victims is None:
+                return False
+            self._suspend(waiting, victims)
+            names = self._choose(
+                (*self.ledger.soon_for(task, priority), *self.ledger.now_for(task, priority)),
+                task,
+                self._may_cross(task, priority, soon=True),
+            )
+        assert names is not None, f"task {task.id} has no room although others leave for it"
+        self._keep(waiting, names)
+        return True
+
+    def _enough_in_sight(self, waiting: Waiting) -> bool:
+        """Whether what is free, what is being freed and what others may have to give are enough, by count alone."""
+        task, offers = waiting.task, self.market.offers(waiting.kind)
+        soon = self.ledger.count_open(task.gpus) + self.ledger.count_soon(task.gpus)
+        return soon + offers.total - offers.own.get(task.user, 0) >= task.nodes
+
+    def _keep(self, waiting: Waiting, names: tuple[str, ...]) -> None:
+        task = waiting.task
+        self.ledger.release(task)
+        self.ledger.promise(names, task, waiting.priority)
+        self.lapsed.pop(task.id, None)
+        if frozenset(names) != task.promise:
+            self.decisions.append(Keep(task_id=task.id, nodes=frozenset(names)))
+        self._set_aside(task, waiting.priority)
+        self.answers.kinds[task.id] = VerdictKind.DRAINING
+
+    def _suspend(self, waiting: Waiting, offers: Sequence[Offer]) -> None:
+        for turn in {turn.task.id: turn for offer in offers for turn in offer.turns}.values():
+            reason = reason_for(turn, waiting.kind, self.rules)
+            self.decisions.append(Suspend(task_id=turn.task.id, reason=reason, beneficiary=waiting.task.id))
+            self.ledger.leave(turn)
+
+    # -- waiting for room -------------------------------------------------------------------------
+
+    def _give_up(self, waiting: Waiting, *, passing: bool) -> None:
+        """Nothing can be done for the task. It may be the head of the queue (B1); its size need not be tried again."""
+        everybody = passing or self.reservation is None or not self.ledger.keeps_free
+        self._refuse(waiting, everybody=everybody)
+        if self.rules.blocks:
+            self.blocked = True
+        if self.rules.reserves and self.reservation is None:
+            self._reserve_for(waiting)
+
+    def _refuse(self, waiting: Waiting, *, everybody: bool) -> None:
+        """Note the size, and all sizes that are no easier, unless the refusal was the task's own (P3, P5, F3)."""
+        task = waiting.task
+        if task.left_for is not None or not self.ledger.alike(task):
+            return
+        if self.market.offers(waiting.kind).own.get(task.user, 0):
+            return
+        if any(turn.task.user == task.user for turn in self.ledger.crossers):
+            return
+        gpus, nodes = size_of(task)
+        lane = self.queue.lanes[waiting.priority]
+        harder = {size for size in lane.sizes if size[0] >= gpus and size[1] >= nodes}
+        (self.refused if everybody else self.refused_unless_passing).update(harder)
+
+    def _reserve_for(self, waiting: Waiting) -> None:
+        """Keep nodes for the first task of the priority that must wait for room, if it can be said until when (B1)."""
+        found = earliest(waiting.task, waiting.priority, waiting.rank, self.ledger, self.rules)
+        self.market.work += len(self.ledger.spots)
+        if found is not None:
+            self.reservation = found
+            self.answers.reservations[waiting.priority] = found
+            self.ledger.reserve(found.nodes)
+            self.market.forget()
+
+    # -- when to look again -----------------------------------------------------------------------
+
+    def changes_at(self) -> Iterable[datetime]:
+        """Times, past ones among them, at which the plan may change by itself."""
+        waiting = [task for task in self.answers.waiting.values() if not task.held]
+        ranks = self._ranks() if waiting else {}
+        left_for = {task.left_for for task in waiting}
+        for turn in self.turns.values():
+            ends = ends_at(turn)
+            if ends is not None:
+                yield ends
+            if turn.leaving or not waiting:
+                continue
+            yield from self.rules.changes_at(turn, ranks.get(turn.priority, ()))
+            if turn.run.priority is Priority.ABOVE_NORMAL:
+                yield demoted_at(turn.run, self.policy)
+            if turn.task.id in left_for:
+                yield turn.run.turn_start + self.policy.min_run  # P5
+        for task in waiting:
+            if task.served >= self.policy.slice:
+                yield task.waiting_since + self.policy.starve_after + _INSTANT
+            if task.not_before is not None:
+                yield task.not_before
+
+    def _ranks(self) -> dict[Priority, set[float]]:
+        """The ranks that tasks wait at, by priority; an AUTO task may count at any."""
+        ranks: defaultdict[Priority, set[float]] = defaultdict(set)
+        for priority, lane in self.queue.lanes.items():
+            for level in LEVELS if lane.auto else (priority,):
+                ranks[level] |= lane.ranks()
+        return ranks
+
+
+#: "Longer than" begins just after.
+_INSTANT = timedelta(microseconds=1)

@@ -1,107 +1,340 @@
-"""Whose turn ends for whom (rules P1 to P5)."""
+"""Whose turn ends for whom (rules P1 to P5).
+
+What can be freed are *offers*: a gang that leaves frees its nodes; tasks that share a node, leaving together, free
+enough of that node. Offers to tasks of one kind are kept sorted by harm, so that many tasks can ask in one plan.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 
-from hai_scheduler.core.ledger import Ledger
-from hai_scheduler.core.model import Priority, Run, Task, TaskId
-from hai_scheduler.core.policy import Policy
+from hai_scheduler.core.ledger import Ledger, Spot, held_by
+from hai_scheduler.core.model import Priority, Task
 from hai_scheduler.core.reasons import Reason
+from hai_scheduler.core.rules import Rules
+from hai_scheduler.core.turns import Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Victim:
-    """A running task that may be suspended for another, and which of its nodes that one could use."""
+class Kind:
+    """What a task's offers depend on: who it may ask to leave, and how much of a node it wants."""
 
-    task: Task
-    run: Run
-    usable: tuple[str, ...]
-    #: PREEMPTED (P1) or TURN_OVER (P2).
-    reason: Reason
-
-
-def turn_ends(run: Run, policy: Policy) -> datetime:
-    """From when an equal may have the nodes of this run (P2)."""
-    return run.turn_start + max(policy.min_run, policy.slice)
+    priority: Priority
+    rank: float
+    #: None is whole nodes.
+    gpus: int | None
 
 
-def reason_to_suspend(
-    running: Task, run: Run, waiting: Task, priority: Priority, policy: Policy, now: datetime
-) -> Reason | None:
-    """Why `running` may be suspended for `waiting` at that effective priority, or None (P1, P2, P3)."""
-    if run.notice is not None or _just_made_room(running, run, waiting, policy, now):
-        return None
-    if run.priority < priority:
-        return Reason.PREEMPTED
-    if run.priority > priority or running.user == waiting.user:
-        return None
-    return Reason.TURN_OVER if now >= turn_ends(run, policy) else None
+@dataclass(slots=True, eq=False)
+class Offer:
+    """Turns that may end together, and the nodes that this would free."""
+
+    turns: tuple[Turn, ...]
+    nodes: tuple[str, ...]
+    #: Least harm first (P4); ends in a node, so that no two are equal.
+    key: tuple[tuple[float, ...], float, int, str]
+    #: Users whose own tasks of the waiting task's priority are among the turns (P3).
+    users: frozenset[str]
+
+    def __lt__(self, other: Offer) -> bool:
+        return self.key < other.key
 
 
-def _just_made_room(running: Task, run: Run, waiting: Task, policy: Policy, now: datetime) -> bool:
-    """P5: a victim does not take its beneficiary's nodes back before the beneficiary's `min_run`.
+@dataclass(slots=True)
+class Offers:
+    """All offers to tasks of one kind, and how many nodes they would free."""
 
-    It could otherwise: an AUTO task may wait at a higher level than it ran at.
-    """
-    return waiting.left_for == running.id and now < run.turn_start + policy.min_run
+    kind: Kind
+    sorted: list[Offer] = field(default_factory=list)
+    total: int = 0
+    #: Nodes in offers that a user cannot take, because own tasks would leave (P3).
+    own: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+    by_node: dict[str, Offer] = field(default_factory=dict)
+    seen: int = 0
+
+    def add(self, offer: Offer) -> None:
+        """Put an offer in."""
+        for name in offer.nodes:
+            self.by_node[name] = offer
+        insort(self.sorted, offer)
+        self._count(offer, len(offer.nodes))
+
+    def fill(self, offers: Iterable[Offer]) -> None:
+        """Put many in at once."""
+        for offer in offers:
+            for name in offer.nodes:
+                self.by_node[name] = offer
+            self.sorted.append(offer)
+            self._count(offer, len(offer.nodes))
+        self.sorted.sort()
+
+    def drop(self, name: str) -> None:
+        """Take the offer out that would free the node, if there is one."""
+        offer = self.by_node.get(name)
+        if offer is None:
+            return
+        for freed in offer.nodes:
+            del self.by_node[freed]
+        del self.sorted[bisect_left(self.sorted, offer)]
+        self._count(offer, -len(offer.nodes))
+
+    def _count(self, offer: Offer, nodes: int) -> None:
+        self.total += nodes
+        for user in offer.users:
+            self.own[user] += nodes
 
 
-def work_lost(run: Run, now: datetime) -> timedelta:
-    """Running time that would have to be done again: since the last checkpoint of the run, or all of it."""
-    if run.running_at is None:
-        return timedelta(0)
-    since = run.running_at if run.checkpoint is None else max(run.running_at, run.checkpoint.at)
-    return max(timedelta(0), now - since)
+class Market:
+    """Every offer of a node group, by kind, built when it is first asked for."""
 
+    def __init__(self, ledger: Ledger, turns: Sequence[Turn], rules: Rules) -> None:
+        self._ledger = ledger
+        self._turns = turns
+        self._rules = rules
+        self._by_kind: dict[Kind, Offers] = {}
+        #: Turns and nodes looked at.
+        self.work = 0
 
-def candidates(
-    live: Iterable[Task], waiting: Task, priority: Priority, ledger: Ledger, policy: Policy, now: datetime
-) -> list[Victim]:
-    """Every task that may be suspended for the waiting one, in no order."""
-    found = []
-    for task in live:
-        run = task.live_run
-        if run is None or task.group != waiting.group:
-            continue
-        reason = reason_to_suspend(task, run, waiting, priority, policy, now)
-        usable = ledger.usable(waiting, run.nodes) if reason is not None else []
-        if reason is not None and usable:
-            found.append(Victim(task, run, tuple(usable), reason))
-    return found
+    def forget(self) -> None:
+        """Nodes have been reserved or released: every offer is made anew."""
+        self._by_kind.clear()
 
+    def offers(self, kind: Kind) -> Offers:
+        """What tasks of the kind may take, as things are now."""
+        found = self._by_kind.get(kind)
+        if found is None:
+            found = self._by_kind[kind] = self._all(kind)
+        elif found.seen < len(self._ledger.changed):
+            self._refresh(found)
+        return found
 
-def choose_victims(able: Sequence[Victim], need: int, now: datetime) -> tuple[Victim, ...] | None:
-    """The victims whose leaving frees at least `need` usable nodes with least harm, or None (P4).
+    def _all(self, kind: Kind) -> Offers:
+        offers = Offers(kind, seen=len(self._ledger.changed))
+        shared: defaultdict[str, list[Turn]] = defaultdict(list)
+        found: list[Offer | None] = []
+        for turn in self._turns:
+            if not self._may_end(turn, kind):
+                continue
+            if turn.task.gpus is None:
+                found.append(self._of_gang(turn, kind))
+                continue
+            for name in turn.nodes:
+                shared[name].append(turn)
+        spots = self._ledger.spots
+        found += [self._of_node(spots[name], kind, able) for name, able in shared.items() if name in spots]
+        self.work += len(self._turns) + len(shared)
+        offers.fill(offer for offer in found if offer is not None)
+        return offers
 
-    Harm, least first: effective priority; work lost; nodes beyond the need; the later start; id. Victims
-    are taken in that order until the need is met; then, most harm first, those that were not needed after
-    all are let off, so that nobody is suspended for nothing.
-    """
+    def _may_end(self, turn: Turn, kind: Kind) -> bool:
+        if turn.leaving or turn.priority > kind.priority:
+            return False
+        return self._rules.reason(turn, kind.priority, kind.rank) is not None
 
-    def harm(victim: Victim) -> tuple[int, timedelta, int, float, TaskId]:
-        beyond = max(0, len(victim.run.nodes) - need)
+    def _refresh(self, offers: Offers) -> None:
+        """Make the offers anew of nodes on which something has changed."""
+        names = dict.fromkeys(self._ledger.changed[offers.seen :])
+        offers.seen = len(self._ledger.changed)
+        gangs: dict[int, Turn] = {}
+        for name in names:
+            self.work += 1
+            offers.drop(name)
+            spot = self._ledger.spots[name]
+            able = [turn for turn in spot.turns if self._may_end(turn, offers.kind)]
+            self.work += len(spot.turns)
+            if able and able[0].whole:
+                gangs[able[0].task.id] = able[0]
+            elif able and (new := self._of_node(spot, offers.kind, able)) is not None:
+                offers.add(new)
+        for gang in gangs.values():
+            if (new := self._of_gang(gang, offers.kind)) is not None:
+                offers.add(new)
+
+    def _of_gang(self, turn: Turn, kind: Kind) -> Offer | None:
+        nodes = tuple([name for name in turn.nodes if self._of_use(name, kind)])
+        return self._offer((turn,), nodes, kind) if nodes else None
+
+    def _offer(self, turns: tuple[Turn, ...], nodes: tuple[str, ...], kind: Kind) -> Offer:
+        own = frozenset(turn.task.user for turn in turns if turn.priority == kind.priority)
+        worst = max([self._rules.harm_of(turn) for turn in turns])
+        return Offer(turns, nodes, (*worst, nodes[0]), own)
+
+    def _of_use(self, name: str, kind: Kind) -> bool:
+        spot = self._ledger.spots.get(name)
         return (
-            victim.run.priority,
-            work_lost(victim.run, now),
-            beyond,
-            -victim.run.started_at.timestamp(),
-            victim.task.id,
+            spot is not None
+            and not spot.reserved
+            and spot.usable
+            and (kind.gpus is None or kind.gpus <= spot.node.gpus)
         )
 
-    chosen: list[Victim] = []
+    def _of_node(self, spot: Spot, kind: Kind, able: list[Turn]) -> Offer | None:
+        """The least harmful of those tasks of a shared node that may end, whose leaving frees enough of it."""
+        want = spot.size if kind.gpus is None else kind.gpus
+        have = len(spot.free) + spot.leaving() - spot.kept()
+        if have >= want or not self._of_use(spot.node.name, kind):
+            return None
+        able.sort(key=self._rules.harm_of)
+        chosen = _fewest_needed(able, want - have, lambda turn: held_by(turn, spot))
+        if chosen is None:
+            return None
+        return self._offer(chosen, (spot.node.name,), kind)
+
+
+def _fewest_needed(turns: Sequence[Turn], need: int, worth: Callable[[Turn], int]) -> tuple[Turn, ...] | None:
+    """Turns in order until the need is met; then, most harm first, those that were not needed are let off (P4)."""
+    chosen: list[Turn] = []
     got = 0
-    for victim in sorted(able, key=harm):
+    for turn in turns:
         if got >= need:
             break
-        chosen.append(victim)
-        got += len(victim.usable)
+        chosen.append(turn)
+        got += worth(turn)
     if got < need:
         return None
-    for victim in sorted(chosen, key=harm, reverse=True):
-        if got - len(victim.usable) >= need:
-            chosen.remove(victim)
-            got -= len(victim.usable)
-    return tuple(sorted(chosen, key=harm))
+    for turn in reversed(chosen.copy()):
+        if got - worth(turn) >= need:
+            chosen.remove(turn)
+            got -= worth(turn)
+    return tuple(chosen)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What a waiting task asks of the market."""
+
+    task: Task
+    #: How many nodes are to be freed.
+    need: int
+    #: Nodes that it can have anyway, or that are not open to it.
+    without: Collection[str] = ()
+    #: Only nodes of this zone (F2); None is any.
+    zone: str | None = None
+
+
+class Chooser:
+    """Chooses who leaves for a task (P4)."""
+
+    def __init__(self, ledger: Ledger, rules: Rules) -> None:
+        self._ledger = ledger
+        self._rules = rules
+        self.work = 0
+
+    def victims(self, offers: Offers, task: Task, have: Sequence[str]) -> list[Offer] | None:
+        """Who leaves so that the gang fits: within one zone if that can be, else across zones (F1, F2).
+
+        None if nobody's leaving would do. `have` are the nodes that it can have anyway.
+        """
+        zones = self._ledger.zones
+        if len(zones) == 1:
+            return self._offers(offers, Ask(task=task, need=task.nodes - len(have), without=have))
+        options = []
+        for zone in zones:
+            here = sum(self._ledger.zone_of(name) == zone for name in have)
+            found = self._offers(offers, Ask(task=task, need=task.nodes - here, without=have, zone=zone))
+            if found is not None:
+                options.append(([offer.key for offer in reversed(found)], zone, found))
+        if options:
+            return min(options, key=lambda option: option[:2])[2]
+        return self._victims_across(offers, task, have)
+
+    def _victims_across(self, offers: Offers, task: Task, have: Sequence[str]) -> list[Offer] | None:
+        """Those who span zones in its place, and others (F2)."""
+        policy = self._rules.policy
+        too_many = self._ledger.crossing(task, offers.kind.priority, soon=True) + 1 - policy.max_cross_zone
+        first = self._crossers(offers.kind, task, max(0, too_many))
+        if first is None:
+            return None
+        have = [*have, *(name for offer in first for name in offer.nodes)]
+        found = self._offers(offers, Ask(task=task, need=task.nodes - len(have), without=have))
+        return None if found is None else [*first, *found]
+
+    def _crossers(self, kind: Kind, task: Task, count: int) -> list[Offer] | None:
+        """So many of those who span zones, least harm first, and the nodes of theirs that the task can use.
+
+        None if fewer may be told to leave for it.
+        """
+        able = [
+            turn
+            for turn in self._ledger.crossers
+            if not turn.leaving
+            and self._rules.reason(turn, kind.priority, kind.rank) is not None
+            and not (turn.task.user == task.user and turn.priority == kind.priority)  # P3
+            and not self._just_made_room(turn, task)
+        ]
+        if len(able) < count:
+            return None
+        able.sort(key=self._rules.harm_of)
+        return [self._whole(turn, task) for turn in able[:count]]
+
+    def _whole(self, turn: Turn, task: Task) -> Offer:
+        spots = [self._ledger.spots[name] for name in turn.nodes if name in self._ledger.spots]
+        usable = [spot.name for spot in spots if turn.whole and not spot.reserved and self._ledger.suits(spot, task)]
+        return Offer((turn,), tuple(usable), (*self._rules.harm_of(turn), turn.nodes[0]), frozenset())
+
+    def _offers(self, offers: Offers, ask: Ask) -> list[Offer] | None:
+        if ask.need <= 0:
+            return []
+        found = self.choose(offers, ask)
+        return None if found is None else [offer for offer, _ in found]
+
+    def choose(self, offers: Offers, ask: Ask) -> list[tuple[Offer, tuple[str, ...]]] | None:
+        """The offers that free at least `ask.need` nodes with least harm, and what each frees; None if none do."""
+        chosen: list[tuple[Offer, tuple[str, ...]]] = []
+        got = 0
+        for offer, nodes in self._in_order(offers, ask):
+            chosen.append((offer, nodes))
+            got += len(nodes)
+            if got >= ask.need:
+                break
+        if got < ask.need:
+            return None
+        for part in reversed(chosen.copy()):
+            if got - len(part[1]) >= ask.need:
+                chosen.remove(part)
+                got -= len(part[1])
+        return chosen
+
+    def _in_order(self, offers: Offers, ask: Ask) -> Iterator[tuple[Offer, tuple[str, ...]]]:
+        """Offers that are good for the task, least harm first; of equal harm, those that free least beyond the need."""
+        for _, tied in groupby(offers.sorted, key=lambda offer: offer.key[0]):
+            usable = []
+            for offer in tied:
+                self.work += 1
+                if nodes := self._freed(offer, ask):
+                    usable.append((offer, nodes))
+            if len(usable) > 1:
+                usable.sort(key=lambda part: (max(0, len(part[0].turns[0].nodes) - ask.need), part[0].key))
+            yield from usable
+
+    def _freed(self, offer: Offer, ask: Ask) -> tuple[str, ...]:
+        if ask.task.user in offer.users or any(self._just_made_room(turn, ask.task) for turn in offer.turns):
+            return ()
+        if not (ask.without or ask.zone is not None or ask.task.avoid):
+            return offer.nodes
+        return tuple(
+            name
+            for name in offer.nodes
+            if name not in ask.without
+            and name not in ask.task.avoid
+            and ask.zone in (None, self._ledger.spots[name].node.zone)
+        )
+
+    def _just_made_room(self, turn: Turn, waiting: Task) -> bool:
+        """P5: a victim does not take its beneficiary's nodes back before the beneficiary's `min_run`.
+
+        It could otherwise: an AUTO task may wait at a higher level than it ran at.
+        """
+        until = turn.run.turn_start + self._rules.policy.min_run
+        return waiting.left_for == turn.task.id and self._rules.now < until
+
+
+def reason_for(turn: Turn, kind: Kind, rules: Rules) -> Reason:
+    """Why a chosen turn ends."""
+    reason = rules.reason(turn, kind.priority, kind.rank)
+    assert reason is not None, f"task {turn.task.id} may not be told to leave"
+    return reason

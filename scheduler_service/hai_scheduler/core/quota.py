@@ -1,12 +1,13 @@
-"""Who may hold how many nodes (rules Q1, Q4, Q5, Q6)."""
+"""Who may hold how many nodes (rules Q1 to Q6)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
-from hai_scheduler.core.model import Priority, Quota
+from hai_scheduler.core.model import Priority, Quota, Task
 
 #: Highest first: the order in which AUTO looks for a level (Q4).
 LEVELS: tuple[Priority, ...] = tuple(sorted(Priority, reverse=True))
@@ -18,81 +19,175 @@ class Cap:
 
     limit: int | None
     source: str
+    #: Up to what the user may raise it himself; None: not at all (Q3).
+    ceiling: int | None = None
 
-    def allows(self, nodes: int) -> bool:
+    def allows(self, nodes: float) -> bool:
         """Whether that many nodes are within it."""
         return self.limit is None or nodes <= self.limit
+
+    @property
+    def room(self) -> float:
+        """The limit as a number that can be compared."""
+        return float("inf") if self.limit is None else self.limit
 
 
 NO_ROW = Cap(0, "none")
 
 
 class QuotaBook:
-    """The rows of quota with the rule which of them counts (Q1)."""
+    """The rows of quota with the rule which of them counts (Q1, Q2, Q3)."""
 
-    def __init__(self, quotas: Iterable[Quota], groups_of: Mapping[str, Collection[str]]) -> None:
-        """`groups_of` gives the user groups of each user, as the Hub shows them."""
+    def __init__(self, quotas: Iterable[Quota], groups_of: Mapping[str, Collection[str]], now: datetime) -> None:
+        """`groups_of` gives the user groups of each user, as the Hub shows them; rows that have expired are out."""
         self._rows: dict[tuple[str, str, Priority], Quota] = {
-            (row.subject, row.group, row.priority): row for row in quotas
+            (row.subject, row.group, row.priority): row
+            for row in quotas
+            if row.expires_at is None or row.expires_at > now
         }
+        self._totals = any(row.subject.startswith("total:") for row in self._rows.values())
         self._groups_of = groups_of
         self._caps: dict[tuple[str, str, Priority], Cap] = {}
 
     def cap(self, user: str, group: str, priority: Priority) -> Cap:
-        """What counts for the user: his own row, else the largest of his groups' rows, else `public`'s (Q1)."""
+        """What counts for the user: his own row, else the largest of his groups' rows, else `public`'s (Q1).
+
+        The ceiling is found in the same way among the rows that have one (Q3).
+        """
         key = (user, group, priority)
         if key not in self._caps:
             self._caps[key] = self._find(user, group, priority)
         return self._caps[key]
 
+    def shared(self, user: str, group: str, priority: Priority) -> tuple[Cap, ...]:
+        """The caps over all members together of each of the user's groups, by name (Q2)."""
+        if not self._totals:
+            return ()
+        rows = [self._rows.get((f"total:{name}", group, priority)) for name in sorted(self._groups_of.get(user, ()))]
+        return tuple([Cap(row.limit, row.subject) for row in rows if row is not None])
+
     def _find(self, user: str, group: str, priority: Priority) -> Cap:
         own = self._rows.get((f"user:{user}", group, priority))
-        if own is not None:
-            return Cap(own.limit, own.subject)
+        public = self._rows.get(("public", group, priority))
+        names = self._groups_of.get(user)
+        if own is None and not names:
+            return NO_ROW if public is None else Cap(public.limit, public.subject, public.ceiling)
         shared = [
             row
-            for name in sorted(self._groups_of.get(user, ()))
+            for name in sorted(names or ())
             if (row := self._rows.get((f"group:{name}", group, priority))) is not None
         ]
-        if shared:
-            best = max(shared, key=lambda row: float("inf") if row.limit is None else row.limit)
-            return Cap(best.limit, best.subject)
-        public = self._rows.get(("public", group, priority))
-        return NO_ROW if public is None else Cap(public.limit, public.subject)
+        counts = own or max(shared, key=_room, default=public)
+        if counts is None:
+            return NO_ROW
+        ceilings = [row.ceiling for row in shared if row.ceiling is not None]
+        ceiling = own.ceiling if own is not None and own.ceiling is not None else max(ceilings, default=None)
+        if ceiling is None and public is not None:
+            ceiling = public.ceiling
+        return Cap(counts.limit, counts.subject, ceiling)
 
     def largest(self, user: str, group: str, asked: Priority | None) -> tuple[Priority, Cap]:
         """The level and cap that allow the user most: the level asked for or, for AUTO, the best of all (Q5)."""
-        if asked is not None:
-            return asked, self.cap(user, group, asked)
-        caps = [(level, self.cap(user, group, level)) for level in LEVELS]
-        return max(caps, key=lambda pair: float("inf") if pair[1].limit is None else pair[1].limit)
+        levels = LEVELS if asked is None else (asked,)
+        caps = [(level, self._tightest(user, group, level)) for level in levels]
+        return max(caps, key=lambda pair: pair[1].room)
+
+    def _tightest(self, user: str, group: str, priority: Priority) -> Cap:
+        return min((self.cap(user, group, priority), *self.shared(user, group, priority)), key=lambda cap: cap.room)
 
 
-class QuotaUse:
-    """Nodes held, counted by user, group and level; starts are added as they are decided (Q6)."""
-
-    def __init__(self) -> None:
-        self._held: defaultdict[tuple[str, str, Priority], int] = defaultdict(int)
-
-    def add(self, user: str, group: str, priority: Priority, nodes: int) -> None:
-        """Count nodes as held; a negative number gives them back."""
-        self._held[user, group, priority] += nodes
-
-    def used(self, user: str, group: str, priority: Priority) -> int:
-        """Nodes that the user holds at the level."""
-        return self._held.get((user, group, priority), 0)
+def _room(row: Quota) -> float:
+    return float("inf") if row.limit is None else row.limit
 
 
-def level_of(book: QuotaBook, use: QuotaUse, user: str, group: str, asked: Priority | None, nodes: int) -> Priority:
-    """The effective priority of a waiting task (Q4).
+@dataclass(slots=True)
+class Account:
+    """What one cap allows and how much of it is held, counted in GPUs so that all of it is exact (Q1)."""
 
-    A level asked for is itself. AUTO is the highest level that still has quota for the task; when none
-    has, the highest that could ever hold it, and LOW when none can.
-    """
-    if asked is not None:
-        return asked
-    possible = [level for level in LEVELS if book.cap(user, group, level).allows(nodes)]
-    for level in possible:
-        if book.cap(user, group, level).allows(use.used(user, group, level) + nodes):
-            return level
-    return possible[0] if possible else Priority.LOW
+    cap: Cap
+    gpus_per_node: int
+    held: int = 0
+
+    def fits(self, units: int) -> bool:
+        """Whether that many GPUs more are within the cap."""
+        return self.cap.limit is None or self.held + units <= self.cap.limit * self.gpus_per_node
+
+    def could_ever_fit(self, units: int) -> bool:
+        """Whether that many GPUs are within the cap when nothing else is held."""
+        return self.cap.limit is None or units <= self.cap.limit * self.gpus_per_node
+
+    @property
+    def used(self) -> float:
+        """Nodes held; k GPUs of a node count k / GPUs-of-the-node."""
+        return self.held / self.gpus_per_node
+
+
+class Accounts:
+    """Quota of one node group while a plan is made: what running tasks hold, then what starts (Q6)."""
+
+    def __init__(self, book: QuotaBook, group: str, gpus_per_node: int) -> None:
+        """`gpus_per_node` is that of the group's largest node; what has none counts as having one."""
+        self._book = book
+        self._group = group
+        self._gpus = max(1, gpus_per_node)
+        self._of_user: dict[tuple[str, Priority], tuple[Account, ...]] = {}
+        self._of_total: dict[tuple[str, Priority], Account] = {}
+        #: Levels of AUTO tasks by user and size, as long as nothing is added that counts for the user (Q4).
+        self._levels: defaultdict[str, dict[int, Priority]] = defaultdict(dict)
+
+    def units(self, task: Task) -> int:
+        """What the task holds when it runs, in GPUs."""
+        return task.nodes * (self._gpus if task.gpus is None else task.gpus)
+
+    def of(self, user: str, priority: Priority) -> tuple[Account, ...]:
+        """Every account that a task of the user at the level is counted in: his own first, then totals (Q2)."""
+        found = self._of_user.get((user, priority))
+        if found is None:
+            own = Account(self._book.cap(user, self._group, priority), self._gpus)
+            totals = [self._total(cap, priority) for cap in self._book.shared(user, self._group, priority)]
+            found = self._of_user[user, priority] = (own, *totals)
+        return found
+
+    def _total(self, cap: Cap, priority: Priority) -> Account:
+        return self._of_total.setdefault((cap.source, priority), Account(cap, self._gpus))
+
+    def add(self, user: str, priority: Priority, units: int) -> None:
+        """Count GPUs as held; a negative number gives them back."""
+        accounts = self.of(user, priority)
+        if len(accounts) > 1:
+            self._levels.clear()
+        else:
+            self._levels.pop(user, None)
+        for account in accounts:
+            account.held += units
+
+    def level_of(self, task: Task) -> Priority:
+        """The effective priority of a waiting task (Q4).
+
+        A level asked for is itself. AUTO is the highest level that still has quota for the task; when none
+        has, the highest that could ever hold it, and LOW when none can.
+        """
+        if task.priority is not None:
+            return task.priority
+        levels, units = self._levels[task.user], self.units(task)
+        level = levels.get(units)
+        if level is None:
+            level = levels[units] = self._highest(task.user, units)
+        return level
+
+    def fits(self, user: str, priority: Priority, units: int) -> bool:
+        """Whether that many GPUs more are within everything that counts for the user (Q1, Q2)."""
+        return all(account.fits(units) for account in self.of(user, priority))
+
+    def could_ever_fit(self, user: str, priority: Priority, units: int) -> bool:
+        """Whether that many GPUs are within everything that counts for the user when nothing else is held (Q5)."""
+        return all(account.could_ever_fit(units) for account in self.of(user, priority))
+
+    def _highest(self, user: str, units: int) -> Priority:
+        best = None
+        for level in LEVELS:
+            if self.fits(user, level, units):
+                return level
+            if best is None and self.could_ever_fit(user, level, units):
+                best = level
+        return Priority.LOW if best is None else best

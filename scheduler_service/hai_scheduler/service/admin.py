@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from hai_scheduler.core.model import NodeMark, Quota
@@ -12,6 +12,7 @@ from hai_scheduler.ports import Bus, Clock, Event, Store, Tx
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.effects import FEED, TICK
 from hai_scheduler.service.errors import Invalid, NotAllowed, Unknown
+from hai_scheduler.service.own_quota import check_group, expired, facts, key, stranger
 from hai_scheduler.service.pause import Pause, text_of
 from hai_scheduler.service.watch import Watch
 
@@ -26,29 +27,28 @@ class Administration:
     watch: Watch
 
     async def mark_node(self, caller: Caller, name: str, mark: NodeMark) -> None:
-        """Cordon, drain or uncordon a node."""
+        """Cordon, drain or uncordon a node. To uncordon it is to trust it: its strikes are forgotten (H3)."""
         self._check(caller)
         if name not in self.watch.by_name():
             raise Unknown(f"There is no node {name!r}: `hai nodes` lists them.")
         async with self.store.write() as tx:
             await tx.put_node_mark(name, mark)
+            if mark is NodeMark.NONE:
+                await tx.forget_strikes(node=name)
             await self._line(tx, caller, "node.mark", {"node": name, "mark": mark.value})
         await self._wake()
 
-    async def put_quota(self, caller: Caller, quota: Quota) -> None:
-        """Write a row of quota."""
+    async def put_quota(self, caller: Caller, quota: Quota) -> str | None:
+        """Write a row of quota; a sentence if it looks like a slip of the pen. Raises Invalid."""
         self._check(caller)
-        groups = self.watch.groups()
-        if groups and quota.group not in groups:
-            raise Invalid(
-                "group",
-                quota.group,
-                f"there is no node group {quota.group!r}: choose one of {', '.join(sorted(groups))}",
-            )
+        check_group(self.watch, quota.group)
+        _check_row(quota, self.clock.now())
         async with self.store.write() as tx:
             await tx.put_quota(quota)
-            await self._line(tx, caller, "quota.put", {**_row(quota), "limit": quota.limit})
+            await self._line(tx, caller, "quota.put", facts(quota))
+            warning = stranger(quota, await tx.users())
         await self._wake()
+        return warning
 
     async def delete_quota(self, caller: Caller, quota: Quota) -> None:
         """Remove a row of quota. Raises Unknown if there is none."""
@@ -58,7 +58,7 @@ class Administration:
                 raise Unknown(
                     f"There is no quota row of {quota.subject} at {quota.priority.name} in group {quota.group!r}."
                 )
-            await self._line(tx, caller, "quota.deleted", _row(quota))
+            await self._line(tx, caller, "quota.deleted", key(quota))
         await self._wake()
 
     async def pause(self, caller: Caller, *, grace: timedelta | None = None) -> None:
@@ -91,5 +91,21 @@ class Administration:
         await self.bus.ring(FEED)
 
 
-def _row(quota: Quota) -> dict[str, Any]:
-    return {"subject": quota.subject, "group": quota.group, "priority": quota.priority.name}
+def _check_row(row: Quota, now: datetime) -> None:
+    """Ceilings are for rows that can count for a user, and above what he has already (Q3)."""
+    if expired(row, now):
+        raise Invalid("expires_at", _text(row.expires_at), "is past: give a later time, or leave it out for ever")
+    if row.ceiling is None:
+        return
+    if row.subject.startswith("total:"):
+        raise Invalid("ceiling", row.ceiling, "caps over all members together have none: leave it out")
+    if row.limit is None:
+        raise Invalid("ceiling", row.ceiling, "nothing can be raised where there is no limit: leave one of them out")
+    if row.ceiling < row.limit:
+        raise Invalid(
+            "ceiling", row.ceiling, f"{row.ceiling} is below the limit of {row.limit}: raise it, or lower the limit"
+        )
+
+
+def _text(time: datetime | None) -> str | None:
+    return None if time is None else time.isoformat()

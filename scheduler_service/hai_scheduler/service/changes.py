@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from hai_scheduler.core.events import Event
+from hai_scheduler.core.explain import clock, span
 from hai_scheduler.core.lifecycle import Effect, advance
-from hai_scheduler.core.model import Task
+from hai_scheduler.core.model import Run, Task
+from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Event as Line
 from hai_scheduler.ports import Tx
 
@@ -31,6 +33,26 @@ async def change(tx: Tx, task: Task, *events: Event, actor: str) -> tuple[Task, 
     for kind, data in _lines(before, saved):
         await tx.add_event(Line(at=events[-1].at, kind=kind, actor=actor, user=task.user, task_id=task.id, data=data))
     return saved, tuple(effects)
+
+
+def _retry_data(before: Task, after: Task, run: Run) -> dict[str, Any]:
+    """What becomes of a task with a retry policy whose command has failed (H2); nothing for any other."""
+    retry = after.retry
+    if retry is None or run.reason is not Reason.FAILED or run.ended_at is None:
+        return {}
+    codes = sorted({rank.exit_code for rank in run.ranks if rank.exit_code})
+    failed = f"Its command failed (status {', '.join(map(str, codes))})"
+    if after.retries > before.retries and after.not_before is not None:
+        wait = after.not_before - run.ended_at
+        until = f"until {clock(after.not_before, run.ended_at)}, in {span(wait)}" if wait else "for its turn"
+        return {
+            "message": f"{failed}; retry {after.retries} of {retry.count} waits {until}.",
+            "retry": after.retries,
+            "retries": retry.count,
+            "not_before": after.not_before.isoformat(),
+        }
+    why = f"all {retry.count} retries are used" if after.retries >= retry.count else "no status that is retried"
+    return {"message": f"{failed}; {why}, so the task has failed.", "retry": after.retries, "retries": retry.count}
 
 
 def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
@@ -64,7 +86,10 @@ def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
         if run and not run.live:
             data["clean"] = run.clean
             data["message"] = next((rank.message for rank in run.ranks if rank.message), None)
+            data |= _retry_data(before, after, run)
         if run and run.live:
             data["nodes"] = list(run.nodes)
+            if after.gpus is not None:
+                data["gpus"] = [list(rank.gpus) for rank in run.ranks]
         lines.append(("task.state", data))
     return lines

@@ -14,17 +14,25 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from hai_scheduler.core.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, Started
 from hai_scheduler.core.lifecycle import Effect, Kill, Launch
 from hai_scheduler.core.model import Node, NodeMark, Observation, RunId, Task, TaskId
 from hai_scheduler.core.observing import read
-from hai_scheduler.core.plan import Decision, Keep, Plan, Start, Stop, Suspend, plan
+from hai_scheduler.core.plan import plan
+from hai_scheduler.core.policy import Policies, Policy
 from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.ports import Bus, Clock, Cluster, Conflict, Lease, Store, Temporary, Tx
+from hai_scheduler.ports import Event as Line
 from hai_scheduler.service.changes import SCHEDULER, change
+from hai_scheduler.service.decision_log import DecisionLog
 from hai_scheduler.service.effects import FEED, TICK, Effects
 from hai_scheduler.service.pause import pause_of
+from hai_scheduler.service.policy_book import PolicyBook
+from hai_scheduler.service.rotation_alarm import alarm_data, alarms
+from hai_scheduler.service.run_ends import RunEnds, largest
 from hai_scheduler.service.settings import ServiceSettings
+from hai_scheduler.service.undisturbed import undisturbed
 from hai_scheduler.service.watch import Watch
 
 log = logging.getLogger(__name__)
@@ -40,10 +48,16 @@ class Cycle:
     clock: Clock
     effects: Effects
     settings: ServiceSettings
+    policies: PolicyBook
     watch: Watch
     #: Who this replica is, unlike any other.
     holder: str
+    decisions: DecisionLog = field(default_factory=DecisionLog)
     _lease: Lease | None = None
+    #: GPUs of the largest node of each group, as last seen.
+    _gpus: dict[str, int] = field(default_factory=dict)
+    #: Alarms that the tick at hand has raised; they count once it is committed.
+    _alarms: int = 0
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def tick(self) -> bool:
@@ -54,18 +68,27 @@ class Cycle:
         now = self.clock.now()
         async with self.store.write() as tx:
             leading = await self._hold_lease(tx, now)
+            policies = await self.policies.refresh(tx)
+            self.watch.policy_trouble = self.policies.trouble
             marks = await tx.node_marks()
             marked = tuple(replace(node, mark=marks.get(node.name, NodeMark.NONE)) for node in nodes)
             if not leading:
                 self.watch.nodes = sorted(marked, key=lambda node: node.name)
                 return False
             first_seq = await tx.last_event_seq()
-            tasks, effects = await self._read_world(tx, observed)
+            self._gpus |= largest(marked)
+            ends = await RunEnds.read(tx, policies, self._gpus, now)
+            tasks, effects = await self._read_world(tx, observed, ends)
+            snapshot = await self._snapshot(tx, marked, tasks, ends)
             planning = time.perf_counter()
-            made = plan(await self._snapshot(tx, marked, tasks), self.settings.policy)
+            with undisturbed():
+                made = plan(snapshot, policies)
             self.watch.plan_seconds = time.perf_counter() - planning
-            effects += await self._write_targets(tx, tasks, made)
+            effects += await self._write_targets(tx, tasks, made, policies)
             told = await tx.last_event_seq() > first_seq
+            await self.decisions.write(tx, snapshot.now, tasks.values(), made.verdicts)
+        self.decisions.settle()
+        self.watch.snapshot, self.watch.policies = replace(snapshot, tasks=tuple(tasks.values())), policies
         self._show(marked, made, time.perf_counter() - began)
         if told:
             await self.bus.ring(FEED)
@@ -87,7 +110,7 @@ class Cycle:
         return held is not None
 
     async def _read_world(
-        self, tx: Tx, observed: Mapping[RunId, Observation]
+        self, tx: Tx, observed: Mapping[RunId, Observation], ends: RunEnds
     ) -> tuple[dict[TaskId, Task], list[Effect]]:
         """Bring every live task up to what the cluster shows, and end what belongs to nobody."""
         now = self.clock.now()
@@ -97,8 +120,10 @@ class Cycle:
         for task in await tx.unfinished_tasks():
             run = task.live_run
             if run is not None:
-                seen = read(task, observed.get(run.id), now, max_failed_starts=self.settings.policy.max_failed_starts)
+                most = ends.policies.of(task.group).max_failed_starts
+                before, seen = task, read(task, observed.get(run.id), now, max_failed_starts=most)
                 task, wanted = await change(tx, task, *seen.events, actor=SCHEDULER)
+                await ends.note(before, task, seen.events)
                 effects += wanted
                 run = task.live_run
                 if run is not None and seen.launch_again:
@@ -115,33 +140,59 @@ class Cycle:
         effects += [Kill(run_id) for run_id in orphans]
         return tasks, list(dict.fromkeys(effects))
 
-    async def _snapshot(self, tx: Tx, nodes: tuple[Node, ...], tasks: Mapping[TaskId, Task]) -> Snapshot:
+    async def _snapshot(self, tx: Tx, nodes: tuple[Node, ...], tasks: Mapping[TaskId, Task], ends: RunEnds) -> Snapshot:
         pause = pause_of(await tx.setting("paused"))
         return Snapshot(
             now=self.clock.now(),
             nodes=nodes,
             tasks=tuple(tasks.values()),
             quotas=tuple(await tx.quotas()),
+            uses=tuple(ends.uses.values()),
+            strikes=tuple(ends.strikes),
             groups_of={user.name: user.groups for user in await tx.users()},
             paused=pause is not None,
             pause_grace=pause.grace if pause else None,
         )
 
-    async def _write_targets(self, tx: Tx, tasks: Mapping[TaskId, Task], made: Plan) -> list[Effect]:
+    async def _write_targets(self, tx: Tx, tasks: dict[TaskId, Task], made: Plan, policies: Policies) -> list[Effect]:
+        """Write what was decided, in the store and in `tasks`."""
         effects: list[Effect] = []
+        self._alarms = 0
         pause = pause_of(await tx.setting("paused"))
         at_most = pause.grace if pause else None
         for decision in made.decisions:
-            event = self._event_of(decision, at_most)
-            _, wanted = await change(tx, tasks[decision.task_id], event, actor=SCHEDULER)
+            if isinstance(decision, Quarantine):
+                await self._quarantine(tx, decision)
+                continue
+            task = tasks[decision.task_id]
+            policy = policies.of(task.group)
+            after, wanted = await change(tx, task, self._event_of(decision, at_most, policy.max_grace), actor=SCHEDULER)
             effects += wanted
+            tasks[task.id] = after
+            if alarms(task, after, policy, self.clock.now()):
+                await self._alarm(tx, after, policy)
         return effects
 
-    def _event_of(self, decision: Decision, at_most: timedelta | None) -> Event:
-        now, limit = self.clock.now(), self.settings.policy.max_grace
+    async def _quarantine(self, tx: Tx, decision: Quarantine) -> None:
+        mark = NodeMark.QUARANTINED
+        await tx.put_node_mark(decision.node, mark)
+        data = {"node": decision.node, "mark": mark.value, "tasks": list(decision.tasks)}
+        await tx.add_event(Line(at=self.clock.now(), kind="node.mark", actor=SCHEDULER, data=data))
+        log.warning("node %s is quarantined: runs of tasks %s failed on it", decision.node, list(decision.tasks))
+
+    async def _alarm(self, tx: Tx, task: Task, policy: Policy) -> None:
+        data = alarm_data(task, policy)
+        await tx.add_event(
+            Line(at=self.clock.now(), kind="task.alarm", actor=SCHEDULER, user=task.user, task_id=task.id, data=data)
+        )
+        self._alarms += 1
+        log.warning("%s", data["message"])
+
+    def _event_of(self, decision: Start | Suspend | Keep | Stop, at_most: timedelta | None, limit: timedelta) -> Event:
+        now = self.clock.now()
         match decision:
             case Start():
-                return Started(at=now, nodes=decision.nodes, priority=decision.priority)
+                return Started(at=now, nodes=decision.nodes, priority=decision.priority, gpus=decision.gpus)
             case Suspend():
                 return AskedToSuspend(
                     at=now,
@@ -161,6 +212,7 @@ class Cycle:
         self.watch.last_tick = self.clock.now()
         self.watch.tick_seconds = seconds
         self.watch.ticks += 1
+        self.watch.rotation_alarms += self._alarms
 
     # -- the loop ---------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hai_scheduler.core.lifecycle import Effect, Kill, Launch, Notify
-from hai_scheduler.core.model import Node
+from hai_scheduler.core.model import Node, Run
 from hai_scheduler.ports import Bus, Cluster, NotFound, Store, Temporary
 from hai_scheduler.ports import Launch as Order
 from hai_scheduler.service.environment import Places, environment_of
@@ -66,17 +66,24 @@ class Effects:
         run = task.live_run
         if run is None or run.id != effect.run_id or run.notice is not None or run.killed_at is not None:
             return  # stopped meanwhile: it is not to start any more
-        gpus = min((nodes[name].gpus for name in run.nodes if name in nodes), default=0)
+        gpus = tuple(rank.gpus for rank in run.ranks)
         await self.cluster.launch(
             Order(
                 run_id=run.id,
                 task_id=task.id,
                 user=task.user,
                 nodes=run.nodes,
+                gpus=gpus if any(gpus) else (),
                 command=spec.command,
                 cwd=spec.cwd,
-                env=environment_of(task, run, spec, self.places, gpus_per_node=gpus),
+                env=environment_of(task, run, spec, self.places, gpus_per_node=_gpus_per_node(run, nodes)),
                 profile=task.profile.value,
                 token=self.tokens.make(run.id),
             )
         )
+
+
+def _gpus_per_node(run: Run, nodes: Mapping[str, Node]) -> int:
+    """How many GPUs each of its ranks has: those that it was given, else all of the node's (U2)."""
+    held = (len(rank.gpus) or nodes[rank.node].gpus for rank in run.ranks if rank.gpus or rank.node in nodes)
+    return min(held, default=0)

@@ -10,13 +10,16 @@ import difflib
 import re
 import shlex
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 import yaml
 
-from hai_scheduler.core.model import Priority
+from hai_client.durations import parse_duration
+from hai_client.errors import Invalid as WrongWord
+from hai_scheduler.core.model import Priority, Retry
 from hai_scheduler.service.errors import HaiError, Invalid
-from hai_scheduler.service.submissions import Submission
+from hai_scheduler.service.submissions import MAX_RETRIES, Submission
 
 #: Longest file that is read, in bytes: no experiment comes near it, and reading YAML is slow.
 MAX_BYTES: Final = 64 * 1024
@@ -34,7 +37,7 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
     "resource.image": "images cannot be chosen here: leave it out and let spec.entrypoint set its environment up",
     "resource.is_spot": "every task may be suspended and is resumed: leave it out",
     "resource.cpu": _WHOLE_NODES,
-    "resource.gpu": _WHOLE_NODES,
+    "resource.gpu": "leave it out and set resource.gpus to take so many GPUs of each node, or take whole nodes",
     "resource.memory": _WHOLE_NODES,
     "options.whole_life_state": "leave it out; the job keeps a state with hai_client.job.set_state and reads HAI_STATE",
     "options.mount_code": "a task sees the folders of its node: leave it out",
@@ -52,8 +55,8 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
 _KEYS: Final[Mapping[str, frozenset[str]]] = {
     "": frozenset({"version", "name", "priority", "spec", "resource", "options", "services"}),
     "spec": frozenset({"workspace", "entrypoint", "parameters", "environments", "entrypoint_executable"}),
-    "resource": frozenset({"group", "node_count"}),
-    "options": frozenset({"tags"}),
+    "resource": frozenset({"group", "node_count", "gpus"}),
+    "options": frozenset({"tags", "retries", "retry_backoff", "retry_exit_codes"}),
 }
 
 
@@ -142,11 +145,21 @@ class _Reader:
         # A relative one is the client's to resolve: what is submitted in the end has to be absolute.
         command = self._command()
         priority, env = self._priority(), self._env()
-        group, nodes, tags = self._group(), self._nodes(), self._tags()
+        group, nodes, gpus = self._group(), self._nodes(), self._gpus()
+        tags, retry = self._tags(), self._retry()
         if self._faults:
             raise InvalidExperiment(tuple(self._faults))
         return Submission(
-            name=name, command=command, cwd=cwd, nodes=nodes, priority=priority, group=group, env=env, tags=tags
+            name=name,
+            command=command,
+            cwd=cwd,
+            nodes=nodes,
+            gpus=gpus,
+            priority=priority,
+            group=group,
+            env=env,
+            tags=tags,
+            retry=retry,
         )
 
     def _fault(self, path: str, value: Any, message: str) -> None:
@@ -277,13 +290,63 @@ class _Reader:
         return name
 
     def _nodes(self) -> int:
-        value = self._resource.get("node_count")
+        return self._number(self._resource, "resource.node_count", least=1) or 1
+
+    def _gpus(self) -> int | None:
+        return self._number(self._resource, "resource.gpus", least=1)
+
+    def _number(self, section: Mapping[str, Any], path: str, *, least: int, most: int | None = None) -> int | None:
+        """A whole number, if it is there."""
+        value = section.get(path.rpartition(".")[2])
         if value is None:
-            return 1
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+            return None
+        if (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and value >= least
+            and (most is None or value <= most)
+        ):
             return value
-        self._fault("resource.node_count", value, "must be a whole number, 1 or more")
-        return 1
+        allowed = f"{least} or more" if most is None else f"from {least} to {most}"
+        self._fault(path, value, f"must be a whole number, {allowed}")
+        return None
+
+    def _retry(self) -> Retry | None:
+        count = self._number(self._options, "options.retries", least=0, most=MAX_RETRIES)
+        backoff, codes = self._backoff(), self._exit_codes()
+        if count:
+            return Retry(count=count, backoff=backoff, exit_codes=codes)
+        for key in ("retry_backoff", "retry_exit_codes"):
+            if self._options.get(key) and not self._options.get("retries"):
+                self._fault(f"options.{key}", self._options[key], "says how to retry: set options.retries too")
+        return None
+
+    def _backoff(self) -> timedelta:
+        value = self._options.get("retry_backoff")
+        if value is None:
+            return timedelta(0)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            try:
+                return timedelta(seconds=parse_duration(str(value), field="retry_backoff"))
+            except WrongWord:
+                pass
+        self._fault("options.retry_backoff", value, "is not a length of time: write for example 30s or 5m")
+        return timedelta(0)
+
+    def _exit_codes(self) -> frozenset[int]:
+        value = self._options.get("retry_exit_codes")
+        if value is None:
+            return frozenset()
+        if not isinstance(value, list):
+            self._fault("options.retry_exit_codes", value, f"must be a list of numbers, not {_a(value)}")
+            return frozenset()
+        codes = set()
+        for index, code in enumerate(value):
+            if isinstance(code, int) and not isinstance(code, bool) and 1 <= code <= 255:
+                codes.add(code)
+            else:
+                self._fault(f"options.retry_exit_codes[{index}]", code, "is not an exit status from 1 to 255")
+        return frozenset(codes)
 
     def _tags(self) -> tuple[str, ...]:
         value = self._options.get("tags")

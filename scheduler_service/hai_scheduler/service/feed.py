@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hai_scheduler.ports import Bus, Event, Store
 from hai_scheduler.service.caller import Caller
+from hai_scheduler.service.decision_log import VERDICT
 from hai_scheduler.service.effects import FEED
 from hai_scheduler.service.queries import sees_quota_of, whose
 
@@ -16,7 +17,11 @@ PAGE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """Events of a user and of the cluster, in order, each once."""
+    """Events of a user and of the cluster, in order, each once.
+
+    What a task waits for (`task.verdict`) is left out: such lines are many, nothing has happened to the task, and
+    every panel would read everything again for each. They are in the task's own history.
+    """
 
     store: Store
     bus: Bus
@@ -46,7 +51,7 @@ class Feed:
                     page = await tx.events(after=after, limit=PAGE, user=only)
                 for event in page:
                     after = event.seq
-                    if may_see(caller, event):
+                    if event.kind != VERDICT and may_see(caller, event):
                         yield event
                 if len(page) < PAGE:
                     yield None

@@ -1,17 +1,24 @@
-"""Forgets what is old: ended tasks with their logs, once they have been kept as long as the settings say."""
+"""Forgets what is old: ended tasks with their logs as the settings say, and rows of quota long expired."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
 
-from hai_scheduler.ports import Clock, Cluster, Store
+from hai_scheduler.ports import Clock, Cluster, Event, Store
+from hai_scheduler.service.changes import SCHEDULER
+from hai_scheduler.service.own_quota import expired, key
 from hai_scheduler.service.settings import ServiceSettings
 
 log = logging.getLogger(__name__)
 
 #: Tasks forgotten in one transaction.
 BATCH = 100
+
+#: How long rows of quota are kept, for admins to see, after they have expired (Q3).
+KEEP_EXPIRED: Final = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +48,24 @@ class Housekeeping:
                     await tx.delete_task(task.id)
             forgotten += len(old)
 
+    async def sweep_quotas(self) -> int:
+        """Remove rows of quota that expired long ago; how many that were."""
+        now, removed = self.clock.now(), 0
+        async with self.store.write() as tx:
+            for row in await tx.quotas():
+                if expired(row, now - KEEP_EXPIRED) and await tx.delete_quota(row):
+                    data = {**key(row), "because": "it expired"}
+                    await tx.add_event(Event(at=now, kind="quota.deleted", actor=SCHEDULER, data=data))
+                    removed += 1
+        return removed
+
     async def run(self, every_seconds: float = 3600.0) -> None:
         """Sweep for ever."""
         while True:
             try:
-                forgotten = await self.sweep()
-                if forgotten:
-                    log.info("forgot %d ended tasks", forgotten)
+                forgotten, removed = await self.sweep(), await self.sweep_quotas()
+                if forgotten or removed:
+                    log.info("forgot %d ended tasks and %d expired rows of quota", forgotten, removed)
             except Exception:  # sweeping again in an hour is all that can be done
                 log.exception("sweeping failed and will be repeated")
             await self.clock.sleep(every_seconds)

@@ -5,7 +5,7 @@ Everything is read from the store in one view; only nodes and verdicts come from
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -13,12 +13,14 @@ from datetime import datetime, timedelta
 from hai_scheduler.core.explain import message_of
 from hai_scheduler.core.model import Node, NodeMark, Priority, Quota, Run, Task, TaskId, TaskSpec
 from hai_scheduler.core.quota import LEVELS, QuotaBook
+from hai_scheduler.core.use import share_of
 from hai_scheduler.core.verdicts import Verdict, VerdictKind
 from hai_scheduler.ports import Clock, Event, Store, TaskFilter, Tx
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.environment import Places, checkpoint_dir
 from hai_scheduler.service.errors import Invalid, NotAllowed, Unknown
 from hai_scheduler.service.lookup import find
+from hai_scheduler.service.own_quota import expired
 from hai_scheduler.service.watch import Watch
 
 #: `?user=` of an admin who asks for everybody.
@@ -60,12 +62,34 @@ class TaskList:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NodeHolder:
+    """A task that holds a node, or GPUs of it. `user` is None for tasks that are not the caller's."""
+
+    task_id: TaskId
+    user: str | None
+    #: Indices of the GPUs that it holds there; empty is the whole node (U2).
+    gpus: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeView:
-    """A node and what holds it. `user` is None for tasks that are not the caller's."""
+    """A node and what holds it: one task all of it, or several some of its GPUs each."""
 
     node: Node
-    task_id: TaskId | None
-    user: str | None
+    #: In the order of their GPUs.
+    holders: tuple[NodeHolder, ...] = ()
+
+    @property
+    def gpus_free(self) -> int:
+        """GPUs that no task holds."""
+        if any(not holder.gpus for holder in self.holders):
+            return 0
+        return self.node.gpus - sum(len(holder.gpus) for holder in self.holders)
+
+    @property
+    def only(self) -> NodeHolder | None:
+        """The task that holds it, if it is held by one."""
+        return self.holders[0] if len(self.holders) == 1 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +105,18 @@ class LevelView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupView:
-    """A node group at a glance. Every node is held, free or unavailable."""
+    """A node group at a glance. Every node is held, free or unavailable; one that is held in part is held."""
 
     group: str
     nodes: int
     held: int
     free: int
     unavailable: int
+    #: Of those held: nodes that have GPUs left.
+    shared: int
+    gpus: int
+    #: On nodes that take new runs.
+    gpus_free: int
     levels: Sequence[LevelView]
 
 
@@ -107,7 +136,12 @@ class QuotaView:
     priority: Priority
     limit: int | None
     source: str
-    used: int
+    #: Nodes; k GPUs of a node count k / GPUs-of-the-node (Q1).
+    used: float
+    #: Up to what he may raise it himself (Q3).
+    ceiling: int | None = None
+    #: When the row that counts runs out.
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,9 +205,17 @@ class Queries:
                 f"there is no node group {where.group!r}: choose one of {', '.join(sorted(groups))}",
             )
 
+    def now(self) -> datetime:
+        """What time it is for the service."""
+        return self.clock.now()
+
     def hindered(self) -> bool:
         """Whether the last tick, or what it wanted done, did not go through."""
         return self.watch.trouble is not None
+
+    def policy_trouble(self) -> bool:
+        """Whether policy numbers that admins have set are not used, because they do not fit the configuration."""
+        return self.watch.policy_trouble is not None
 
     def view(self, task: Task) -> TaskView:
         """The task as it looks now."""
@@ -203,16 +245,15 @@ class Queries:
         return verdict
 
     async def nodes(self, caller: Caller) -> Sequence[NodeView]:
-        """Every node, by name, with the task that holds it."""
+        """Every node, by name, with the tasks that hold it."""
         _, nodes = await self.everything()
-        return [view if view.user is None or caller.may_see(view.user) else replace(view, user=None) for view in nodes]
+        return [replace(view, holders=tuple(_as_seen_by(caller, holder) for holder in view.holders)) for view in nodes]
 
     async def everything(self) -> tuple[Sequence[Task], Sequence[NodeView]]:
         """All unfinished tasks and all nodes, for nobody in particular."""
         async with self.store.read() as tx:
             nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
-        holder = {name: task for task in tasks for name in _held(task)}
-        return tasks, [_node_view(node, holder.get(node.name)) for node in nodes]
+        return tasks, _node_views(nodes, tasks)
 
     async def node(self, caller: Caller, name: str) -> NodeView:
         """One node. Raises Unknown."""
@@ -234,23 +275,26 @@ class Queries:
             paused = await tx.setting("paused") is not None
         views = [self.view(task) for task in tasks]
         names = sorted({node.group for node in nodes} | {task.group for task in tasks})
-        return ClusterView(paused=paused, groups=[_group_view(name, nodes, views) for name in names])
+        held = _node_views(nodes, tasks)
+        return ClusterView(paused=paused, groups=[_group_view(name, held, views) for name in names])
 
     async def quotas(self, caller: Caller) -> Sequence[Quota]:
-        """All rows for an admin; for others those that can count for them."""
+        """All rows for an admin; for others those that can count for them, without what has expired."""
+        now = self.clock.now()
         async with self.store.read() as tx:
             rows = await tx.quotas()
-        return [row for row in rows if sees_quota_of(caller, row.subject)]
+        return [row for row in rows if sees_quota_of(caller, row.subject) and (caller.admin or not expired(row, now))]
 
     async def own_quota(self, caller: Caller) -> Sequence[QuotaView]:
         """What the caller may hold and holds, wherever there is a row or a held node; highest level first."""
         async with self.store.read() as tx:
             rows, tasks = await tx.quotas(), await tx.unfinished_tasks()
-        book = QuotaBook(rows, {caller.name: caller.groups})
-        used: Counter[tuple[str, Priority]] = Counter()
+        book = QuotaBook(rows, {caller.name: caller.groups}, self.clock.now())
+        ends = {(row.subject, row.group, row.priority): row.expires_at for row in rows}
+        used: defaultdict[tuple[str, Priority], float] = defaultdict(float)
         for task in tasks:
             if task.user == caller.name and task.live_run:
-                used[task.group, task.live_run.priority] += task.nodes
+                used[task.group, task.live_run.priority] += share_of(task, self.watch.gpus_per_node(task.group))
         groups = sorted(set(self.watch.groups()) | {row.group for row in rows} | {group for group, _ in used})
         views = []
         for group in groups:
@@ -264,6 +308,8 @@ class Queries:
                             limit=cap.limit,
                             source=cap.source,
                             used=used[group, level],
+                            ceiling=cap.ceiling,
+                            expires_at=ends.get((cap.source, group, level)),
                         )
                     )
         return views
@@ -289,7 +335,8 @@ def whose(caller: Caller, user: str | None) -> str | None:
 
 def sees_quota_of(caller: Caller, subject: str) -> bool:
     """Whether rows of that subject can count for the caller."""
-    own = {"public", f"user:{caller.name}", *(f"group:{group}" for group in caller.groups)}
+    kinds = ("group", "total")
+    own = {"public", f"user:{caller.name}", *(f"{kind}:{group}" for kind in kinds for group in caller.groups)}
     return caller.admin or subject in own
 
 
@@ -305,26 +352,34 @@ def _running_for(run: Run | None, now: datetime) -> timedelta:
     return max(timedelta(0), now - run.running_at)
 
 
-def _held(task: Task) -> tuple[str, ...]:
-    return task.live_run.nodes if task.live_run else ()
+def _as_seen_by(caller: Caller, holder: NodeHolder) -> NodeHolder:
+    return holder if holder.user is None or caller.may_see(holder.user) else replace(holder, user=None)
 
 
-def _node_view(node: Node, task: Task | None) -> NodeView:
-    return NodeView(node=node, task_id=task.id if task else None, user=task.user if task else None)
+def _node_views(nodes: Iterable[Node], tasks: Iterable[Task]) -> list[NodeView]:
+    holders: defaultdict[str, list[NodeHolder]] = defaultdict(list)
+    for task in tasks:
+        for rank in task.live_run.ranks if task.live_run else ():
+            holders[rank.node].append(NodeHolder(task_id=task.id, user=task.user, gpus=rank.gpus))
+    return [
+        NodeView(node=node, holders=tuple(sorted(holders[node.name], key=lambda holder: holder.gpus))) for node in nodes
+    ]
 
 
-def _group_view(group: str, nodes: Iterable[Node], views: Iterable[TaskView]) -> GroupView:
-    own = [node for node in nodes if node.group == group]
+def _group_view(group: str, nodes: Iterable[NodeView], views: Iterable[TaskView]) -> GroupView:
+    own = [view for view in nodes if view.node.group == group]
     members = [view for view in views if view.task.group == group]
-    held_names = {name for view in members for name in _held(view.task)}
-    held = sum(node.name in held_names for node in own)
-    free = sum(node.schedulable and node.name not in held_names for node in own)
+    held = sum(bool(view.holders) for view in own)
+    free = sum(view.node.schedulable and not view.holders for view in own)
     return GroupView(
         group=group,
         nodes=len(own),
         held=held,
         free=free,
         unavailable=len(own) - held - free,
+        shared=sum(bool(view.holders) and view.gpus_free > 0 for view in own),
+        gpus=sum(view.node.gpus for view in own),
+        gpus_free=sum(view.gpus_free for view in own if view.node.schedulable),
         levels=[level for priority in LEVELS if (level := _level_view(priority, members)) is not None],
     )
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from hai_scheduler.core.policy import Policy
+from hai_scheduler.core.policy import Policies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceSettings:
     """How the service behaves around the core."""
 
-    policy: Policy = field(default_factory=Policy)
+    #: The policy numbers of the configuration; admins change them at run time on top of it (policy_book.py).
+    policy: Policies = field(default_factory=Policies)
+    #: Which of them the configuration writes, as node group (None: all) and name, even if it writes the default.
+    policy_written: frozenset[tuple[str | None, str]] = frozenset()
     #: Longest time between two ticks; rings make it shorter.
     tick_every: timedelta = timedelta(seconds=1)
     #: How long a leader that has died stays leader.

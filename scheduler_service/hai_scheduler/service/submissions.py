@@ -11,24 +11,30 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Held, Released
-from hai_scheduler.core.explain import nodes as nodes_text
+from hai_scheduler.core.explain import amount, gang, nodes, quota_of, span
 from hai_scheduler.core.lifecycle import Effect
-from hai_scheduler.core.model import Priority, Profile, Task, TaskId, TaskSpec, TaskState
-from hai_scheduler.core.order import places
-from hai_scheduler.core.quota import Cap, QuotaBook, QuotaUse
+from hai_scheduler.core.model import Priority, Profile, Retry, Task, TaskId, TaskSpec, TaskState
+from hai_scheduler.core.order import own_order
+from hai_scheduler.core.quota import Accounts, Cap, QuotaBook
 from hai_scheduler.core.reasons import Reason
+from hai_scheduler.core.use import share_of
 from hai_scheduler.ports import Bus, Clock, Files, Store, Tx
 from hai_scheduler.ports import Event as Line
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.changes import change
 from hai_scheduler.service.effects import FEED, TICK, Effects
 from hai_scheduler.service.environment import PLATFORM_VARIABLES
-from hai_scheduler.service.errors import InTheWay, Invalid, NeverFits, Unavailable
+from hai_scheduler.service.errors import InTheWay, Invalid, NeverFits
+from hai_scheduler.service.fit import gpus_to_ask_for
 from hai_scheduler.service.lookup import check_name, find
+from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.settings import ServiceSettings
 from hai_scheduler.service.watch import Watch
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: The most retries that a task may ask for, and the longest that the last of them may wait.
+MAX_RETRIES = 100
+MAX_BACKOFF = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +46,8 @@ class Submission:
     #: Absolute.
     cwd: str
     nodes: int = 1
+    #: GPUs on each of its nodes; None is whole nodes (U2).
+    gpus: int | None = None
     #: None is AUTO (Q4).
     priority: Priority | None = Priority.NORMAL
     group: str = "training"
@@ -52,6 +60,8 @@ class Submission:
     tags: tuple[str, ...] = ()
     #: Submit it held.
     hold: bool = False
+    #: None lets it fail when its command does (H2).
+    retry: Retry | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,32 +73,17 @@ class Submissions:
     clock: Clock
     effects: Effects
     settings: ServiceSettings
+    policies: PolicyBook
     watch: Watch
     #: None where the files of ranks cannot be looked at from here.
     files: Files | None = None
 
     async def submit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Task:
         """Store a new task. With a key that the caller has used before, the earlier task is returned."""
-        self._check(submission)
-        await self._check_files(submission)
+        gpus = await self._checked(submission)
         async with self.store.write() as tx:
-            priority = submission.priority
-            now = self.clock.now()
             task = await tx.add_task(
-                Task(
-                    id=TaskId(0),
-                    name=submission.name,
-                    user=caller.name,
-                    group=submission.group,
-                    priority=priority,
-                    nodes=submission.nodes,
-                    submitted_at=now,
-                    place=now,
-                    profile=submission.profile,
-                    grace=self.settings.policy.default_grace if submission.grace is None else submission.grace,
-                    time_limit=submission.time_limit,
-                    held=submission.hold,
-                ),
+                self._task_of(caller, submission, gpus),
                 TaskSpec(
                     command=submission.command,
                     cwd=submission.cwd,
@@ -100,19 +95,24 @@ class Submissions:
             )
             if key is None or not await tx.events(after=0, limit=1, task_id=task.id):  # else it was submitted before
                 await self._check_room(tx, caller, task)
-                await self._line(tx, caller, "task.submitted", task, name=task.name, nodes=task.nodes)
+                await self._line(tx, caller, "task.submitted", task, name=task.name, nodes=task.nodes, gpus=task.gpus)
         await self._wake()
+        return task
+
+    async def rehearse(self, caller: Caller, submission: Submission) -> Task:
+        """The task that `submit` would store, after the same checks; it has no id, and nothing is stored."""
+        task = self._task_of(caller, submission, await self._checked(submission))
+        async with self.store.read() as tx:
+            await self._check_room(tx, caller, task, stored=0)
         return task
 
     async def stop(self, caller: Caller, ref: str) -> Task:
         """End the task for good; a run of it is told first and has its grace to save."""
-        return await self._happen(
-            caller, ref, AskedToStop(at=self.clock.now(), reason=Reason.USER_STOPPED, limit=self._limit)
-        )
+        return await self._happen(caller, ref, AskedToStop(at=self.clock.now(), reason=Reason.USER_STOPPED))
 
     async def suspend(self, caller: Caller, ref: str) -> Task:
         """Take the task's nodes and keep it from starting until it is resumed."""
-        event = AskedToSuspend(at=self.clock.now(), reason=Reason.USER_SUSPENDED, hold=True, limit=self._limit)
+        event = AskedToSuspend(at=self.clock.now(), reason=Reason.USER_SUSPENDED, hold=True)
         return await self._happen(caller, ref, event)
 
     async def hold(self, caller: Caller, ref: str) -> Task:
@@ -130,14 +130,14 @@ class Submissions:
             if task.priority == priority:
                 return task
             owner = Caller(name=task.user)
-            await self._check_quota(tx, owner, task.group, priority, task.nodes)
+            await self._check_quota(tx, owner, task, priority)
             run = task.live_run
             if run is not None and priority is not None and run.notice is None:
                 await self._check_use(tx, task, priority)
                 run = replace(run, priority=priority)
                 task = replace(task, run=run)
             saved = await tx.save_task(replace(task, priority=priority, custom_rank=None))
-            await self._line(tx, caller, "task.priority", saved, priority=priority.name if priority else "AUTO")
+            await self._line(tx, caller, "task.priority", saved, priority="AUTO" if priority is None else priority.name)
         await self._wake()
         return saved
 
@@ -157,8 +157,7 @@ class Submissions:
                 if other.state.waiting
                 and (other.user, other.group, other.priority) == (task.user, task.group, task.priority)
             ]
-            seats = places(hand)
-            hand = [t for t in sorted(hand, key=lambda t: seats[t.id]) if t.id != task.id]
+            hand = [other for other in own_order(hand) if other.id != task.id]
             other_id = before if before is not None else after
             index = next((i for i, t in enumerate(hand) if t.id == other_id), None)
             if index is None:
@@ -174,9 +173,28 @@ class Submissions:
 
     # -- shared -----------------------------------------------------------------------------------
 
-    @property
-    def _limit(self) -> timedelta:
-        return self.settings.policy.max_grace
+    def _task_of(self, caller: Caller, submission: Submission, gpus: int | None) -> Task:
+        now = self.clock.now()
+        return Task(
+            id=TaskId(0),
+            name=submission.name,
+            user=caller.name,
+            group=submission.group,
+            priority=submission.priority,
+            nodes=submission.nodes,
+            gpus=gpus,
+            submitted_at=now,
+            waiting_since=now,
+            profile=submission.profile,
+            grace=self._grace(submission),
+            time_limit=submission.time_limit,
+            held=submission.hold,
+            retry=submission.retry,
+        )
+
+    def _grace(self, submission: Submission) -> timedelta:
+        default = self.policies.of(submission.group).default_grace
+        return default if submission.grace is None else submission.grace
 
     async def _happen(self, caller: Caller, ref: str, event: Event) -> Task:
         effects: tuple[Effect, ...]
@@ -184,6 +202,8 @@ class Submissions:
             task = await self._unfinished(tx, caller, ref)
             if task.state is TaskState.STOPPING and not isinstance(event, AskedToStop):
                 raise InTheWay(f"Task {task.id} is being stopped: submit it again if you want it to go on.")
+            if isinstance(event, AskedToStop | AskedToSuspend):
+                event = replace(event, limit=self.policies.of(task.group).max_grace)
             task, effects = await change(tx, task, event, actor=caller.name)
         await self.effects.carry_out(effects, nodes=self.watch.by_name())
         await self._wake()
@@ -206,6 +226,13 @@ class Submissions:
 
     # -- checks -----------------------------------------------------------------------------------
 
+    async def _checked(self, submission: Submission) -> int | None:
+        """Refuse what is wrong with it by itself. Returns how many GPUs of each node it takes; None is whole nodes."""
+        self._check(submission)
+        gpus = gpus_to_ask_for(self.watch.nodes, submission.group, submission.nodes, submission.gpus)
+        await self._check_files(submission)
+        return gpus
+
     def _check(self, submission: Submission) -> None:
         check_name(submission.name)
         if not submission.command or not submission.command[0]:
@@ -220,14 +247,14 @@ class Submissions:
             _check_variable(name)
         if submission.nodes < 1:
             raise Invalid("nodes", submission.nodes, f"{submission.nodes} is too few: a task takes at least 1 node")
-        longest = self.settings.policy.max_grace
+        longest = self.policies.of(submission.group).max_grace
         if submission.grace is not None and not timedelta(0) <= submission.grace <= longest:
             raise Invalid(
                 "grace_s",
                 submission.grace.total_seconds(),
                 f"a task may have between 0 and {longest.total_seconds():.0f} seconds to save",
             )
-        self._check_group(submission.group, submission.nodes)
+        _check_retry(submission.retry)
 
     async def _check_files(self, submission: Submission) -> None:
         if self.files is None:
@@ -236,55 +263,45 @@ class Submissions:
         if fault is not None:
             raise Invalid(fault.field, fault.value, fault.message)
 
-    def _check_group(self, group: str, nodes: int) -> None:
-        groups = self.watch.groups()
-        if not groups:
-            raise Unavailable("The scheduler has not seen the nodes yet: try again in a few seconds.")
-        if group not in groups:
-            raise Invalid(
-                "group", group, f"there is no node group {group!r}: choose one of {', '.join(sorted(groups))}"
-            )
-        if nodes > groups[group]:
-            raise NeverFits(
-                f"nodes: {nodes_text(nodes)} will never be free together, for group {group!r} has "
-                f"{groups[group]}: ask for {groups[group]} or fewer (Q5)."
-            )
-
     async def _book(self, tx: Tx, caller: Caller) -> QuotaBook:
         groups_of = {user.name: user.groups for user in await tx.users()}
         if caller.groups:
             groups_of[caller.name] = caller.groups
-        return QuotaBook(await tx.quotas(), groups_of)
+        return QuotaBook(await tx.quotas(), groups_of, self.clock.now())
 
-    async def _check_room(self, tx: Tx, caller: Caller, task: Task) -> None:
-        """Refuse a new task that is one too many or larger than every cap; the transaction is given up then."""
-        if await tx.count_tasks(caller.name) > self.settings.tasks_per_user:
+    async def _check_room(self, tx: Tx, caller: Caller, task: Task, *, stored: int = 1) -> None:
+        """Refuse a new task that is one too many or larger than every cap; the transaction is given up then.
+
+        `stored` says whether the task is among those counted (1) or not (0).
+        """
+        if await tx.count_tasks(caller.name) + 1 - stored > self.settings.tasks_per_user:
             raise InTheWay(
                 f"You have {self.settings.tasks_per_user} unfinished tasks, which is the most: "
                 "wait for some to end, or stop some."
             )
-        await self._check_quota(tx, caller, task.group, task.priority, task.nodes)
+        await self._check_quota(tx, caller, task, task.priority)
 
-    async def _check_quota(self, tx: Tx, caller: Caller, group: str, priority: Priority | None, nodes: int) -> None:
+    async def _check_quota(self, tx: Tx, caller: Caller, task: Task, priority: Priority | None) -> None:
         """Refuse what is larger than every cap (Q5)."""
         book = await self._book(tx, caller)
-        level, cap = book.largest(caller.name, group, priority)
-        if not cap.allows(nodes):
-            raise NeverFits(_too_large(nodes, level, group, cap))
+        level, cap = book.largest(caller.name, task.group, priority)
+        if not cap.allows(share_of(task, self.watch.gpus_per_node(task.group))):
+            raise NeverFits(_too_large(task, level, cap))
 
     async def _check_use(self, tx: Tx, task: Task, priority: Priority) -> None:
         """A running task may take a level over only within what is left of its quota."""
-        use = QuotaUse()
+        book = await self._book(tx, Caller(name=task.user))
+        accounts = Accounts(book, task.group, self.watch.gpus_per_node(task.group))
         for other in await tx.unfinished_tasks():
-            if other.live_run is not None and other.id != task.id:
-                use.add(other.user, other.group, other.live_run.priority, other.nodes)
-        cap = (await self._book(tx, Caller(name=task.user))).cap(task.user, task.group, priority)
-        used = use.used(task.user, task.group, priority)
-        if not cap.allows(used + task.nodes):
-            raise InTheWay(
-                f"priority: {used} of the {cap.limit} nodes that {cap.source} may hold at {priority.name} are in use; "
-                f"task {task.id} runs on {nodes_text(task.nodes)} and keeps its priority."
-            )
+            if other.live_run is not None and other.id != task.id and other.group == task.group:
+                accounts.add(other.user, other.live_run.priority, accounts.units(other))
+        for account in accounts.of(task.user, priority):
+            if not account.fits(accounts.units(task)):
+                raise InTheWay(
+                    f"priority: {amount(account.used)} of the {account.cap.limit} nodes that {account.cap.source} may "
+                    f"hold at {priority.name} are in use; task {task.id} runs on {gang(task.nodes, task.gpus)} and "
+                    "keeps its priority."
+                )
 
 
 def _check_variable(name: str) -> None:
@@ -299,10 +316,32 @@ def _check_variable(name: str) -> None:
 _ENDED = {TaskState.SUCCEEDED: "succeeded", TaskState.FAILED: "failed", TaskState.STOPPED: "been stopped"}
 
 
-def _too_large(nodes: int, level: Priority, group: str, cap: Cap) -> str:
+def _check_retry(retry: Retry | None) -> None:
+    if retry is None:
+        return
+    if not 1 <= retry.count <= MAX_RETRIES:
+        raise Invalid("retries", retry.count, f"a task may be started again between 1 and {MAX_RETRIES} times")
+    if retry.backoff < timedelta(0):
+        raise Invalid("retry_backoff_s", retry.backoff.total_seconds(), "give 0 or more seconds")
+    # The wait doubles with each retry.
+    if retry.backoff > MAX_BACKOFF / 2 ** (retry.count - 1):
+        raise Invalid(
+            "retry_backoff_s",
+            retry.backoff.total_seconds(),
+            f"the wait doubles with each retry, and before the last of {retry.count} it would be longer than "
+            f"{span(MAX_BACKOFF)}: give a shorter one, or ask for fewer retries",
+        )
+    for code in sorted(retry.exit_codes):
+        if not 1 <= code <= 255:
+            raise Invalid("retry_exit_codes", code, "an exit status of a failure is between 1 and 255")
+
+
+def _too_large(task: Task, level: Priority, cap: Cap) -> str:
     if cap.source == "none":
-        return f"priority: there is no quota for you at {level.name} in group {group!r}; ask an admin for some (Q1)."
+        return (
+            f"priority: there is no quota for you at {level.name} in group {task.group!r}; ask an admin for some (Q1)."
+        )
     return (
-        f"nodes: {nodes_text(nodes)} is more than the {cap.limit} that the quota of {cap.source} allows at "
-        f"{level.name} in group {group!r}: ask for fewer, or choose another priority (Q5)."
+        f"nodes: {gang(task.nodes, task.gpus)} is more than the {nodes(cap.limit or 0)} that {quota_of(cap.source)} "
+        f"allows at {level.name} in group {task.group!r}: ask for fewer, or choose another priority (Q5)."
     )

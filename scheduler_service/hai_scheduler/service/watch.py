@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hai_scheduler.core.model import Node, TaskId
+from hai_scheduler.core.policy import Policies
+from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.core.verdicts import Verdict
 
 
@@ -18,6 +20,10 @@ class Watch:
     nodes: Sequence[Node] = ()
     #: Of every task that waited after the tick.
     verdicts: Mapping[TaskId, Verdict] = field(default_factory=dict)
+    #: What the tick was planned from, with what it decided; None before the first, and where another replica leads.
+    snapshot: Snapshot | None = None
+    #: The numbers that it was planned with.
+    policies: Policies = field(default_factory=Policies)
     last_tick: datetime | None = None
     #: Seconds that the last tick, and the plan in it, took.
     tick_seconds: float = 0.0
@@ -25,6 +31,10 @@ class Watch:
     ticks: int = 0
     #: Why the last tick, or what it wanted done, did not go through, if it did not.
     trouble: str | None = None
+    #: Why policy numbers that admins have set are not used, if they are not.
+    policy_trouble: str | None = None
+    #: How often P7's alarm was raised since the service started.
+    rotation_alarms: int = 0
 
     def groups(self) -> dict[str, int]:
         """How many nodes each group has."""
@@ -32,6 +42,10 @@ class Watch:
         for node in self.nodes:
             counts[node.group] = counts.get(node.group, 0) + 1
         return counts
+
+    def gpus_per_node(self, group: str) -> int:
+        """How many GPUs the group's largest node has; 0 for an unknown group."""
+        return max((node.gpus for node in self.nodes if node.group == group), default=0)
 
     def by_name(self) -> dict[str, Node]:
         """Nodes by name."""

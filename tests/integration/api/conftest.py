@@ -28,17 +28,22 @@ from hai_scheduler.api.services import Services
 from hai_scheduler.app import World as Outside
 from hai_scheduler.app import assemble
 from hai_scheduler.core.model import Checkpoint, Node, Priority, Quota, Rank, RankState, Run, Task, TaskState
-from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import LogChunk, NotFound, Secret
 from hai_scheduler.service.admin import Administration
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.cycle import Cycle
+from hai_scheduler.service.decisions import Decisions
 from hai_scheduler.service.effects import Effects
 from hai_scheduler.service.environment import Places
+from hai_scheduler.service.explanations import Explanations
 from hai_scheduler.service.feed import Feed
+from hai_scheduler.service.forecasts import Forecasts
 from hai_scheduler.service.jobs import Jobs
 from hai_scheduler.service.logs import Logs
+from hai_scheduler.service.own_quota import OwnQuotas
+from hai_scheduler.service.policy_book import PolicyBook
+from hai_scheduler.service.policy_changes import PolicyChanges
 from hai_scheduler.service.queries import Queries
 from hai_scheduler.service.run_tokens import RunTokens
 from hai_scheduler.service.settings import ServiceSettings
@@ -182,12 +187,22 @@ class World:
         submission = Submission(name=name, command=("python", "train.py"), cwd="/w", **options)
         return await self.services.submissions.submit(Caller(name=user), submission)
 
-    async def start(self, task: Task, *, nodes: tuple[str, ...] = ("node-1",), number: int = 1) -> Task:
+    async def start(
+        self,
+        task: Task,
+        *,
+        nodes: tuple[str, ...] = ("node-1",),
+        gpus: tuple[tuple[int, ...], ...] = (),
+        number: int = 1,
+    ) -> Task:
         """Give the task a run that is up, as the scheduler would."""
         run = Run(
             id=task.run_id(number),
             number=number,
-            ranks=tuple(Rank(rank=i, node=name, state=RankState.RUNNING) for i, name in enumerate(nodes)),
+            ranks=tuple(
+                Rank(rank=i, node=name, gpus=gpus[i] if gpus else (), state=RankState.RUNNING)
+                for i, name in enumerate(nodes)
+            ),
             priority=Priority.NORMAL,
             started_at=at(0),
             running_at=at(1),
@@ -242,15 +257,24 @@ async def world() -> AsyncIterator[World]:
     tokens = RunTokens(Secret("run secret"))
     effects = Effects(store=store, cluster=cluster, bus=bus, tokens=tokens, places=PLACES)  # type: ignore[arg-type]
     settings = ServiceSettings()
+    book = PolicyBook(settings)
+    queries = Queries(store=store, clock=clock, watch=watch, places=PLACES)
+    submissions = Submissions(
+        store=store, bus=bus, clock=clock, effects=effects, settings=settings, policies=book, watch=watch
+    )
     services = Services(
         store=store,
-        submissions=Submissions(store=store, bus=bus, clock=clock, effects=effects, settings=settings, watch=watch),
+        submissions=submissions,
         administration=Administration(store=store, bus=bus, clock=clock, watch=watch),
         jobs=Jobs(store=store, bus=bus, clock=clock, effects=effects, watch=watch),
-        queries=Queries(store=store, clock=clock, watch=watch, places=PLACES),
+        queries=queries,
+        explanations=Explanations(queries=queries, clock=clock, watch=watch),
+        decisions=Decisions(store=store),
+        forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions),
         logs=Logs(store=store, cluster=cluster, bus=bus, look_every=0.02),  # type: ignore[arg-type]
         feed=Feed(store=store, bus=bus, look_every=0.02),
-        policy=Policy(),
+        own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, watch=watch),
+        policy=PolicyChanges(store=store, bus=bus, clock=clock, watch=watch, book=book),
         metrics=Metrics(watch),
     )
     async with store.write() as tx:

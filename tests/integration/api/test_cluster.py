@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from hai_scheduler.core.model import Priority, Quota
+from hai_scheduler.core.model import NodeMark, Priority, Quota
 
 
 async def test_nodes_show_users_only_to_those_who_may_see_the_task(world) -> None:
@@ -19,6 +19,33 @@ async def test_nodes_show_users_only_to_those_who_may_see_the_task(world) -> Non
     assert await first("admin") == (task.id, "bob")
 
 
+async def test_a_shared_node_shows_each_task_on_it_and_what_is_free(world) -> None:
+    one, other = await world.submit("one", gpus=1), await world.submit("other", user="bob", gpus=1)
+    for gpu, task in enumerate((one, other)):
+        await world.start(task, gpus=((gpu,),))
+    shared, free, *_ = (await world.json("GET", "/nodes"))[1]["items"]
+    assert (shared["task_id"], shared["user"], shared["gpus"], shared["gpus_free"]) == (None, None, 2, 0)
+    assert shared["tasks"] == [
+        {"task_id": one.id, "user": "alice", "gpus": [0]},
+        {"task_id": other.id, "user": None, "gpus": [1]},
+    ]
+    assert (free["task_id"], free["gpus_free"], free["tasks"]) == (None, 2, [])
+    (run,) = (await world.json("GET", f"/tasks/{one.id}/runs"))[1]["items"]
+    assert (run["ranks"][0]["node"], run["ranks"][0]["gpus"]) == ("node-1", [0])
+
+
+async def test_one_task_on_a_part_of_a_node_is_the_nodes_task(world) -> None:
+    task = await world.submit(gpus=1)
+    await world.start(task, gpus=((1,),))
+    node = (await world.json("GET", "/nodes"))[1]["items"][0]
+    assert (node["task_id"], node["user"], node["gpus_free"]) == (task.id, "alice", 1)
+    (group,) = (await world.json("GET", "/cluster"))[1]["groups"]
+    assert (group["held"], group["free"], group["shared"]) == (1, 3, 1)
+    assert (group["gpus"], group["gpus_free"]) == (8, 7)
+    (row,) = [row for row in (await world.json("GET", "/me"))[1]["quota"] if row["used"]]
+    assert row["used"] == 0.5
+
+
 async def test_admins_mark_nodes_and_see_it_at_once(world) -> None:
     for verb, mark in (("cordon", "cordoned"), ("drain", "draining"), ("uncordon", "none")):
         status, node = await world.json("POST", f"/nodes/node-2/{verb}", "admin")
@@ -28,13 +55,15 @@ async def test_admins_mark_nodes_and_see_it_at_once(world) -> None:
 
 async def test_quota_is_written_read_and_removed(world) -> None:
     row = {"subject": "user:alice", "group": "training", "priority": "HIGH", "limit": None}
-    assert await world.json("PUT", "/quotas", "admin", json=row) == (200, row)
+    status, answer = await world.json("PUT", "/quotas", "admin", json=row)
+    row |= {"ceiling": None, "expires_at": None, "expired": False, "warning": None}
+    assert (status, answer | {"warning": None}) == (200, row)
     assert row in (await world.json("GET", "/quotas"))[1]["items"]
     assert row not in (await world.json("GET", "/quotas", "bob"))[1]["items"]
     assert row in (await world.json("GET", "/quotas", "admin"))[1]["items"]
     key = {"subject": "user:alice", "priority": "HIGH"}
     assert await world.json("DELETE", "/quotas", "admin", json=key) == (204, None)
-    assert (await world.json("PUT", "/quotas", json=row))[0] == 403
+    assert (await world.json("PUT", "/quotas", json={**key, "limit": 1}))[0] == 403
 
 
 async def test_me_says_what_i_may_hold_and_hold(world) -> None:
@@ -43,9 +72,10 @@ async def test_me_says_what_i_may_hold_and_hold(world) -> None:
     await world.start(await world.submit(nodes=2), nodes=("node-1", "node-2"))
     status, me = await world.json("GET", "/me")
     assert (status, me["name"], me["admin"], me["groups"]) == (200, "alice", False, ["ml"])
+    row = {"group": "training", "ceiling": None, "expires_at": None}
     assert me["quota"] == [
-        {"group": "training", "priority": "HIGH", "limit": 8, "used": 0, "source": "group:ml"},
-        {"group": "training", "priority": "NORMAL", "limit": 4, "used": 2, "source": "public"},
+        {**row, "priority": "HIGH", "limit": 8, "used": 0, "source": "group:ml"},
+        {**row, "priority": "NORMAL", "limit": 4, "used": 2, "source": "public"},
     ]
     assert (await world.json("GET", "/me", "admin"))[1]["admin"] is True
 
@@ -69,16 +99,16 @@ async def test_the_platform_is_paused_and_resumed(world) -> None:
     assert (await world.json("POST", "/cluster/pause"))[0] == 403
 
 
-async def test_the_policy_is_shown(world) -> None:
-    status, policy = await world.json("GET", "/policy")
-    assert (status, policy["slice_s"], policy["groups"]) == (200, 1800.0, ["training"])
-
-
 async def test_health_tells_of_a_scheduler_that_is_silent(world) -> None:
     assert (await world.json("GET", "/health", None))[1]["status"] == "ok"
     world.watch.last_tick -= timedelta(minutes=5)
     health = (await world.json("GET", "/health", None))[1]
     assert (health["status"], health["last_tick_s"] > 299) == ("degraded", True)
+    world.watch.last_tick += timedelta(minutes=5)
+    world.watch.policy_trouble = "slice of alice's group"
+    health = (await world.json("GET", "/health", None))[1]
+    assert (health["status"], "`hai policy`" in health["detail"]) == ("degraded", True)
+    assert "alice" not in health["detail"], "anybody may ask"
     world.watch.last_tick = None
     assert (await world.json("GET", "/health", None))[1]["last_tick_s"] is None
 
@@ -87,6 +117,11 @@ async def test_metrics_count_tasks_nodes_and_requests(world) -> None:
     await world.start(await world.submit("a", nodes=2), nodes=("node-1", "node-2"))
     await world.json("GET", "/tasks/a")
     await world.json("GET", "/nowhere")
+    async with world.store.write() as tx:
+        await tx.put_node_mark("node-1", NodeMark.QUARANTINED)
+    world.watch.rotation_alarms = 2
+    async with world.ask("GET", "/metrics", "metrics") as response:
+        await response.read()
     async with world.ask("GET", "/metrics", "metrics") as response:
         text = await response.text()
         assert response.status == 200
@@ -96,6 +131,8 @@ async def test_metrics_count_tasks_nodes_and_requests(world) -> None:
     assert 'hai_task_nodes{priority="NORMAL",state="running"} 2.0' in text
     assert 'hai_nodes{group="training",state="held"} 2.0' in text
     assert 'hai_nodes{group="training",state="free"} 2.0' in text
+    assert 'hai_quarantined_nodes{group="training"} 1.0' in text
+    assert "hai_rotation_alarms_total 2.0" in text
     assert 'route="/tasks/{task}",status="200"' in text
     assert 'route="none",status="404"' in text
     assert "alice" not in text

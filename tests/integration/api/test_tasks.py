@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
-from hai_scheduler.core.model import Priority
+from hai_scheduler.core.model import Priority, Retry, TaskState
 from hai_scheduler.core.verdicts import Holder, Verdict, VerdictKind
 
 TASK = {"name": "train", "command": ["python", "train.py"], "cwd": "/w"}
@@ -32,6 +35,52 @@ async def test_a_submitted_task_is_answered_in_full(world) -> None:
     assert task["checkpoint_dir"] == f"/checkpoints/alice/{task['id']}"
     assert task["verdict"]["kind"] == "HELD"
     assert task["runs"] == []
+
+
+async def test_gpus_and_retries_are_answered_as_they_were_asked_for(world) -> None:
+    retrying = {"retries": 3, "retry_backoff_s": 30, "retry_exit_codes": [137, 1]}
+    status, task = await world.json("POST", "/tasks", json={**TASK, "gpus": 1, **retrying})
+    assert (status, task["gpus"]) == (201, 1)
+    assert (task["retries"], task["retries_used"], task["retry_at"]) == (3, 0, None)
+    assert (task["retry_backoff_s"], task["retry_exit_codes"]) == (30.0, [1, 137])
+    (shown,) = (await world.json("GET", "/tasks"))[1]["items"]
+    assert shown["gpus"] == 1
+    plain = (await world.json("POST", "/tasks", json={**TASK, "name": "plain"}))[1]
+    assert (plain["gpus"], plain["retries"], plain["retry_exit_codes"]) == (None, 0, [])
+
+
+async def test_a_task_that_waits_for_its_retry_says_until_when(world) -> None:
+    task = await world.submit(retry=Retry(count=2))
+    async with world.store.write() as tx:
+        later = datetime.now(UTC) + timedelta(seconds=30)
+        await tx.save_task(replace(task, state=TaskState.SUSPENDED, retries=1, not_before=later))
+    shown = (await world.json("GET", f"/tasks/{task.id}"))[1]
+    assert (shown["retries"], shown["retries_used"]) == (2, 1)
+    assert datetime.fromisoformat(shown["retry_at"]) == later
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"gpus": 0}, "gpus"),
+        ({"gpus": 1000}, "gpus"),
+        ({"gpus": 1.5}, "gpus"),
+        ({"retries": -1}, "retries"),
+        ({"retries": 101}, "retries"),
+        ({"retries": 1, "retry_backoff_s": -1}, "retry_backoff_s"),
+        ({"retries": 100, "retry_backoff_s": 1}, "retry_backoff_s"),
+        ({"retries": 1, "retry_exit_codes": [0]}, "retry_exit_codes[0]"),
+        ({"retry_backoff_s": 30}, "retry_backoff_s"),
+        ({"retry_exit_codes": [1]}, "retry_exit_codes"),
+    ],
+    ids=str,
+)
+async def test_gpus_and_retries_that_cannot_be_are_refused_by_name(
+    world, changes: dict[str, object], field: str
+) -> None:
+    status, problem = await world.json("POST", "/tasks", json={**TASK, **changes})
+    assert (status, problem["errors"][0]["field"]) == (400, field)
+    assert (await world.json("GET", "/tasks"))[1]["items"] == []
 
 
 async def test_the_same_key_makes_one_task(world) -> None:

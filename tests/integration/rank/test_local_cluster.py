@@ -131,6 +131,19 @@ async def test_simulated_gpus_are_not_real_ones(world: World) -> None:
     assert (env["CUDA_VISIBLE_DEVICES"], env["PET_NPROC_PER_NODE"]) == ("", "8")
 
 
+async def test_a_rank_that_shares_its_node_sees_its_own_gpus_alone(world: World) -> None:
+    launch = world.launch("", "node-1", "node-2", gpus=((1,), (4,)), env={"CUDA_VISIBLE_DEVICES": "0,1,2,3"})
+    env = await environment(world, launch)
+    assert env["CUDA_VISIBLE_DEVICES"] == env["NVIDIA_VISIBLE_DEVICES"] == "3", "the device's own number"
+    assert env["PET_NPROC_PER_NODE"] == "1"
+
+
+async def test_a_part_of_simulated_gpus_is_counted_and_shows_none(world: World) -> None:
+    env = await environment(world, world.launch("", "node-2", gpus=((0, 5, 7),)))
+    assert (env["CUDA_VISIBLE_DEVICES"], env["NVIDIA_VISIBLE_DEVICES"]) == ("", "void")
+    assert env["PET_NPROC_PER_NODE"] == "3"
+
+
 async def test_secrets_of_the_service_reach_neither_job_nor_supervisor(world: World, monkeypatch) -> None:
     monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "hush-hush")
     monkeypatch.setenv("HAI_DATABASE", "hush-hush")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import stat
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from builders import a_spec, a_task
+from builders import a_quota, a_spec, a_task, at
 from databases import empty_postgres, postgres_url, sqlite_url
 from hai_scheduler.adapters.sql.engine import connect, parse
 from hai_scheduler.adapters.sql.migrate import (
@@ -27,6 +29,7 @@ from hai_scheduler.adapters.sql.migrate import (
 )
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.sql.tables import METADATA
+from hai_scheduler.core.model import NodeMark
 from hai_scheduler.ports import Temporary
 
 
@@ -98,6 +101,79 @@ async def test_every_revision_goes_up_and_down_by_itself(engine: AsyncEngine) ->
     for script in reversed(in_order):
         await downgrade(engine, str(script.down_revision or "base"))
     assert await tables(engine) == {VERSION_TABLE}
+
+
+_FIRST_TASK = text(
+    "INSERT INTO hai_tasks (name, user_name, group_name, nodes, submitted_at, place, profile, grace, state, ended,"
+    " held, run_number, served, suspensions, failed_starts, version, saved_at) VALUES (:name, 'alice', 'training',"
+    " 2, 1000000, 7000001, 'sigterm', 120000000, 'suspended', :no, :no, 1, 5000000, 1, 0, 3, 1)"
+)
+_FIRST_SPEC = text(
+    "INSERT INTO hai_specs (task_id, command, cwd, env, tags) VALUES (1, '[\"python\"]', '/', '{}', '[]')"
+)
+_FIRST_RUN = text(
+    "INSERT INTO hai_runs (task_id, number, run_id, ranks, priority, started_at, ended_at, done, reason)"
+    " VALUES (1, 1, '1.1', :ranks, 10, 2000000, 7000001, :no, 'turn_over')"
+)
+_FIRST_QUOTA = text(
+    "INSERT INTO hai_quotas (subject, group_name, priority, node_limit) VALUES ('user:alice', 'training', 10, 4)"
+)
+_FIRST_MARK = text("INSERT INTO hai_node_marks (node, mark) VALUES ('node-1', 'cordoned')")
+
+
+async def a_first_state(engine: AsyncEngine) -> None:
+    """What the first version leaves: a task that has run; another one was deleted again."""
+    rank = {"state": "exited", "exit_code": 143, "notified_at": None, "done": True, "message": None}
+    ranks = json.dumps([{"rank": n, "node": f"node-{n}", **rank} for n in (0, 1)])
+    await upgrade(engine, "0001")
+    async with engine.begin() as connection:
+        for name in ("one", "gone"):
+            await connection.execute(_FIRST_TASK, {"name": name, "no": False})
+        await connection.execute(_FIRST_SPEC)
+        await connection.execute(_FIRST_RUN, {"ranks": ranks, "no": False})
+        await connection.execute(_FIRST_QUOTA)
+        await connection.execute(_FIRST_MARK)
+        await connection.execute(text("DELETE FROM hai_tasks WHERE name = 'gone'"))
+
+
+async def test_a_state_of_the_first_version_is_taken_over(url: str, engine: AsyncEngine) -> None:
+    await a_first_state(engine)
+    store = await open_store(url)
+    async with store.read() as tx:
+        (task,) = await tx.unfinished_tasks()
+        assert task.waiting_since == datetime(1970, 1, 1, 0, 0, 7, 1, tzinfo=UTC), "what was called its place"
+        assert (task.gpus, task.retry, task.retries, task.not_before, task.rotations) == (None, None, 0, None, ())
+        assert (await tx.get_spec(task.id)).command == ("python",)
+        assert task.run is not None
+        assert [(rank.node, rank.gpus) for rank in task.run.ranks] == [("node-0", ()), ("node-1", ())]
+        assert list(await tx.runs(task.id)) == [task.run]
+        assert list(await tx.quotas()) == [a_quota(limit=4)]
+        assert await tx.node_marks() == {"node-1": NodeMark.CORDONED}
+        assert (list(await tx.uses()), list(await tx.strikes())) == ([], [])
+    async with store.write() as tx:
+        assert (await tx.save_task(task)).version == task.version + 1
+        assert (await tx.add_task(a_task(), a_spec())).id == 3, "the id of the deleted task is not given again"
+    await store.close()
+
+
+async def test_going_back_to_the_first_tables_keeps_what_they_can_hold(url: str, engine: AsyncEngine) -> None:
+    await a_first_state(engine)
+    store = await open_store(url)
+    async with store.write() as tx:
+        await tx.put_node_mark("node-2", NodeMark.QUARANTINED)
+        await tx.put_quota(a_quota(limit=5, ceiling=6, expires_at=at()))
+    await store.close()
+    await downgrade(engine, "0001")
+    async with engine.connect() as connection:
+
+        async def rows(statement: str) -> list[tuple[object, ...]]:
+            return [tuple(row) for row in await connection.execute(text(statement))]
+
+        assert await rows("SELECT id, place FROM hai_tasks") == [(1, 7000001)]
+        assert await rows("SELECT task_id, number FROM hai_runs") == [(1, 1)]
+        assert await rows("SELECT task_id FROM hai_specs") == [(1,)]
+        assert await rows("SELECT * FROM hai_quotas") == [("user:alice", "training", 10, 5)]
+        assert await rows("SELECT node FROM hai_node_marks") == [("node-1",)], "the first version knows no quarantine"
 
 
 async def test_the_tables_of_the_code_are_those_of_the_migrations(engine: AsyncEngine) -> None:

@@ -259,7 +259,7 @@ async def test_what_runs_on_a_node_that_cannot_be_reached_goes_on() -> None:
     world.cluster.put_node(a_node("node-2", ready=False))
     assert await world.states() == ["running", "running"]
     await world.start()
-    assert world.cluster.holders() == {"node-1": ONE, "node-2": ONE}
+    assert world.cluster.holders() == {"node-1": (ONE,), "node-2": (ONE,)}
 
 
 async def test_a_removed_node_is_no_longer_shown() -> None:
@@ -309,6 +309,29 @@ async def test_two_runs_on_one_node_are_found_out() -> None:
     assert (overlap.node, overlap.holder, overlap.intruder) == ("node-2", "1.1", "2.1")
     with pytest.raises(AssertionError, match="node-2"):
         world.cluster.check()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "clashes"),
+    [
+        pytest.param((0, 1), (2, 3), False, id="other GPUs are another's"),
+        pytest.param((0, 1), (1, 2), True, id="one GPU in common"),
+        pytest.param((0,), (), True, id="the whole node while a GPU is held"),
+        pytest.param((), (7,), True, id="a GPU while the whole node is held"),
+    ],
+)
+async def test_a_node_is_shared_by_gpus_and_each_gpu_is_one_runs(
+    first: tuple[int, ...], second: tuple[int, ...], clashes: bool
+) -> None:
+    world = World()
+    await world.cluster.launch(a_launch(1, gpus=(first,) if first else ()))
+    await world.cluster.launch(a_launch(2, gpus=(second,) if second else ()))
+    assert bool(world.cluster.overlaps) == clashes
+    assert world.cluster.holders() == {"node-1": (ONE, "2.1")}
+    assert world.cluster.peak == 1
+    await world.cluster.kill(ONE)
+    await world.clock.advance(60)
+    assert world.cluster.holders() == {"node-1": ("2.1",)}
 
 
 async def test_a_node_is_free_when_its_rank_is_gone_and_not_before() -> None:

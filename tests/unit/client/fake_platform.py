@@ -53,8 +53,14 @@ class FakePlatform:
     logs: dict[int, list[str]] = field(default_factory=dict)
     quotas: list[dict[str, Any]] = field(default_factory=list)
     marks: dict[str, str] = field(default_factory=dict)
+    #: Numbers that admins have set, by group (None: all) and name.
+    policy: dict[str | None, dict[str, Any]] = field(default_factory=dict)
+    on_nodes: dict[str, list[dict[str, Any]]] = field(
+        default_factory=lambda: {"node-1": [{"task_id": 41, "user": "alice", "gpus": []}]}
+    )
     users: dict[str, bool] = field(default_factory=lambda: {"alice": False, "root": True})
     events: list[dict[str, Any]] = field(default_factory=list)
+    decisions: list[dict[str, Any]] = field(default_factory=list)
     paused: bool = False
     admin: bool = True
     #: What the Hub lets this user ask for.
@@ -77,16 +83,17 @@ class FakePlatform:
             "position": 2,
             "earliest_start": None,
             "data": {"needs": 2, "free": 1},
-            "holders": [{"task_id": 7, "name": "llm", "user": "bob", "priority": "HIGH", "nodes": 3}],
+            "holders": [{"task_id": 7, "name": "llm", "user": "bob", "priority": "HIGH", "nodes": 3, "gpus": None}],
         }
         task: dict[str, Any] = {
             "id": number, "name": name, "user": "alice", "state": "queued", "held": False, "priority": "AUTO",
-            "effective_priority": "NORMAL", "group": "training", "nodes": 2, "node_names": [],
+            "effective_priority": "NORMAL", "group": "training", "nodes": 2, "gpus": None, "node_names": [],
             "submitted_at": AT, "running_since": None, "ended_at": None, "served_s": 0.0, "run_count": 0,
             "suspensions": 0, "checkpoint": None, "reason": None, "message": "waits", "verdict": verdict,
             "deadline": None, "tags": [], "command": ["python", "train.py"], "cwd": "/shared/a b", "env": {"LR": "0.1"},
             "profile": "sigterm", "grace_s": 120.0, "time_limit_s": None, "checkpoint_dir": "/shared/ckpt",
-            "job_state": None, "runs": [],
+            "job_state": None, "retries": 0, "retries_used": 0, "retry_backoff_s": 0.0, "retry_exit_codes": [],
+            "retry_at": None, "runs": [],
         }  # fmt: skip
         task.update(changes)
         self.tasks[number] = task
@@ -100,8 +107,8 @@ def run_of(number: int, **changes: Any) -> dict[str, Any]:
     run = {
         "id": f"41.{number}", "number": number, "state": "ended", "priority": "NORMAL", "nodes": ["node-1", "node-2"],
         "ranks": [
-            {"rank": 0, "node": "node-1", "state": "exited", "exit_code": 0, "notified_at": AT, "done": True,
-             "message": None}
+            {"rank": 0, "node": "node-1", "gpus": [], "state": "exited", "exit_code": 0, "notified_at": AT,
+             "done": True, "message": None}
         ],
         "started_at": AT, "running_at": AT, "ended_at": "2026-11-21T04:15:00Z", "notice": None,
         "checkpoint": {"at": AT, "step": 1200, "path": "/shared/ckpt/1200"}, "reason": "turn_over", "clean": True,
@@ -178,9 +185,38 @@ def _part(platform: FakePlatform, call: Call, key: str, what: str) -> tuple[int,
         return 200, {"items": task["runs"]}
     if what == "events":
         return 200, {"items": platform.events}
+    if what == "decisions":
+        after, limit = int(call.query.get("after", "0")), int(call.query.get("limit", "200"))
+        return 200, {"items": [one for one in platform.decisions if one["seq"] > after][:limit]}
     verdict = task["verdict"]
     sentence = verdict["sentence"] if verdict else task["message"]
-    return 200, {"task_id": task["id"], "state": task["state"], "sentence": sentence, "verdict": verdict}
+    change = {
+        "kind": "PRIORITY", "sentence": "At HIGH it would start now.", "priority": "HIGH", "nodes": None,
+        "gpus": None, "limit": None, "subject": None, "starts_now": True, "starts_by": None, "suspends": [],
+    }  # fmt: skip
+    return 200, {
+        "task_id": task["id"], "state": task["state"], "sentence": sentence, "verdict": verdict,
+        "ahead": verdict["position"] - 1 if verdict else None, "what_if": [change] if verdict else [],
+    }  # fmt: skip
+
+
+def _forecast(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    hypothetical = "submit" in call.body
+    if hypothetical and call.body["submit"]["nodes"] > 64:
+        raise Refuse(422, "quota", "nodes: more than your cap of 64; ask for fewer")
+    task = None if hypothetical else _find(platform, call.body["task"])
+    cost = {
+        "task_id": 7, "name": "", "user": "bob", "priority": "NORMAL", "nodes": 2, "gpus": None, "at": AT,
+        "unsaved_s": 600.0, "switch_s": 90.0,
+    }  # fmt: skip
+    return 200, {
+        "task_id": task["id"] if task else None, "outcome": "later", "at": AT, "starts_at": "2026-11-21T04:20:00Z",
+        "sentence": "It would start at 04:20:00 UTC, in 20 min, on node-1, after task 7 of bob made room.",
+        "starts_in_s": 1200.0, "nodes": ["node-1"], "gpus": [], "suspends": [cost], "cost_s": 690.0,
+        "verdict": task["verdict"] if task else None,
+        "assumptions": [{"name": "lengths", "sentence": "How long the tasks run: 2 unknown.", "tasks": {"unknown": 2}}],
+        "horizon_s": 604800.0, "computed_until": "2026-11-21T04:20:00Z", "plans": 5,
+    }  # fmt: skip
 
 
 def _line(text: str) -> dict[str, Any]:
@@ -205,10 +241,13 @@ def _search(platform: FakePlatform, call: Call, key: str) -> tuple[int, Any]:
 
 
 def _node(platform: FakePlatform, name: str) -> dict[str, Any]:
-    held = name == "node-1"
+    tasks = platform.on_nodes.get(name, [])
+    only = tasks[0] if len(tasks) == 1 else {"task_id": None, "user": None}
+    held = 8 if any(not task["gpus"] for task in tasks) else sum(len(task["gpus"]) for task in tasks)
     return {
         "name": name, "group": "training", "leaf": "leaf-1", "zone": "a", "gpus": 8, "ready": name != "node-3",
-        "mark": platform.marks.get(name, "none"), "task_id": 41 if held else None, "user": "alice" if held else None,
+        "mark": platform.marks.get(name, "none"), "task_id": only["task_id"], "user": only["user"],
+        "gpus_free": 8 - held, "tasks": tasks,
     }  # fmt: skip
 
 
@@ -237,12 +276,14 @@ def _quota(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     platform.quotas = [row for row in platform.quotas if any(row[key] != call.body[key] for key in keys)]
     if call.method == "DELETE":
         return 204, None
-    platform.quotas.append(call.body)
-    return 200, call.body
+    stranger = call.body["subject"] == "user:stranger"
+    row = {**call.body, "expired": False, "warning": "HAI has never seen a user 'stranger'" if stranger else None}
+    platform.quotas.append(row)
+    return 200, row
 
 
 def _me(platform: FakePlatform, call: Call) -> tuple[int, Any]:
-    quota = [{"group": "training", "priority": "NORMAL", "limit": 10, "used": 2, "source": "public"}]
+    quota = [{"group": "training", "priority": "NORMAL", "limit": 10, "used": 2, "source": "public", "ceiling": 12}]
     quota.append({"group": "training", "priority": "HIGH", "limit": None, "used": 0, "source": "user:alice"})
     scopes = ["custom:hai:tasks:read", "custom:hai:tasks:write"]
     return 200, {
@@ -259,12 +300,53 @@ def _pause(platform: FakePlatform, call: Call, verb: str) -> tuple[int, Any]:
 def _cluster(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     level = {"priority": "NORMAL", "running_tasks": 1, "running_nodes": 1, "waiting_tasks": 2, "waiting_nodes": 3}
     group = {"group": "training", "nodes": 3, "held": 1, "free": 1, "unavailable": 1, "levels": [level]}
+    group |= {"shared": 0, "gpus": 24, "gpus_free": 8}
     return 200, {"paused": platform.paused, "groups": [group]}
 
 
+def _own_quota(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    if call.body["limit"] > 12:
+        raise Refuse(403, "forbidden", "limit: 13 is more than 12, the ceiling; set at most 12, or ask an admin")
+    return 200, {**call.body, "used": 2, "source": "user:alice", "ceiling": 12, "expires_at": None}
+
+
 def _policy(platform: FakePlatform, call: Call) -> tuple[int, Any]:
-    times = {"min_run_s": 900, "slice_s": 1800, "default_grace_s": 120, "max_grace_s": 1800}
-    return 200, {**times, "groups": ["training"]}
+    if call.method == "PUT":
+        _admins_only(platform)
+        group = platform.policy.setdefault(call.body["group"], {})
+        for name in call.body["unset"]:
+            group.pop(name, None)
+        group.update(call.body["set"])
+    return 200, {
+        "numbers": [
+            _number(platform, "slice", "duration", "30m"),
+            _number(platform, "worth", "float", 10.0),
+            _number(platform, "weights", "weights", {}),
+        ],
+        "groups": ["a100", "training"],
+        "trouble": None,
+        "warnings": [f"weights: HAI has never seen a user {user!r}" for user in _strangers(platform)],
+    }
+
+
+def _strangers(platform: FakePlatform) -> list[str]:
+    weights = platform.policy.get(None, {}).get("weights", {})
+    return [user for user in weights if user not in platform.users]
+
+
+def _number(platform: FakePlatform, name: str, kind: str, default: Any) -> dict[str, Any]:
+    def value(*groups: str | None) -> dict[str, Any]:
+        for group in groups:
+            if name in platform.policy.get(group, {}):
+                found = platform.policy[group][name]
+                return {"value": found, "source": "admin", "group": group, "by": "root", "at": AT}
+        return {"value": default, "source": "default", "group": None, "by": None, "at": None}
+
+    groups = {group: value(group, None) for group in ("a100", "training")}
+    return {
+        "name": name, "kind": kind, "rule": "P2", "help": f"What {name} does.", "default": default,
+        "common": value(None), "groups": groups,
+    }  # fmt: skip
 
 
 def _health(platform: FakePlatform, call: Call) -> tuple[int, Any]:
@@ -304,7 +386,9 @@ def _hub_users(platform: FakePlatform, call: Call) -> tuple[int, Any]:
 _ROUTES: list[tuple[str, str, Callable[..., tuple[int, Any]]]] = [
     ("GET", f"{API}/health", _health),
     ("GET", f"{API}/me", _me),
+    ("PUT", f"{API}/me/quota", _own_quota),
     ("GET", f"{API}/policy", _policy),
+    ("PUT", f"{API}/policy", _policy),
     ("GET", f"{API}/cluster", _cluster),
     ("POST", f"{API}/cluster/(pause|resume)", _pause),
     ("POST", f"{API}/tasks", _submit),
@@ -313,7 +397,8 @@ _ROUTES: list[tuple[str, str, Callable[..., tuple[int, Any]]]] = [
     ("GET", f"{API}/tasks/([^/]+)", lambda platform, call, key: (200, _find(platform, key))),
     ("POST", f"{API}/tasks/([^/]+)/(stop|suspend|resume|hold)", _act),
     ("PUT", f"{API}/tasks/([^/]+)/(priority|order)", _change),
-    ("GET", f"{API}/tasks/([^/]+)/(runs|explain|events)", _part),
+    ("GET", f"{API}/tasks/([^/]+)/(runs|explain|events|decisions)", _part),
+    ("POST", f"{API}/forecast", _forecast),
     ("GET", f"{API}/tasks/([^/]+)/logs", _log_page),
     ("GET", f"{API}/tasks/([^/]+)/logs/search", _search),
     ("GET", f"{API}/nodes", _nodes),

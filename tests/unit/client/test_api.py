@@ -95,7 +95,8 @@ def test_the_platform_at_large(client: Client, platform: Any) -> None:
     assert client.pause().paused
     assert not client.unpause().paused
     assert client.cluster().groups[0].levels[0].waiting_nodes == 3
-    assert client.policy().min_run_s == 900
+    assert client.policy().numbers[0].common.value == "30m"
+    assert client.set_policy({"slice": "1h"}, group="a100").numbers[0].groups["a100"].source == "admin"
     assert client.me().quota[0].limit == 10
 
 

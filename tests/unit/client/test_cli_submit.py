@@ -37,8 +37,9 @@ def test_every_option_arrives(
 ) -> None:
     monkeypatch.setenv("SEED", "7")
     words = (
-        "submit -n 3 -p very-high --name x1 -g a100 -e LR=0.1 -e NOTE=a=b -e SEED --profile slurm --grace 2m "
-        "--time-limit 4h --hold --tag t1 --tag t2 --checkpoint-dir ckpt --cwd sub -- ./run --json -n 9"
+        "submit -n 3 --gpus 2 -p very-high --name x1 -g a100 -e LR=0.1 -e NOTE=a=b -e SEED --profile slurm --grace 2m "
+        "--time-limit 4h --retries 5 --retry-backoff 30s --retry-exit-codes 137,1 "
+        "--hold --tag t1 --tag t2 --checkpoint-dir ckpt --cwd sub -- ./run --json -n 9"
     )
     assert hai(*words.split()).code == 0
     assert sent(platform) == {
@@ -46,6 +47,7 @@ def test_every_option_arrives(
         "command": ["./run", "--json", "-n", "9"],
         "cwd": str(clean_environment / "sub"),
         "nodes": 3,
+        "gpus": 2,
         "priority": "VERY_HIGH",
         "group": "a100",
         "env": {"LR": "0.1", "NOTE": "a=b", "SEED": "7"},
@@ -55,7 +57,24 @@ def test_every_option_arrives(
         "checkpoint_dir": str(clean_environment / "sub/ckpt"),
         "tags": ["t1", "t2"],
         "hold": True,
+        "retries": 5,
+        "retry_backoff_s": 30.0,
+        "retry_exit_codes": [1, 137],
     }
+
+
+def test_whole_nodes_and_no_retries_are_what_is_asked_for_unasked(hai: Hai, platform: Any) -> None:
+    assert hai("submit", "--", "true").code == 0
+    body = sent(platform)
+    assert "gpus" not in body
+    assert (body["retries"], body["retry_backoff_s"], body["retry_exit_codes"]) == (0, 0.0, [])
+
+
+def test_an_experiment_takes_gpus_from_the_command_line(hai: Hai, platform: Any, clean_environment: Path) -> None:
+    file = clean_environment / "x.yml"
+    file.write_text("spec:\n  workspace: /shared\n")
+    assert hai("run", str(file), "--gpus", "4").code == 0
+    assert sent(platform)["gpus"] == 4
 
 
 def test_the_dashes_may_be_left_out_when_the_options_come_first(hai: Hai, platform: Any) -> None:

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +119,40 @@ def test_a_priority_is_changed_by_name_or_number(hai: Hai, platform: Any) -> Non
     assert platform.calls[-1].body == {"priority": "HIGH"}
 
 
+def test_a_task_that_shares_nodes_shows_its_gpus(hai: Hai, platform: Any, fake: Any) -> None:
+    run = fake.run_of(1)
+    run["ranks"] = [{**run["ranks"][0], "gpus": [0, 3]}]
+    holder = {"task_id": 7, "name": "llm", "user": "bob", "priority": "HIGH", "nodes": 1, "gpus": 1}
+    task = platform.add("small", nodes=1, gpus=2, runs=[run])
+    task["verdict"]["holders"] = [holder]
+    (row,) = (line for line in hai("list").out.splitlines() if "small" in line)
+    assert " 1 x 2 GPUs " in row
+    out = hai("status", "small").out
+    assert "1 node x 2 GPUs of training" in out
+    assert "node-1[0,3]" in out
+    assert "llm (task 7) of bob at HIGH: 1 node x 1 GPU" in out
+
+
+def test_a_task_with_retries_shows_how_many_are_used_and_when_the_next_begins(hai: Hai, platform: Any) -> None:
+    platform.add("flaky", retries=3, retries_used=2, retry_exit_codes=[1, 137], retry_at="2126-11-21T04:00:00Z")
+    out = hai("status", "flaky").out
+    assert "2 of 3 used for status 1, 137, the next at 2126-" in out
+    assert "retries: 3" in hai("describe", "flaky").out
+    assert "retries" not in hai("status", "digits").out
+    assert "retr" not in hai("describe", "digits").out
+
+
+def test_a_shared_node_shows_every_task_on_it_and_the_gpus_that_are_free(hai: Hai, platform: Any) -> None:
+    platform.on_nodes["node-2"] = [
+        {"task_id": 7, "user": "bob", "gpus": [0, 1]},
+        {"task_id": 9, "user": None, "gpus": [2]},
+    ]
+    lines = hai("nodes").out.splitlines()
+    row = next(line for line in lines if line.startswith("node-2"))
+    assert row.split() == ["node-2", "shared", "training", "leaf-1", "a", "8", "5", "7", "9", "bob"]
+    assert lines[-1] == "3 nodes: 1 shared, 1 held, 1 down"
+
+
 def test_nodes_quota_and_whoami_read_well(hai: Hai) -> None:
     out = hai("nodes").out
     assert "node-3  down" in out
@@ -135,6 +171,8 @@ JSON = [
     (["status", "digits"], lambda found: found["runs"][0]["ranks"][0]["exit_code"] == 0),
     (["describe", "digits"], lambda found: set(found) >= {"name", "command", "cwd", "hold"} and "id" not in found),
     (["explain", "digits"], lambda found: found["verdict"]["holders"][0]["task_id"] == 7),
+    (["forecast", "digits"], lambda found: found["assumptions"][0]["tasks"] == {"unknown": 2}),
+    (["decisions", "digits"], lambda found: found == {"items": []}),
     (["logs", "--search", "a", "digits"], lambda found: found["counts"] == [{"run": 1, "rank": 0, "hits": 2}]),
     (["stop", "digits"], lambda found: found["items"][0]["state"] == "stopped"),
     (["hold", "digits"], lambda found: found["items"][0]["held"] is True),
@@ -146,6 +184,10 @@ JSON = [
     (["admin", "pause"], lambda found: found["paused"] is True),
     (["admin", "quota", "list"], lambda found: found == {"items": []}),
     (["admin", "quota", "set", "public", "LOW", "3"], lambda found: found["limit"] == 3),
+    (["quota", "set", "HIGH", "8"], lambda found: (found["limit"], found["ceiling"]) == (8, 12)),
+    (["policy"], lambda found: found["numbers"][0]["common"]["value"] == "30m"),
+    (["admin", "policy", "set", "slice=1h"], lambda found: found["numbers"][0]["common"]["by"] == "root"),
+    (["admin", "policy", "unset", "slice"], lambda found: found["numbers"][0]["common"]["source"] == "default"),
     (["admin", "quota", "delete", "public", "LOW"], lambda found: found["deleted"]["subject"] == "public"),
     (["admin", "user", "list"], lambda found: [user["name"] for user in found["items"]] == ["alice", "root"]),
     (["admin", "user", "add", "carol"], lambda found: found["user"]["name"] == "carol" and "token" not in found),
@@ -179,13 +221,98 @@ def test_an_admin_writes_and_removes_quota(hai: Hai, platform: Any) -> None:
         "user:alice may hold at most 8 nodes of training at HIGH\n"
     )
     assert hai("admin", "quota", "set", "group:ml", "LOW", "none", "-g", "a100").code == 0
-    assert platform.quotas[1] == {"subject": "group:ml", "group": "a100", "priority": "LOW", "limit": None}
+    row = {"subject": "group:ml", "group": "a100", "priority": "LOW", "limit": None}
+    assert platform.calls[-1].body == {**row, "ceiling": None, "expires_at": None}
     assert [line.split() for line in hai("admin", "quota", "list").out.splitlines()[1:]] == [
-        ["group:ml", "a100", "LOW", "unlimited"],
-        ["user:alice", "training", "HIGH", "8"],
+        ["group:ml", "a100", "LOW", "unlimited", "-", "-"],
+        ["user:alice", "training", "HIGH", "8", "-", "-"],
     ]
     hai("admin", "quota", "delete", "user:alice", "HIGH")
     assert len(platform.quotas) == 1
+
+
+def test_a_row_of_quota_has_a_ceiling_and_an_end(hai: Hai, platform: Any) -> None:
+    time = "2030-12-31T18:00:00+00:00"
+    out = hai("admin", "quota", "set", "total:ml", "HIGH", "8", "--ceiling", "16", "--until", time).out
+    assert platform.calls[-1].body["ceiling"] == 16
+    assert platform.calls[-1].body["expires_at"] == "2030-12-31T18:00:00Z"
+    assert re.fullmatch(r"total:ml may hold at most 8 nodes .* until 203\d-.*; users may raise .* up to 16\n", out)
+    platform.quotas[0]["expired"] = True
+    assert hai("admin", "quota", "list").out.endswith(" (expired)\n")
+    for words, text in (
+        (["--until", "soon"], "until: 'soon' is not a time"),
+        (["--for", "soon"], "for: 'soon' is not a length of time"),
+        (["--for", "1d", "--until", time], "not allowed with"),
+    ):
+        result = hai("admin", "quota", "set", "public", "HIGH", "8", *words)
+        assert (result.code, text in result.err) == (2, True), result.err
+
+
+def test_a_day_ends_at_its_end_and_a_length_begins_now(hai: Hai, platform: Any) -> None:
+    for words, low, high in ((["--until", "2030-12-31"], None, None), (["--for", "7d"], 7, 7.1)):
+        hai("admin", "quota", "set", "public", "HIGH", "8", *words)
+        end = datetime.fromisoformat(platform.calls[-1].body["expires_at"])
+        if low is None:
+            assert end.astimezone().replace(tzinfo=None) == datetime(2031, 1, 1)  # noqa: DTZ001 - as on the wall here
+        else:
+            assert low - 0.1 < (end - datetime.now(UTC)).total_seconds() / 86_400 < high
+
+
+def test_a_name_that_nobody_has_is_warned_of_and_the_row_is_written(hai: Hai, platform: Any) -> None:
+    result = hai("admin", "quota", "set", "user:stranger", "HIGH", "8")
+    assert (result.code, result.err) == (0, "hai: HAI has never seen a user 'stranger'\n")
+    assert len(platform.quotas) == 1
+
+
+def test_a_user_raises_his_own_quota_up_to_the_ceiling(hai: Hai, platform: Any) -> None:
+    assert hai("quota", "set", "high", "8").out == "you may hold 8 nodes of training at HIGH, and hold 2\n"
+    assert platform.calls[-1].body == {"group": "training", "priority": "HIGH", "limit": 8}
+    result = hai("quota", "set", "HIGH", "13", "--group", "a100")
+    assert (result.code, result.out) == (3, "")
+    assert result.err.startswith("hai: limit: 13 is more than 12")
+    assert "12" in hai("quota").out.splitlines()[2].split()
+
+
+def test_policy_numbers_are_shown_with_where_they_come_from(hai: Hai, platform: Any) -> None:
+    platform.policy = {None: {"slice": "1h"}, "training": {"slice": "2h", "weights": {"alice": 2.0}}}
+    lines = [re.split(r"  +", line.strip())[:4] for line in hai("policy").out.splitlines()[1:]]
+    assert [line[:3] for line in lines] == [
+        ["slice", "all", "1h"],
+        ["training", "2h", lines[1][2]],
+        ["worth", "all", "10"],
+        ["weights", "all", "-"],
+        ["training", "alice:2", lines[4][2]],
+    ]
+    assert lines[0][3].startswith("root, ")
+    assert lines[2][3] == "default"
+    shown = [line.split()[:3] for line in hai("policy", "--group", "a100").out.splitlines()[1:]]
+    assert shown == [["slice", "a100", "1h"], ["worth", "a100", "10"], ["weights", "a100", "-"]]
+    assert hai("policy", "--group", "b").err.startswith("hai: group: there is no node group 'b'; choose one of a100")
+
+
+def test_an_admin_changes_policy_numbers(hai: Hai, platform: Any) -> None:
+    out = hai("admin", "policy", "set", "slice=1h", "worth=5", "-g", "training").out
+    assert out.splitlines() == ["slice is 1h in group training (admin)", "worth is 5 in group training (admin)"]
+    assert platform.calls[-1].body == {"group": "training", "set": {"slice": "1h", "worth": "5"}, "unset": []}
+    assert (
+        hai("admin", "policy", "unset", "slice", "-g", "training").out == "slice is 30m in group training (default)\n"
+    )
+    assert platform.calls[-1].body == {"group": "training", "set": {}, "unset": ["slice"]}
+    result = hai("admin", "policy", "set", "slice")
+    assert (result.code, result.err) == (2, "hai: 'slice' is not NAME=VALUE; write for example slice=1h\n")
+    platform.admin = False
+    assert hai("admin", "policy", "set", "slice=1h").code == 3
+
+
+def test_one_users_weight_is_changed_and_the_others_stay(hai: Hai, platform: Any) -> None:
+    platform.policy = {None: {"weights": {"alice": 2.0, "root": 3.0}}}
+    assert hai("admin", "policy", "set", "weights.alice=4").code == 0
+    assert platform.policy[None]["weights"] == {"alice": 4.0, "root": 3.0}
+    assert hai("admin", "policy", "unset", "weights.alice").code == 0
+    assert platform.policy[None]["weights"] == {"root": 3.0}
+    assert hai("admin", "policy", "set", "weights=alice:1", "weights.bob=2").code == 2
+    result = hai("admin", "policy", "set", "weights.nobody=2")
+    assert result.err == "hai: weights: HAI has never seen a user 'nobody'\n"
 
 
 def test_an_admin_adds_a_user_and_the_token_is_printed_once_and_alone(hai: Hai, platform: Any) -> None:

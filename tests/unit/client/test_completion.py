@@ -41,7 +41,12 @@ printf '%s\\n' "${COMPREPLY[@]:-}"
         (["hai", "admin", "quota", "set", "public", "EXT"], {"EXTREME_HIGH"}),
         (["hai", "admin", "drain", "node-"], {"node-1", "node-2", "node-3"}),
         (["hai", "admin", "quota", ""], {"list", "set", "delete"}),
-        (["hai", "admin", "quota", "set", "--"], {"--help", "--json", "--url", "--group"}),
+        (
+            ["hai", "admin", "quota", "set", "--"],
+            {"--help", "--json", "--url", "--group", "--ceiling", "--until", "--for"},
+        ),
+        (["hai", "admin", "policy", ""], {"set", "unset"}),
+        (["hai", "quota", "set", "HI"], {"HIGH"}),
         (["hai", "submit", "--", "./tr"], {"./train.sh"}),
         (["hai", "run", "exp"], {"exp.yml"}),
         (["hai", "completion", "z"], {"zsh"}),

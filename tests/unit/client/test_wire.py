@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
-from hai_client import schema
+from hai_client import explain_schema, policy_schema, schema
 from hai_client.codec import WrongShape, decode, encode
+from hai_scheduler.api import explain_schemas as explain_wire
+from hai_scheduler.api import policy_schemas as policy_wire
+from hai_scheduler.api import quota_schemas as quota_wire
 from hai_scheduler.api import schemas as wire
 
 PAIRS = [
@@ -23,7 +26,13 @@ PAIRS = [
     (schema.TaskSummary, wire.TaskSummary),
     (schema.Task, wire.TaskDetail),
     (schema.TaskPage, wire.TaskPage),
-    (schema.Explanation, wire.ExplainOut),
+    (explain_schema.WhatIf, explain_wire.WhatIfOut),
+    (explain_schema.Explanation, explain_wire.ExplainOut),
+    (explain_schema.Decision, explain_wire.DecisionOut),
+    (explain_schema.DecisionPage, explain_wire.DecisionPage),
+    (explain_schema.ForecastCost, explain_wire.ForecastCost),
+    (explain_schema.ForecastAssumption, explain_wire.ForecastAssumption),
+    (explain_schema.Forecast, explain_wire.ForecastOut),
     (schema.LogLine, wire.LogLine),
     (schema.LogPage, wire.LogPage),
     (schema.LogCount, wire.LogCount),
@@ -35,11 +44,13 @@ PAIRS = [
     (schema.LevelCount, wire.LevelCount),
     (schema.GroupOverview, wire.GroupOverview),
     (schema.Cluster, wire.ClusterOut),
-    (schema.Quota, wire.QuotaOut),
-    (schema.QuotaList, wire.QuotaList),
-    (schema.OwnQuota, wire.OwnQuota),
-    (schema.Me, wire.MeOut),
-    (schema.Policy, wire.PolicyOut),
+    (schema.Quota, quota_wire.QuotaOut),
+    (schema.QuotaList, quota_wire.QuotaList),
+    (schema.OwnQuota, quota_wire.OwnQuota),
+    (schema.Me, quota_wire.MeOut),
+    (policy_schema.PolicyValue, policy_wire.PolicyValue),
+    (policy_schema.PolicyNumber, policy_wire.PolicyNumber),
+    (policy_schema.Policy, policy_wire.PolicyOut),
     (schema.Health, wire.HealthOut),
 ]
 

@@ -36,5 +36,5 @@ def test_a_broken_configuration_file_is_named_with_what_is_wrong(tmp_path: Path)
 def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
     file = tmp_path / "config.py"
     file.write_text("c.SchedulingPolicy.slice = '1h'\nc.SchedulingPolicy.min_run = '5m'\n")
-    policy = HaiScheduler().settings([*BASE, "--config", str(file), "--slice=2h"]).service.policy
+    policy = HaiScheduler().settings([*BASE, "--config", str(file), "--slice=2h"]).service.policy.default
     assert (policy.slice.total_seconds(), policy.min_run.total_seconds()) == (7200, 300)

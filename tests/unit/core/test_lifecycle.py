@@ -10,7 +10,7 @@ import pytest
 from builders import T0, a_checkpoint, a_notice, a_run, a_task, at
 from hai_scheduler.core import events as ev
 from hai_scheduler.core.lifecycle import TRANSITIONS, InvalidTransition, Kill, Launch, Notify, advance
-from hai_scheduler.core.model import Priority, Profile, Rank, RankState, Run, Task, TaskState
+from hai_scheduler.core.model import KEPT_ROTATIONS, Priority, Profile, Rank, RankState, Retry, Run, Task, TaskState
 from hai_scheduler.core.reasons import Reason
 
 EVENTS: dict[type[ev.Event], ev.Event] = {
@@ -201,7 +201,7 @@ def test_a_job_may_give_its_nodes_back_unasked() -> None:
     assert (task.state, task.reason, running(task).clean) == (TaskState.SUSPENDED, Reason.YIELDED, True)
 
 
-def test_a_lost_rank_ends_the_others_and_costs_the_place_nothing() -> None:
+def test_a_lost_rank_ends_the_others_and_costs_the_task_no_retry_and_no_suspension() -> None:
     task = a_task(state=TaskState.RUNNING, nodes=2)
     gone = Rank(rank=0, node="node-1", state=RankState.LOST)
     left = Rank(rank=1, node="node-2", state=RankState.RUNNING)
@@ -209,19 +209,44 @@ def test_a_lost_rank_ends_the_others_and_costs_the_place_nothing() -> None:
     assert effects == (Kill(running(task).id),)
     assert task.state.live, "B4: a node belongs to its run until every rank is known to be gone"
     task, _ = advance(task, ev.RanksSeen(at=at(60), ranks=(gone, replace(left, state=RankState.EXITED, exit_code=143))))
-    assert (task.state, task.reason, task.place) == (TaskState.SUSPENDED, Reason.NODE_LOST, T0)
+    assert (task.state, task.reason) == (TaskState.SUSPENDED, Reason.NODE_LOST)
     assert task.avoid == {"node-1"}
-    assert task.suspensions == 0
+    assert (task.suspensions, task.retries) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("reason", "place"), [(Reason.TURN_OVER, at(60)), (Reason.PREEMPTED, T0), (Reason.DRAINED, T0)]
-)
-def test_only_a_full_turn_moves_a_task_behind_its_equals(reason: Reason, place: object) -> None:
+@pytest.mark.parametrize("reason", [Reason.TURN_OVER, Reason.PREEMPTED, Reason.DRAINED, Reason.USER_SUSPENDED])
+def test_a_task_that_has_left_waits_anew_and_keeps_its_submission(reason: Reason) -> None:
     task = a_task(state=TaskState.SUSPENDING)
     task = replace(task, run=replace(running(task), notice=a_notice(reason)))
     after, _ = advance(task, exits(143))
-    assert after.place == place
+    assert (after.waiting_since, after.submitted_at) == (at(60), T0)
+
+
+def test_a_lost_node_makes_the_task_wait_anew() -> None:
+    after, _ = advance(a_task(state=TaskState.RUNNING), exits(None, lost=True))
+    assert after.waiting_since == at(60)
+
+
+def test_a_start_does_not_touch_since_when_it_had_waited() -> None:
+    task = a_task(waiting_since=at(-50))
+    started, _ = advance(task, ev.Started(at=at(5), nodes=("a",), priority=Priority.NORMAL))
+    assert started.waiting_since == at(-50)
+
+
+@pytest.mark.parametrize("state", [TaskState.QUEUED, TaskState.SUSPENDED])
+def test_a_release_begins_the_waiting_anew(state: TaskState) -> None:
+    released, _ = advance(a_task(state=state, held=True), ev.Released(at=at(500)))
+    assert (released.held, released.waiting_since) == (False, at(500))
+
+
+@pytest.mark.parametrize(
+    ("state", "held"),
+    [(TaskState.QUEUED, False), (TaskState.SUSPENDED, False), (TaskState.RUNNING, True)],
+    ids=["queued and never held", "suspended and never held", "held while it runs"],
+)
+def test_a_release_of_what_was_not_kept_waiting_changes_no_time(state: TaskState, held: bool) -> None:
+    released, _ = advance(a_task(state=state, held=held), ev.Released(at=at(500)))
+    assert (released.held, released.waiting_since) == (False, T0)
 
 
 def test_lost_work_is_node_time_since_the_last_checkpoint() -> None:
@@ -252,8 +277,132 @@ def test_failed_starts_are_given_up_in_the_end() -> None:
     task = a_task(state=TaskState.STARTING)
     again, _ = advance(task, EVENTS[ev.StartFailed])
     assert (again.state, again.failed_starts, again.avoid) == (TaskState.SUSPENDED, 1, {"node-1"})
+    assert again.waiting_since == at(10), "it waits anew"
     over, _ = advance(task, replace(EVENTS[ev.StartFailed], give_up=True))
     assert (over.state, over.reason) == (TaskState.FAILED, Reason.START_FAILED)
+
+
+def test_each_rank_gets_the_gpus_that_it_was_given() -> None:
+    event = ev.Started(at=T0, nodes=("a", "b"), priority=Priority.NORMAL, gpus=((0, 3), (1, 2)))
+    task, _ = advance(a_task(nodes=2, gpus=2), event)
+    assert [(rank.node, rank.gpus) for rank in running(task).ranks] == [("a", (0, 3)), ("b", (1, 2))]
+    whole, _ = advance(a_task(nodes=2), ev.Started(at=T0, nodes=("a", "b"), priority=Priority.NORMAL))
+    assert [rank.gpus for rank in running(whole).ranks] == [(), ()]
+
+
+@pytest.mark.parametrize("reason", [Reason.TURN_OVER, Reason.PREEMPTED, Reason.DRAINED, Reason.USER_SUSPENDED])
+def test_only_leaving_for_an_equal_is_remembered_as_a_rotation(reason: Reason) -> None:
+    task = a_task(state=TaskState.RUNNING, rotations=(at(1),))
+    told, _ = advance(task, ev.AskedToSuspend(at=at(5), reason=reason))
+    assert told.rotations == ((at(1), at(5)) if reason is Reason.TURN_OVER else (at(1),))
+
+
+def test_only_the_latest_rotations_are_remembered_oldest_first() -> None:
+    full = tuple(at(second) for second in range(KEPT_ROTATIONS))
+    task = a_task(state=TaskState.RUNNING, rotations=full)
+    told, _ = advance(task, ev.AskedToSuspend(at=at(99), reason=Reason.TURN_OVER))
+    assert told.rotations == (*full[1:], at(99))
+
+
+def test_starting_is_measured_from_the_order_until_every_rank_is_up() -> None:
+    task, _ = advance(a_task(nodes=2), ev.Started(at=at(3), nodes=("a", "b"), priority=Priority.NORMAL))
+    up, pending = Rank(rank=0, node="a", state=RankState.RUNNING), Rank(rank=1, node="b")
+    task, _ = advance(task, ev.RanksSeen(at=at(5), ranks=(up, pending)))
+    assert task.starting_took is None
+    ranks = (up, replace(pending, state=RankState.RUNNING))
+    task, _ = advance(task, ev.RanksSeen(at=at(10), ranks=ranks))
+    task, _ = advance(task, ev.RanksSeen(at=at(20), ranks=ranks))
+    assert task.starting_took == timedelta(seconds=7)
+
+
+def test_leaving_is_measured_from_the_notice_until_all_of_it_is_gone() -> None:
+    task = a_task(state=TaskState.SUSPENDING, starting_took=timedelta(seconds=7))
+    task = replace(task, run=replace(running(task), notice=a_notice(at=at(40))))
+    after, _ = advance(task, exits(143))
+    assert after.leaving_took == timedelta(seconds=20)
+    assert after.switch_cost == timedelta(seconds=27)
+
+
+def test_a_run_that_nobody_told_to_leave_measures_no_leaving() -> None:
+    task = a_task(state=TaskState.RUNNING, leaving_took=timedelta(seconds=4))
+    after, _ = advance(task, exits(None, lost=True))
+    assert after.leaving_took == timedelta(seconds=4)
+
+
+def test_a_failure_without_a_retry_policy_is_the_end() -> None:
+    over, _ = advance(a_task(state=TaskState.RUNNING), exits(1))
+    assert (over.state, over.retries, over.not_before) == (TaskState.FAILED, 0, None)
+
+
+def test_a_failure_is_retried_after_a_back_off_that_doubles_each_time() -> None:
+    task = a_task(retry=Retry(count=3, backoff=timedelta(seconds=30)))
+    waits = []
+    for _ in range(3):
+        task, _ = advance(task, ev.Started(at=at(50), nodes=("node-1",), priority=Priority.NORMAL))
+        assert task.not_before is None, "it has started"
+        task, effects = advance(task, exits(1))
+        assert (task.state, task.reason, effects) == (TaskState.SUSPENDED, Reason.FAILED, ())
+        assert task.not_before == task.waiting_since, "the back-off is no waiting"
+        assert task.not_before is not None
+        waits.append(task.not_before - at(60))
+    assert waits == [timedelta(seconds=30), timedelta(seconds=60), timedelta(seconds=120)]
+    assert task.retries == 3
+    assert (task.suspensions, task.avoid) == (0, frozenset()), "neither its turn nor its node is blamed"
+
+
+def test_a_task_whose_retries_are_used_up_fails() -> None:
+    task = a_task(state=TaskState.RUNNING, retry=Retry(count=2), retries=2)
+    over, _ = advance(task, exits(1))
+    assert (over.state, over.retries, over.ended_at) == (TaskState.FAILED, 2, at(60))
+
+
+@pytest.mark.parametrize(
+    ("codes", "wanted", "state"),
+    [
+        pytest.param((1,), set(), TaskState.SUSPENDED, id="any failure, when none is named"),
+        pytest.param((137,), {75, 137}, TaskState.SUSPENDED, id="one that is named"),
+        pytest.param((1,), {75, 137}, TaskState.FAILED, id="one that is not named"),
+        pytest.param((0, 75), {75}, TaskState.SUSPENDED, id="one rank's is enough"),
+    ],
+)
+def test_exit_statuses_decide_whether_a_failure_is_retried(
+    codes: tuple[int, ...], wanted: set[int], state: TaskState
+) -> None:
+    task = a_task(state=TaskState.RUNNING, nodes=len(codes), retry=Retry(count=1, exit_codes=frozenset(wanted)))
+    after, _ = advance(task, exits(*codes))
+    assert after.state is state
+
+
+@pytest.mark.parametrize(
+    ("reason", "state"),
+    [(Reason.TIME_LIMIT, TaskState.FAILED), (Reason.USER_STOPPED, TaskState.STOPPED)],
+    ids=["the time limit", "its owner's stop"],
+)
+def test_no_retry_follows_a_stop(reason: Reason, state: TaskState) -> None:
+    task = a_task(state=TaskState.RUNNING, retry=Retry(count=5))
+    task, _ = advance(task, ev.AskedToStop(at=at(50), reason=reason))
+    over, _ = advance(task, exits(1))
+    assert (over.state, over.retries) == (state, 0)
+
+
+def test_success_needs_no_retry() -> None:
+    over, _ = advance(a_task(state=TaskState.RUNNING, retry=Retry(count=5)), exits(0))
+    assert (over.state, over.retries) == (TaskState.SUCCEEDED, 0)
+
+
+def test_a_lost_node_costs_no_retry() -> None:
+    after, _ = advance(a_task(state=TaskState.RUNNING, retry=Retry(count=5)), exits(None, lost=True))
+    assert (after.state, after.retries, after.not_before) == (TaskState.SUSPENDED, 0, None)
+
+
+def test_a_retry_without_a_back_off_waits_from_now_on() -> None:
+    after, _ = advance(a_task(state=TaskState.RUNNING, retry=Retry(count=100), retries=99), exits(1))
+    assert (after.not_before, after.waiting_since) == (at(60), at(60))
+
+
+def test_a_failed_run_that_is_retried_counts_as_service() -> None:
+    after, _ = advance(a_task(state=TaskState.RUNNING, retry=Retry(count=1)), exits(1))
+    assert after.served == timedelta(seconds=60)
 
 
 def test_a_new_run_keeps_nothing_of_the_old_notice() -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
+from types import MappingProxyType
 
 import pytest
 
-from builders import a_node, a_notice, a_quota, a_run, a_task, at, some_nodes
-from hai_scheduler.core.explain import message_of, notice_of, span, why
-from hai_scheduler.core.model import Priority, Rank, RankState, TaskState
-from hai_scheduler.core.policy import Policy, PolicyError
-from hai_scheduler.core.quota import QuotaBook, QuotaUse, level_of
+from builders import a_node, a_quota, a_task, at, some_nodes
+from hai_scheduler.core.discipline import Discipline
+from hai_scheduler.core.model import Node, NodeMark, Priority, Rank, RankState, TaskState
+from hai_scheduler.core.policy import Policies, Policy, PolicyError
+from hai_scheduler.core.quota import NO_ROW, Accounts, Cap, QuotaBook
 from hai_scheduler.core.reasons import Reason, sentence_of
+from hai_scheduler.core.rules import RULES
 from hai_scheduler.core.snapshot import BrokenSnapshot, Snapshot
-from hai_scheduler.core.verdicts import Holder, Verdict, VerdictKind
+from unit.core.tables import HIGH, LOW, NORMAL, runs, shares, waits
 
 MINUTE = timedelta(minutes=1)
 
@@ -24,13 +25,40 @@ MINUTE = timedelta(minutes=1)
     [
         ({"min_run": -MINUTE}, "min_run"),
         ({"min_run": 31 * MINUTE}, "slice"),
+        ({"slice": timedelta(0), "min_run": timedelta(0)}, "slice"),
+        ({"slice_growth": 0.9}, "slice_growth"),
+        ({"long_after": 29 * MINUTE}, "long_after"),
+        ({"starve_after": timedelta(0)}, "starve_after"),
+        ({"half_life": timedelta(0)}, "half_life"),
+        ({"weights": {"ann": 0.0}}, "weights"),
+        ({"demote_after": timedelta(0)}, "demote_after"),
+        ({"worth": -1.0}, "worth"),
+        ({"max_rotations": 0}, "max_rotations"),
+        ({"max_cross_zone": -1}, "max_cross_zone"),
+        ({"strikes": 0}, "strikes"),
+        ({"strike_tasks": 4}, "strike_tasks"),
+        ({"strike_window": timedelta(0)}, "strike_window"),
+        ({"quarantine_share": 1.1}, "quarantine_share"),
         ({"default_grace": 31 * MINUTE}, "default_grace"),
         ({"max_failed_starts": 0}, "max_failed_starts"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_policy_out_of_range_names_the_number(numbers: dict[str, timedelta], named: str) -> None:
-    with pytest.raises(PolicyError, match=named):
+def test_a_policy_out_of_range_names_the_number(numbers: dict[str, object], named: str) -> None:
+    with pytest.raises(PolicyError, match=named) as caught:
         Policy(**numbers)
+    assert caught.value.name == named
+
+
+def test_a_group_without_numbers_of_its_own_goes_by_those_for_all() -> None:
+    own = Policy(worth=1.0)
+    policies = Policies(groups=MappingProxyType({"a": own}))
+    assert policies.of("a") is own
+    assert policies.of("b") == Policy() == Policy().of("b")
+
+
+def test_every_discipline_has_its_rules() -> None:
+    assert set(RULES) == set(Discipline)
 
 
 @pytest.mark.parametrize("reason", Reason)
@@ -39,97 +67,106 @@ def test_every_reason_has_a_sentence(reason: Reason) -> None:
     assert not sentence_of(reason).endswith(".")
 
 
+# -- quota --------------------------------------------------------------------------------------------
+
+
 def test_auto_never_exceeds_what_a_level_could_ever_hold() -> None:
-    book = QuotaBook([a_quota("public", priority=Priority.HIGH, limit=1), a_quota("public", limit=4)], {})
-    use = QuotaUse()
-    assert level_of(book, use, "ann", "training", None, 2) is Priority.NORMAL
-    assert level_of(book, use, "ann", "training", None, 1) is Priority.HIGH
-    use.add("ann", "training", Priority.HIGH, 1)
-    assert level_of(book, use, "ann", "training", None, 1) is Priority.NORMAL
-    use.add("ann", "training", Priority.NORMAL, 4)
-    assert level_of(book, use, "ann", "training", None, 1) is Priority.HIGH, "none has room: the best is waited for"
-    assert level_of(book, use, "ann", "training", None, 9) is Priority.LOW
+    book = QuotaBook([a_quota("public", priority=HIGH, limit=1), a_quota("public", limit=4)], {}, at())
+    accounts = Accounts(book, "training", 8)
+
+    def level(nodes: int) -> Priority:
+        return accounts.level_of(waits(1, nodes, user="ann", priority=None))
+
+    assert level(2) is NORMAL
+    assert level(1) is HIGH
+    accounts.add("ann", HIGH, 8)
+    assert level(1) is NORMAL
+    accounts.add("ann", NORMAL, 32)
+    assert level(1) is HIGH, "none has room: the best is waited for"
+    assert level(9) is LOW
 
 
 def test_unlimited_is_the_largest_of_the_group_rows() -> None:
-    book = QuotaBook([a_quota("group:a", limit=5), a_quota("group:b", limit=None)], {"ann": {"a", "b"}})
-    assert book.cap("ann", "training", Priority.NORMAL).source == "group:b"
+    book = QuotaBook([a_quota("group:a", limit=5), a_quota("group:b", limit=None)], {"ann": {"a", "b"}}, at())
+    assert book.cap("ann", "training", NORMAL).source == "group:b"
+
+
+def test_the_ceiling_is_that_of_the_nearest_row_that_has_one() -> None:
+    """Q3: up to what a user may raise his own row."""
+    rows = [
+        a_quota("public", limit=1, ceiling=2),
+        a_quota("group:lab", limit=1, ceiling=5),
+        a_quota("user:bob", limit=3, ceiling=9),
+        a_quota("user:cy", limit=3),
+    ]
+    book = QuotaBook(rows, {"ann": {"lab"}, "cy": {"lab"}}, at())
+    ceilings = {user: book.cap(user, "training", NORMAL).ceiling for user in ("ann", "bob", "cy", "dan")}
+    assert ceilings == {"ann": 5, "bob": 9, "cy": 5, "dan": 2}
+    assert QuotaBook([], {}, at()).cap("ann", "training", NORMAL) == NO_ROW
+
+
+def test_the_largest_that_a_user_may_ever_hold_is_within_the_totals() -> None:
+    rows = [a_quota("public", limit=8), a_quota("public", priority=HIGH, limit=4), a_quota("total:lab", limit=3)]
+    book = QuotaBook(rows, {"ann": {"lab"}}, at())
+    assert book.largest("ann", "training", None)[0] is HIGH
+    level, cap = book.largest("ann", "training", NORMAL)
+    assert (level, cap.source, cap.limit) == (NORMAL, "total:lab", 3)
+
+
+def test_a_cap_allows_up_to_its_limit() -> None:
+    assert [Cap(2, "public").allows(nodes) for nodes in (1.5, 2, 2.125)] == [True, True, False]
+    assert Cap(None, "public").allows(1e9)
+
+
+# -- snapshots ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("sentence", "parts", "named"),
+    ("parts", "named"),
     [
-        ("two nodes of one name", {"nodes": (a_node("a"), a_node("a")), "tasks": ()}, "one name"),
-        ("an ended task", {"nodes": (), "tasks": (a_task(state=TaskState.STOPPED),)}, "ended"),
-        ("a live state without a run", {"nodes": (), "tasks": (a_task(state=TaskState.RUNNING, run=None),)}, "run"),
-        (
-            "a node held twice",
-            {"nodes": some_nodes(1), "tasks": (a_task(1, state=TaskState.RUNNING), a_task(2, state=TaskState.RUNNING))},
-            "node-1",
+        pytest.param({"nodes": (a_node("a"), a_node("a")), "tasks": ()}, "one name", id="two nodes of one name"),
+        pytest.param({"nodes": (), "tasks": (a_task(state=TaskState.STOPPED),)}, "ended", id="an ended task"),
+        pytest.param(
+            {"nodes": (), "tasks": (a_task(state=TaskState.RUNNING, run=None),)}, "run", id="live without a run"
+        ),
+        pytest.param(
+            {"nodes": some_nodes(1), "tasks": (runs(1, "node-1"), runs(2, "node-1"))}, "node-1", id="a node held twice"
+        ),
+        pytest.param(
+            {"nodes": some_nodes(1), "tasks": (shares(1, {"node-1": (0, 1)}), shares(2, {"node-1": (1,)}))},
+            "GPU 1 of node-1",
+            id="a GPU held twice",
+        ),
+        pytest.param(
+            {"nodes": some_nodes(1), "tasks": (runs(1, "node-1"), shares(2, {"node-1": (1,)}))},
+            "held whole by task 1, and shared",
+            id="a node held whole and in parts",
         ),
     ],
 )
-def test_a_broken_snapshot_is_refused(sentence: str, parts: dict[str, tuple[object, ...]], named: str) -> None:
+def test_a_broken_snapshot_is_refused(parts: dict[str, tuple[object, ...]], named: str) -> None:
     with pytest.raises(BrokenSnapshot, match=named):
         Snapshot(now=at(), **parts).check()
 
 
-@pytest.mark.parametrize(
-    ("length", "text"),
-    [(0, "0 s"), (59.6, "1 min"), (3900, "1 h 5 min"), (90_061, "1 d 1 h"), (-5, "0 s")],
-)
-def test_spans(length: float, text: str) -> None:
-    assert span(timedelta(seconds=length)) == text
+def test_parts_of_a_node_that_do_not_overlap_are_fine() -> None:
+    there = (shares(1, {"node-1": (0, 1)}), shares(2, {"node-1": (2,)}))
+    Snapshot(now=at(), nodes=some_nodes(1), tasks=there).check()
 
 
-HOLDER = Holder(task_id=3, name="big", user="bob", priority=Priority.HIGH, nodes=2)
-SENTENCES = [
-    (
-        VerdictKind.QUOTA,
-        {"needs": 2, "subject": "user:ann", "limit": 4, "used": 3},
-        "3 of the 4 nodes that the quota of user:ann",
-    ),
-    (
-        VerdictKind.CAPACITY,
-        {"needs": 2, "free": 1},
-        "Needs 2 nodes but 1 is free; held by task 3 of bob (HIGH, 2 nodes).",
-    ),
-    (VerdictKind.TURN, {"needs": 1, "free": 0, "until": at(minutes=12)}, "until 08:12:00 UTC, in 12 min."),
-    (
-        VerdictKind.DRAINING,
-        {"needs": 1, "free": 0, "deadline": at(90)},
-        "by 08:01:30 UTC, in 1 min 30 s: task 3 of bob",
-    ),
-    (VerdictKind.NEVER, {"needs": 9, "cap": 4, "cause": "group"}, "needs 9 nodes but its node group has 4"),
-    (VerdictKind.NEVER, {"needs": 9, "cap": 0, "cause": "none"}, "no quota"),
-    (VerdictKind.NEVER, {"needs": 9, "cap": 2, "cause": "public"}, "quota of public allows 2"),
-    (VerdictKind.HELD, {}, "resume it"),
-    (VerdictKind.PAUSED, {}, "paused"),
-    (VerdictKind.NEXT, {}, "in a moment"),
-]
+# -- words --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "data", "part"), SENTENCES)
-def test_every_verdict_has_a_sentence(kind: VerdictKind, data: dict[str, object], part: str) -> None:
-    verdict = Verdict(kind=kind, priority=Priority.NORMAL, data=data, holders=(HOLDER,))
-    text = why(verdict, at())
-    assert part in text
-    assert text.endswith(".")
-    assert {row[0] for row in SENTENCES} == set(VerdictKind)
+def test_a_node_takes_new_runs_only_if_it_is_ready_and_unmarked() -> None:
+    good = [Node(name="a", mark=mark, ready=ready).schedulable for mark in NodeMark for ready in (True, False)]
+    assert good.count(True) == 1
 
 
-def test_messages_say_what_a_task_does() -> None:
-    up = a_task(state=TaskState.RUNNING, nodes=2)
-    assert message_of(up, None, at(65)) == "Running on node-1, node-2 for 1 min 5 s."
-    told = replace(up, state=TaskState.SUSPENDING, run=a_run(nodes=2, notice=a_notice(Reason.PREEMPTED)))
-    assert "1 min 50 s left to save" in message_of(told, None, at(10))
-    ranks = (Rank(rank=0, node="a", state=RankState.EXITED, exit_code=3),)
-    failed = a_task(state=TaskState.FAILED, run=a_run(ranks=ranks, ended_at=at(5)))
-    assert message_of(failed, None, at(9)) == "Failed: its command failed (rank 0 with status 3)."
+def test_every_state_either_waits_or_holds_nodes_or_has_ended() -> None:
+    for state in TaskState:
+        assert [state.waiting, state.live, state.ended].count(True) == 1
 
 
-def test_a_notice_names_its_beneficiary() -> None:
-    urgent = a_task(3, name="urgent", user="cy", priority=Priority.VERY_HIGH, nodes=2)
-    text = notice_of(a_notice(Reason.PREEMPTED, beneficiary=3), urgent)
-    assert text.endswith("(task 3 of cy, VERY_HIGH, 2 nodes)")
-    assert notice_of(a_notice(Reason.DRAINED), None) == sentence_of(Reason.DRAINED)
+def test_a_rank_is_gone_when_it_has_exited_or_is_lost() -> None:
+    assert {state for state in RankState if state.gone} == {RankState.EXITED, RankState.LOST}
+    assert Rank(rank=0, node="a").state is RankState.PENDING

@@ -12,8 +12,8 @@ from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.app import Parts, World, assemble
 from hai_scheduler.core.model import Priority, Quota, Task, TaskId
-from hai_scheduler.core.policy import Policy
-from hai_scheduler.ports import Secret
+from hai_scheduler.core.policy import Policies, Policy
+from hai_scheduler.ports import Event, Secret
 from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_WRITE, Caller
 from hai_scheduler.service.environment import Places
 from hai_scheduler.service.run_tokens import RunTokens
@@ -31,12 +31,13 @@ def user(name: str) -> Caller:
 class Service:
     """A world and the service in it; `restart` replaces the service and keeps the world."""
 
-    def __init__(self, nodes: int = 4, policy: Policy = SHORT) -> None:
+    def __init__(self, nodes: int = 4, policy: Policy | Policies = SHORT) -> None:
         self.clock = VirtualClock()
         self.store = MemoryStore()
         self.cluster = MemoryCluster(self.clock, some_nodes(nodes), notices=notices_of(self.store))
         self.bus = MemoryBus(self.clock)
-        self.settings = ServiceSettings(policy=policy)
+        policies = policy if isinstance(policy, Policies) else Policies(default=policy)
+        self.settings = ServiceSettings(policy=policies)
         self._starts = 0
         self.parts: Parts
         self.restart()
@@ -77,6 +78,11 @@ class Service:
         for _ in range(ticks):
             await self.parts.cycle.tick()
         self.cluster.check()
+
+    async def events(self, kind: str) -> list[Event]:
+        """All events of that kind, in order."""
+        async with self.store.read() as tx:
+            return [event for event in await tx.events(after=0, limit=100_000) if event.kind == kind]
 
     async def task(self, task_id: TaskId) -> Task:
         async with self.store.read() as tx:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 
 import pytest
 import yaml
 
-from hai_scheduler.core.model import Priority
+from hai_scheduler.core.model import Priority, Retry
 from hai_scheduler.service.experiments import MAX_BYTES, InvalidExperiment, read_experiment
 
 GOOD = {"version": 2, "name": "n", "spec": {"workspace": "/w", "entrypoint": "a.py"}}
@@ -42,8 +43,8 @@ spec:
   entrypoint: train.sh
   parameters: -a "b c" 'd'
   environments: {A: 1, B: 0123, C: yes, D: 1e3, E: "true", F: 2026-01-01}
-resource: {group: gpu, node_count: 3, image: null, is_spot: false}
-options: {tags: [x, 1]}
+resource: {group: gpu, node_count: 3, gpus: 2, image: null, is_spot: false}
+options: {tags: [x, 1], retries: 4, retry_backoff: 1m30s, retry_exit_codes: [1, 137]}
 services: []
 """)
     assert submission.name == "full"
@@ -52,6 +53,14 @@ services: []
     assert submission.priority is Priority.VERY_HIGH
     assert submission.env == {"A": "1", "B": "0123", "C": "yes", "D": "1e3", "E": "true", "F": "2026-01-01"}
     assert submission.tags == ("x", "1")
+    assert submission.gpus == 2
+    assert submission.retry == Retry(count=4, backoff=timedelta(seconds=90), exit_codes=frozenset({1, 137}))
+
+
+def test_a_file_that_says_nothing_of_them_takes_whole_nodes_and_no_retry() -> None:
+    submission = read_experiment(text_of())
+    assert (submission.nodes, submission.gpus, submission.retry) == (1, None, None)
+    assert read_experiment(text_of(options__retries=0)).retry is None
 
 
 @pytest.mark.parametrize(
@@ -113,7 +122,17 @@ def test_priorities_are_numbers_or_names(given, level) -> None:
         ({"resource__node_count": "two"}, "resource.node_count", "whole number"),
         ({"resource__group": "a#B"}, "resource.group", "'a'"),
         ({"resource__image": "x"}, "resource.image", "leave it out"),
-        ({"resource__gpu": 8}, "resource.gpu", "node_count"),
+        ({"resource__gpu": 8}, "resource.gpu", "resource.gpus"),
+        ({"resource__gpus": 0}, "resource.gpus", "1 or more"),
+        ({"resource__gpus": "two"}, "resource.gpus", "whole number"),
+        ({"options__retries": 101}, "options.retries", "from 0 to 100"),
+        ({"options__retries": True}, "options.retries", "whole number"),
+        ({"options__retries": 1, "options__retry_backoff": "soon"}, "options.retry_backoff", "30s"),
+        ({"options__retries": 1, "options__retry_backoff": [1]}, "options.retry_backoff", "30s"),
+        ({"options__retries": 1, "options__retry_exit_codes": 1}, "options.retry_exit_codes", "list"),
+        ({"options__retries": 1, "options__retry_exit_codes": [1, 0]}, "options.retry_exit_codes[1]", "1 to 255"),
+        ({"options__retry_backoff": "30s"}, "options.retry_backoff", "set options.retries"),
+        ({"options__retry_exit_codes": [1]}, "options.retry_exit_codes", "set options.retries"),
         ({"resource__is_spot": True}, "resource.is_spot", "leave it out"),
         ({"options__tags": "x"}, "options.tags", "list"),
         ({"options__py_venv": "x"}, "options.py_venv", "interpreter"),

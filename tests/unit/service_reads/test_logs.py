@@ -88,7 +88,7 @@ async def story_of(cluster: Kept, *runs: Run, state: TaskState = TaskState.SUCCE
                 priority=None,
                 nodes=2,
                 submitted_at=T,
-                place=T,
+                waiting_since=T,
             ),
             TaskSpec(command=("x",), cwd="/"),
         )

@@ -26,7 +26,7 @@ ADMIN = Caller(name="root", scopes=frozenset({SCOPE_ADMIN}))
 
 def a_task(**about: object) -> Task:
     fields = {"priority": None, "nodes": 1, "group": "training"} | about
-    return Task(id=TaskId(1), name="t", user="alice", submitted_at=T, place=T, **fields)
+    return Task(id=TaskId(1), name="t", user="alice", submitted_at=T, waiting_since=T, **fields)
 
 
 def view(task: Task, verdict: Verdict | None = None):

@@ -24,7 +24,8 @@ export function ClusterView(props: { cluster: ICluster }): JSX.Element {
 
 function GroupView({ group }: { group: IGroupOverview }): JSX.Element {
   const levels = group.levels.filter(level => level.running_tasks > 0 || level.waiting_tasks > 0);
-  const words = [`${group.held} of ${count(group.nodes, 'node')} held`, `${group.free} free`];
+  const shared = group.shared > 0 ? ` (${group.shared} of them in part)` : '';
+  const words = [`${group.held} of ${count(group.nodes, 'node')} held${shared}`, `${group.free} free`];
   if (group.unavailable > 0) {
     words.push(`${group.unavailable} unavailable`);
   }
@@ -34,6 +35,7 @@ function GroupView({ group }: { group: IGroupOverview }): JSX.Element {
         <span className="hai-Group-name">{group.group}</span>
         <span className="hai-Group-free">
           <b>{group.free}</b> of {group.nodes} free
+          {group.shared > 0 && `, ${group.gpus_free} of ${count(group.gpus, 'GPU')}`}
         </span>
       </header>
       <Bar

@@ -14,6 +14,9 @@ const cluster: ICluster = {
       held: 10,
       free: 12,
       unavailable: 2,
+      shared: 0,
+      gpus: 192,
+      gpus_free: 96,
       levels: [
         { priority: 'HIGH', running_tasks: 2, running_nodes: 10, waiting_tasks: 3, waiting_nodes: 8 },
         { priority: 'LOW', running_tasks: 0, running_nodes: 0, waiting_tasks: 0, waiting_nodes: 0 }
@@ -59,6 +62,25 @@ describe('the panel', () => {
     expect(bar.children).toHaveLength(2);
     const rows = within(screen.getByTestId('hai-cluster')).getAllByRole('row');
     expect(rows.map(row => row.textContent)).toEqual(['Tasks (nodes)RunningWaiting', 'High2 (10)3 (8)']);
+  });
+
+  it('tells nodes that are held in part, and the GPUs that are free', () => {
+    const groups = cluster.groups.map(group => ({ ...group, shared: 3, gpus_free: 101 }));
+    panel({ cluster: { paused: false, groups } });
+    const view = screen.getByTestId('hai-cluster');
+    expect(
+      within(view).getByRole('img', {
+        name: 'training: 10 of 24 nodes held (3 of them in part), 12 free, 2 unavailable'
+      })
+    ).toBeTruthy();
+    expect(view.textContent).toContain('12 of 24 free, 101 of 192 GPUs');
+  });
+
+  it('shows parts of nodes in use shortly', () => {
+    panel({
+      me: { ...me, quota: [{ group: 'a', priority: 'LOW', limit: 2, used: 0.333333, source: 'public' }] }
+    });
+    expect(screen.getByTestId('hai-quota').textContent).toContain('Low0.33 of 2');
   });
 
   it('shows quota that says something', () => {

@@ -33,8 +33,10 @@ export function QuotaView(props: { quota: readonly IOwnQuota[] }): JSX.Element {
 }
 
 function QuotaRow({ row }: { row: IOwnQuota }): JSX.Element {
+  // Tasks that share nodes hold parts of them.
+  const used = Math.round(row.used * 100) / 100;
   const of = row.limit === null ? 'no limit' : `of ${row.limit}`;
-  const label = `${priorityLabel(row.priority)}: ${count(row.used, 'node')} held, ${
+  const label = `${priorityLabel(row.priority)}: ${count(used, 'node')} held, ${
     row.limit === null ? 'no limit' : `limit ${row.limit}`
   } (${row.source})`;
   const full = row.limit !== null && row.used >= row.limit;
@@ -47,7 +49,7 @@ function QuotaRow({ row }: { row: IOwnQuota }): JSX.Element {
         parts={[{ className: full ? 'hai-mod-full' : 'hai-mod-held', value: row.used }]}
       />
       <span className="hai-Quota-number">
-        <b>{row.used}</b> {of}
+        <b>{used}</b> {of}
       </span>
     </div>
   );

@@ -2,7 +2,7 @@
 
 import { memo, useState, type JSX } from 'react';
 import type { ITaskSummary } from '../../api/types';
-import { between, count, duration, isUnfinished, isWaiting, priorityOf, relative } from '../../format';
+import { between, count, duration, isUnfinished, isWaiting, priorityOf, relative, size } from '../../format';
 import { StateBadge } from '../StateBadge';
 import { useNow } from '../react';
 
@@ -113,7 +113,7 @@ const TaskRow = memo(function TaskRow(props: {
         </span>
         <span className="hai-TaskRow-line hai-TaskRow-facts">
           <StateBadge task={task} />
-          <span>{count(task.nodes, 'node')}</span>
+          <span>{size(task)}</span>
           <span>{priorityOf(task)}</span>
         </span>
         {note !== '' && (

@@ -5,7 +5,7 @@ import { useId, useState, type ReactNode, type JSX } from 'react';
 import { PRIORITIES, PROFILES, type IOwnQuota, type PriorityChoice, type ProfileName } from '../../api/types';
 import { duration, priorityLabel } from '../../format';
 import { Notice } from '../react';
-import type { FieldName, FormErrors, IFormContext, IFormValues } from './form';
+import { policyLength, type FieldName, type FormErrors, type IFormContext, type IFormValues } from './form';
 
 const PROFILE_WORDS: Record<ProfileName, string> = {
   sigterm: 'SIGTERM (default)',
@@ -42,7 +42,8 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
   );
   const groups = context.policy?.groups ?? [values.group];
   const hasMoreErrors = (['env', 'cwd', 'profile', 'hold', 'grace_s'] as const).some(name => errors[name]);
-  const policy = context.policy;
+  const grace = policyLength(context.policy, 'default_grace', values.group);
+  const longest = policyLength(context.policy, 'max_grace', values.group);
   const freeHere = free[values.group];
   return (
     <form
@@ -100,8 +101,8 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
         <summary>More: saving, environment, folder</summary>
         <div className="hai-SubmitForm-row">
           {text('grace_s', 'Grace', {
-            placeholder: policy ? duration(policy.default_grace_s) : 'default',
-            hint: policy ? `Time to save when told to leave, up to ${duration(policy.max_grace_s)}.` : ''
+            placeholder: grace === null ? 'default' : duration(grace),
+            hint: longest === null ? '' : `Time to save when told to leave, up to ${duration(longest)}.`
           })}
           <SelectField
             name="profile"

@@ -3,10 +3,13 @@ import type { IOwnQuota, IPolicy } from '../../api/types';
 import { initialValues, readForm, serverErrors, type IFormContext, type IFormValues } from './form';
 
 const policy: IPolicy = {
-  min_run_s: 900,
-  slice_s: 1800,
-  default_grace_s: 120,
-  max_grace_s: 1800,
+  numbers: [
+    {
+      name: 'max_grace',
+      common: { value: '10m', length_s: 600 },
+      groups: { jupyter: { value: '10m', length_s: 600 }, training: { value: '30m', length_s: 1800 } }
+    }
+  ],
   groups: ['jupyter', 'training']
 };
 const quota: IOwnQuota[] = [
@@ -59,6 +62,8 @@ describe('the submit form', () => {
     [{ nodes: '17', priority: 'AUTO' }, 'nodes', /quota at any priority in training is 16/],
     [{ nodes: '5', priority: 'HIGH' }, 'nodes', /at this priority in training is 4/],
     [{ grace_s: '1h' }, 'grace_s', /At most 30 min/],
+    [{ grace_s: '20m', group: 'jupyter' }, 'grace_s', /At most 10 min/],
+    [{ grace_s: '20m', group: 'elsewhere' }, 'grace_s', /At most 10 min/],
     [{ time_limit_s: '0' }, 'time_limit_s', /more than 0/],
     [{ env: 'A' }, 'env', /KEY=value/],
     [{ cwd: 'project' }, 'cwd', /absolute/]

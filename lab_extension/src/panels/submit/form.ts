@@ -80,7 +80,7 @@ export function readForm(
     group: values.group,
     env: take('env', () => parseEnv(values.env), {}),
     profile: values.profile,
-    grace_s: take('grace_s', () => readGrace(values.grace_s, context.policy), null),
+    grace_s: take('grace_s', () => readGrace(values.grace_s, values.group, context.policy), null),
     time_limit_s: take('time_limit_s', () => readLimit(values.time_limit_s), null),
     hold: values.hold
   };
@@ -161,13 +161,20 @@ function largestCap(values: IFormValues, quota: readonly IOwnQuota[]): number | 
   return Math.max(...rows.map(row => row.limit ?? 0));
 }
 
-function readGrace(text: string, policy: IPolicy | null): number | null {
+/** A length of time that the policy sets for a node group, in seconds; null: not known. */
+export function policyLength(policy: IPolicy | null, name: string, group: string): number | null {
+  const number = policy?.numbers.find(one => one.name === name);
+  return (number?.groups[group] ?? number?.common)?.length_s ?? null;
+}
+
+function readGrace(text: string, group: string, policy: IPolicy | null): number | null {
   if (text.trim() === '') {
     return null;
   }
   const seconds = parseDuration(text);
-  if (policy && seconds > policy.max_grace_s) {
-    throw new Error(`At most ${duration(policy.max_grace_s)} are allowed.`);
+  const longest = policyLength(policy, 'max_grace', group);
+  if (longest !== null && seconds > longest) {
+    throw new Error(`At most ${duration(longest)} are allowed.`);
   }
   return seconds;
 }

@@ -3,10 +3,9 @@
 import type { JSX, ReactNode } from 'react';
 import { HTMLSelect } from '@jupyterlab/ui-components';
 import type { TaskAction } from '../../api/client';
-import { PRIORITIES, type ITaskDetail, type PriorityChoice } from '../../api/types';
+import { PRIORITIES, type ITaskDetail, type IWhatIf, type PriorityChoice } from '../../api/types';
 import {
   between,
-  count,
   duration,
   isUnfinished,
   isWaiting,
@@ -14,7 +13,8 @@ import {
   nodeList,
   priorityLabel,
   priorityOf,
-  relative
+  relative,
+  size
 } from '../../format';
 import { joinCommand } from '../../shell';
 import { StateBadge } from '../StateBadge';
@@ -22,6 +22,8 @@ import { actionsOf } from './actions';
 
 export interface IHeaderProps {
   task: ITaskDetail;
+  /** What would let it start, while it waits. */
+  whatIf: readonly IWhatIf[];
   now: number;
   busy: boolean;
   onAct: (action: TaskAction) => void;
@@ -50,7 +52,7 @@ export function Header(props: IHeaderProps): JSX.Element {
           </button>
         ))}
       </div>
-      <Why task={task} now={now} />
+      <Why task={task} whatIf={props.whatIf} now={now} />
       <dl className="hai-Facts">
         <Fact label="Priority">
           {isUnfinished(task.state) ? (
@@ -60,7 +62,7 @@ export function Header(props: IHeaderProps): JSX.Element {
           )}
         </Fact>
         <Fact label="Nodes">
-          {count(task.nodes, 'node')} in {task.group}
+          {size(task)} in {task.group}
           {task.node_names.length > 0 && (
             <span className="hai-Soft" title={task.node_names.join(', ')}>
               {' '}
@@ -109,7 +111,7 @@ function servedNow(task: ITaskDetail, now: number): number {
   return Math.max(task.served_s, earlier + between(run.running_at, now));
 }
 
-function Why(props: { task: ITaskDetail; now: number }): JSX.Element | null {
+function Why(props: { task: ITaskDetail; whatIf: readonly IWhatIf[]; now: number }): JSX.Element | null {
   const { task, now } = props;
   const verdict = isWaiting(task.state) ? task.verdict : null;
   const sentence = verdict?.sentence ?? task.message;
@@ -134,13 +136,20 @@ function Why(props: { task: ITaskDetail; now: number }): JSX.Element | null {
           Time to save <b>{duration(Math.max(0, -between(task.deadline, now)))}</b>
         </span>
       )}
+      {verdict && props.whatIf.length > 0 && (
+        <ul className="hai-WhatIf" data-testid="hai-task-what-if" aria-label="What would let it start">
+          {props.whatIf.map(change => (
+            <li key={change.kind}>{change.sentence}</li>
+          ))}
+        </ul>
+      )}
       {verdict && verdict.holders.length > 0 && (
         <details className="hai-Holders">
           <summary>Who holds the nodes</summary>
           <ul>
             {verdict.holders.map(holder => (
               <li key={holder.task_id}>
-                #{holder.task_id} {holder.name} ({holder.user}): {count(holder.nodes, 'node')},{' '}
+                #{holder.task_id} {holder.name} ({holder.user}): {size(holder)},{' '}
                 {priorityLabel(holder.priority)}
               </li>
             ))}

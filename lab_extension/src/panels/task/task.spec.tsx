@@ -1,7 +1,8 @@
 import { act, fireEvent, render, screen, within } from '@testing-library/react';
 import { describe, expect, it, vi } from 'vitest';
 import { LogModel } from '../../models/log';
-import { aLine, aRun, aTask, aWaitingTask, FakeStream } from '../../testing/fakes';
+import { aChange, aDecision, aLine, aRun, aTask, aWaitingTask, FakeStream } from '../../testing/fakes';
+import { DecisionLog } from './DecisionLog';
 import { Header } from './Header';
 import { LogView } from './LogView';
 import { Timeline } from './Timeline';
@@ -37,8 +38,13 @@ describe('the header', () => {
   it('says why a task waits, where in line, and when it can start', () => {
     const task = aWaitingTask(7, 3);
     task.verdict!.earliest_start = '2026-11-21T05:20:00Z';
-    task.verdict!.holders = [{ task_id: 12, name: 'sweep', user: 'bob', priority: 'HIGH', nodes: 4 }];
-    render(<Header task={task} now={NOW} busy={false} onAct={vi.fn()} onPriority={vi.fn()} />);
+    task.verdict!.holders = [
+      { task_id: 12, name: 'sweep', user: 'bob', priority: 'HIGH', nodes: 4, gpus: null }
+    ];
+    render(
+      <Header task={task} whatIf={[aChange()]} now={NOW} busy={false} onAct={vi.fn()} onPriority={vi.fn()} />
+    );
+    expect(screen.getByTestId('hai-task-what-if').textContent).toBe('At HIGH it would start now.');
     expect(screen.getByTestId('hai-task-state').textContent).toBe('queued');
     const why = screen.getByTestId('hai-task-why').textContent;
     expect(why).toContain('It needs 2 nodes and 1 is free.');
@@ -50,7 +56,7 @@ describe('the header', () => {
   it('acts, changes the priority, and does neither while busy', () => {
     const onAct = vi.fn();
     const onPriority = vi.fn();
-    const props = { task: aTask(), now: NOW, onAct, onPriority };
+    const props = { task: aTask(), whatIf: [], now: NOW, onAct, onPriority };
     const { rerender } = render(<Header {...props} busy={false} />);
     fireEvent.click(screen.getByTestId('hai-suspend'));
     expect(onAct).toHaveBeenCalledExactlyOnceWith('suspend');
@@ -58,6 +64,49 @@ describe('the header', () => {
     expect(onPriority).toHaveBeenCalledExactlyOnceWith('LOW');
     rerender(<Header {...props} busy={true} />);
     expect(screen.getByTestId<HTMLButtonElement>('hai-stop').disabled).toBe(true);
+  });
+
+  it('says what would let a task start only while it waits', () => {
+    const props = { whatIf: [aChange()], now: NOW, busy: false, onAct: vi.fn(), onPriority: vi.fn() };
+    render(<Header task={aTask({ message: 'Running on n-1.' })} {...props} />);
+    expect(screen.queryByTestId('hai-task-what-if')).toBeNull();
+  });
+});
+
+describe('the decision log', () => {
+  function open(on: boolean): void {
+    const details = screen.getByTestId<HTMLDetailsElement>('hai-decisions');
+    details.open = on;
+    fireEvent(details, new Event('toggle'));
+  }
+
+  it('is read when it is opened, and shows the latest first', () => {
+    const onShow = vi.fn();
+    const decisions = [aDecision(3, 'Needs 2 nodes.'), aDecision(9, 'Run 1 starts on n-1.', 'task.state')];
+    const { container } = render(<DecisionLog decisions={decisions} now={NOW} onShow={onShow} />);
+    expect(container.querySelectorAll('li')).toHaveLength(0);
+    open(true);
+    expect(onShow).toHaveBeenCalledExactlyOnceWith(true);
+    const lines = [...container.querySelectorAll('li > span')].map(each => each.textContent);
+    expect(lines).toEqual(['Run 1 starts on n-1.', 'Needs 2 nodes.']);
+    open(false);
+    expect(onShow).toHaveBeenLastCalledWith(false);
+  });
+
+  it('shows the rest of a long story when it is asked for', () => {
+    const decisions = Array.from({ length: 150 }, (_, n) => aDecision(n + 1, `Line ${n + 1}.`));
+    const { container } = render(<DecisionLog decisions={decisions} now={NOW} onShow={vi.fn()} />);
+    open(true);
+    expect(container.querySelectorAll('li')).toHaveLength(100);
+    fireEvent.click(screen.getByText('Show earlier decisions'));
+    expect(container.querySelectorAll('li')).toHaveLength(150);
+    expect(screen.queryByText('Show earlier decisions')).toBeNull();
+  });
+
+  it('says so when there is nothing', () => {
+    render(<DecisionLog decisions={[]} now={NOW} onShow={vi.fn()} />);
+    open(true);
+    expect(screen.getByText('Nothing was decided on it yet.')).toBeTruthy();
   });
 });
 

@@ -11,6 +11,7 @@ import { haiIcon } from '../../icons';
 import type { LogModel } from '../../models/log';
 import type { TaskModel } from '../../models/task';
 import { Notice, useNow, useSignal } from '../react';
+import { DecisionLog } from './DecisionLog';
 import { Header } from './Header';
 import { LogView } from './LogView';
 import { Timeline } from './Timeline';
@@ -111,12 +112,14 @@ function Connected(props: {
       {model.error !== null && <Notice kind="warning">{model.error}</Notice>}
       <Header
         task={task}
+        whatIf={model.whatIf}
         now={now}
         busy={model.busy}
         onAct={action => void act(action)}
         onPriority={priority => void setPriority(priority)}
       />
       <Timeline task={task} now={now} />
+      <DecisionLog decisions={model.decisions} now={now} onShow={on => model.showDecisions(on)} />
       <LogView model={log} ranks={task.nodes} />
     </div>
   );

@@ -7,7 +7,7 @@ import contextlib
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -162,22 +162,27 @@ class LocalCluster:
     def _launch_rank(self, run: LocalRun, launch: Launch, number: int, name: str, port: int) -> None:
         folder = run.folder.rank(number)
         node = self._nodes.get(name)
+        missing = _missing(launch, number, name, node)
         if not folder.prepared:
-            folder.prepare(self._spec(launch, folder, node, name, port), launch.token.reveal())
+            known = node if missing is None else None
+            folder.prepare(self._spec(launch, folder, known, name, port), launch.token.reveal())
         rank = run.rank(number)
         if run.folder.killed:
             folder.mark_killed()
             folder.end_unstarted(NEVER_STARTED, None)
-        elif node is None:
-            folder.end_unstarted(None, f"{name} is not a node of this machine; see the list of nodes")
+        elif missing is not None:
+            folder.end_unstarted(None, missing)
         else:
             rank.ensure_started()
 
     def _spec(self, launch: Launch, folder: RankFolder, node: LocalNode | None, name: str, port: int) -> dict[str, Any]:
+        if node is None:
+            # It will not start; what it would have seen is written down all the same.
+            launch, node = replace(launch, gpus=()), LocalNode(node=Node(name=name))
         env = rank_environment(
             launch,
             rank=folder.rank,
-            node=node or LocalNode(node=Node(name=name)),
+            node=node,
             folder=folder.path,
             port=port,
             path_prefix=self._settings.path_prefix,
@@ -257,6 +262,16 @@ class LocalCluster:
         for run in self._runs.values():
             for rank in run.ranks.values():
                 rank.let_go()
+
+
+def _missing(launch: Launch, rank: int, name: str, node: LocalNode | None) -> str | None:
+    """What this machine does not have of what the rank was given, in words; None if all of it is there."""
+    if node is None:
+        return f"{name} is not a node of this machine; see the list of nodes"
+    last = max(launch.gpus[rank], default=-1) if launch.gpus else -1
+    if last >= node.node.gpus:
+        return f"{name} has {node.node.gpus} GPUs, so there is no GPU {last}; see the list of nodes"
+    return None
 
 
 @contextlib.contextmanager

@@ -62,7 +62,10 @@ def _defaults(launch: Launch, api_url: str) -> dict[str, str]:
 
 
 def _place(launch: Launch, rank: int, node: LocalNode, folder: Path, port: int) -> dict[str, str]:
-    devices = ",".join(str(gpu) for gpu in node.gpu_ids)
+    given = launch.gpus[rank] if launch.gpus else ()
+    gpus = given or tuple(range(node.node.gpus))
+    # Simulated GPUs are no devices: none is to be seen.
+    devices = ",".join(str(node.gpu_ids[gpu]) for gpu in gpus) if node.gpu_ids else ""
     return {
         "HAI_RUN_ID": str(launch.run_id),
         "HAI_RANK": str(rank),
@@ -76,7 +79,7 @@ def _place(launch: Launch, rank: int, node: LocalNode, folder: Path, port: int) 
         "PET_NODE_RANK": str(rank),
         "PET_MASTER_ADDR": _MASTER,
         "PET_MASTER_PORT": str(port),
-        "PET_NPROC_PER_NODE": str(max(1, node.node.gpus)),
+        "PET_NPROC_PER_NODE": str(max(1, len(gpus))),
         "CUDA_VISIBLE_DEVICES": devices,
         "NVIDIA_VISIBLE_DEVICES": devices or "void",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -20,7 +21,7 @@ Notices = Callable[[RunId], Awaitable[Notice | None]]
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """A node that was given to a run while another's ranks were still on it (B4)."""
+    """A node, or GPUs of it, that was given to a run while another's ranks still held it (B4, U2)."""
 
     at: datetime
     node: str
@@ -50,7 +51,7 @@ class MemoryCluster:
     **Trouble** comes with `lose_node`, `put_node`, `lose_rank`, `break_launch` and `down`.
 
     **What tests assert**: `overlaps` (must stay empty; `check()` raises if it is not), `peak` (most nodes held at
-    once), `launches` and `kills` (orders that came, repetitions included).
+    once, in whole or in part), `launches` and `kills` (orders that came, repetitions included).
     """
 
     def __init__(
@@ -268,15 +269,12 @@ class MemoryCluster:
 
     # -- what tests ask ---------------------------------------------------------------------------
 
-    def holders(self) -> Mapping[str, RunId]:
-        """By node, the run whose rank is on it now."""
-        now = self._clock.now()
-        return {
-            rank.node: run_id
-            for run_id, run in self._still_live().items()
-            for rank in run.ranks.values()
-            if not rank.gone(now)
-        }
+    def holders(self) -> Mapping[str, tuple[RunId, ...]]:
+        """By node, the runs whose ranks are on it now, in the order of their launches: several on a shared node."""
+        found: dict[str, tuple[RunId, ...]] = {}
+        for run_id, rank in self._present():
+            found[rank.node] = (*found.get(rank.node, ()), run_id)
+        return found
 
     def saved_work(self, task_id: TaskId | int) -> timedelta:
         """How much of its work the task has saved."""
@@ -286,8 +284,8 @@ class MemoryCluster:
         return self._saved.get(TaskId(task_id), timedelta(0))
 
     def check(self) -> None:
-        """Raises AssertionError if a node has ever held two runs at once."""
-        assert not self.overlaps, f"{len(self.overlaps)} nodes held two runs, the first: {self.overlaps[0]}"
+        """Raises AssertionError if a node, or a GPU of it, has ever been held by two runs at once."""
+        assert not self.overlaps, f"{len(self.overlaps)} times two runs held one, the first: {self.overlaps[0]}"
 
     # -- inside -----------------------------------------------------------------------------------
 
@@ -300,6 +298,12 @@ class MemoryCluster:
         for run_id in [run_id for run_id, run in self._live.items() if run.gone(now)]:
             del self._live[run_id]
         return self._live
+
+    def _present(self) -> list[tuple[RunId, ScriptedRank]]:
+        """Every rank that is still there, with its run."""
+        now = self._clock.now()
+        live = self._still_live().items()
+        return [(run_id, rank) for run_id, run in live for rank in run.ranks.values() if not rank.gone(now)]
 
     def _new_run(self, launch: Launch) -> ScriptedRun:
         self._saved[launch.task_id] = self.saved_work(launch.task_id)
@@ -318,19 +322,30 @@ class MemoryCluster:
 
     def _start(self, run: ScriptedRun, ranks: Iterable[int], now: datetime) -> None:
         run_id = run.launch.run_id
-        holders = dict(self.holders())
-        for rank in ranks:
-            node = run.launch.nodes[rank]
-            if node in holders:
-                self.overlaps.append(Overlap(now, node, holders[node], run_id))
-            holders[node] = run_id
-            run.start_rank(rank, now)
-            if node not in self._nodes:
-                run.ranks[rank].befall(Fate(at=now, error=f"there is no node {node}"))
+        present: defaultdict[str, list[tuple[RunId, ScriptedRank]]] = defaultdict(list)
+        for holder, other in self._present():
+            present[other.node].append((holder, other))
+        for number in ranks:
+            rank = run.start_rank(number, now)
+            there = present[rank.node]
+            clash = next((holder for holder, other in there if rank.collides(other)), None)
+            if clash is not None:
+                self.overlaps.append(Overlap(now, rank.node, clash, run_id))
+            there.append((run_id, rank))
+            missing = self._missing(rank)
+            if missing is not None:
+                rank.befall(Fate(at=now, error=missing))
         if run.ranks:
             self._runs[run_id] = self._shown[run_id] = self._live[run_id] = run
             self._latest[run.launch.task_id] = run
         self.peak = max(self.peak, len(self.holders()))
+
+    def _missing(self, rank: ScriptedRank) -> str | None:
+        node = self._nodes.get(rank.node)
+        if node is None:
+            return f"there is no node {rank.node}"
+        last = max(rank.gpus, default=-1)
+        return f"{rank.node} has {node.gpus} GPUs, so there is no GPU {last}" if last >= node.gpus else None
 
     async def _ask_for_notices(self, notices: Notices) -> None:
         for run_id, run in list(self._still_live().items()):

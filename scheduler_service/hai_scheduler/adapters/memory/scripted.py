@@ -45,6 +45,8 @@ class ScriptedRank:
     rank: int
     node: str
     up_at: datetime
+    #: GPUs that it was given there; empty is the whole node.
+    gpus: tuple[int, ...] = ()
     fate: Fate | None = None
     said: Said = field(default_factory=Said)
     log: bytearray = field(default_factory=bytearray)
@@ -53,6 +55,10 @@ class ScriptedRank:
     #: How far the log tells the story: it has printed that it is up, and that it ended.
     told_up: bool = False
     told_end: bool = False
+
+    def collides(self, other: ScriptedRank) -> bool:
+        """Whether both, on one node, were given the same GPU or one of them all of the node (B4, U2)."""
+        return not self.gpus or not other.gpus or not set(self.gpus).isdisjoint(other.gpus)
 
     def befall(self, fate: Fate) -> None:
         """End like this, unless it ends earlier for another reason."""
@@ -91,14 +97,15 @@ class ScriptedRun:
     notice: Notice | None = None
     noticed_at: datetime | None = None
 
-    def start_rank(self, rank: int, now: datetime) -> None:
+    def start_rank(self, rank: int, now: datetime) -> ScriptedRank:
         """Start a rank that has not been started before."""
         does, up_at = self.behaviour, now + self.behaviour.start_takes
-        started = ScriptedRank(rank=rank, node=self.launch.nodes[rank], up_at=up_at)
+        gpus = self.launch.gpus[rank] if self.launch.gpus else ()
+        started = ScriptedRank(rank=rank, node=self.launch.nodes[rank], up_at=up_at, gpus=gpus)
         self.ranks[rank] = started
         if does.start_error is not None:
             started.befall(Fate(at=up_at, error=does.start_error))
-            return
+            return started
         if does.work is not None and does.failing_rank in (None, rank):
             left = max(does.work - self.base, timedelta(0))
             started.befall(Fate(at=up_at + does.warm_up + left, code=does.exit_code))
@@ -108,6 +115,7 @@ class ScriptedRun:
             started.befall(Fate(at=up_at + does.lost_after, state=RankState.LOST))
         if self.noticed_at is not None:
             self._leave(started, self.noticed_at)
+        return started
 
     def hear(self, notice: Notice, now: datetime) -> None:
         """Learn of a notice. A newer revision of the same one changes nothing for the job."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hai_scheduler.adapters.memory.shelf import Shelf
-from hai_scheduler.core.model import NodeMark, Priority, Quota, Run, Task, TaskSpec
+from hai_scheduler.core.model import NodeMark, Priority, Quota, Run, Strike, Task, TaskSpec, Use
 from hai_scheduler.ports import Event, UserRecord
 
 QuotaKey = tuple[str, str, Priority]
@@ -39,6 +39,10 @@ class State:
     keys: Mapping[tuple[str, str], int] = field(default_factory=dict)
     events: Shelf[Event] = field(default_factory=Shelf)
     quotas: Mapping[QuotaKey, Quota] = field(default_factory=dict)
+    #: By user and group.
+    uses: Mapping[tuple[str, str], Use] = field(default_factory=dict)
+    #: In the order they came.
+    strikes: tuple[Strike, ...] = ()
     users: Mapping[str, UserRecord] = field(default_factory=dict)
     marks: Mapping[str, NodeMark] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)

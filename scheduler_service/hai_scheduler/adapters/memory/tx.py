@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from hai_scheduler.adapters.memory.state import HeldLease, State
-from hai_scheduler.core.model import NodeMark, Quota, Run, Task, TaskId, TaskSpec
+from hai_scheduler.core.model import NodeMark, Quota, Run, Strike, Task, TaskId, TaskSpec, Use
 from hai_scheduler.ports import Conflict, Event, Lease, LeaseLost, NotFound, TaskFilter, UserRecord
 
 
@@ -162,6 +162,35 @@ class MemoryTx:
         key = (quota.subject, quota.group, quota.priority)
         self.state = replace(state, quotas={k: row for k, row in state.quotas.items() if k != key})
         return key in state.quotas
+
+    async def uses(self) -> Sequence[Use]:
+        """See `Tx.uses`."""
+        rows = self._seen().uses
+        return [rows[key] for key in sorted(rows)]
+
+    async def put_use(self, use: Use) -> None:
+        """See `Tx.put_use`."""
+        state = self._writable()
+        self.state = replace(state, uses={**state.uses, (use.user, use.group): use})
+
+    async def strikes(self) -> Sequence[Strike]:
+        """See `Tx.strikes`; of the same moment, in the order they came."""
+        return sorted(self._seen().strikes, key=lambda strike: strike.at)
+
+    async def add_strike(self, strike: Strike) -> None:
+        """See `Tx.add_strike`."""
+        state = self._writable()
+        self.state = replace(state, strikes=(*state.strikes, strike))
+
+    async def forget_strikes(self, *, node: str | None = None, before: datetime | None = None) -> None:
+        """See `Tx.forget_strikes`; without a condition, all of them."""
+        state = self._writable()
+        kept = tuple(
+            strike
+            for strike in state.strikes
+            if (node is not None and strike.node != node) or (before is not None and strike.at >= before)
+        )
+        self.state = replace(state, strikes=kept)
 
     async def users(self) -> Sequence[UserRecord]:
         """See `Tx.users`; by name."""

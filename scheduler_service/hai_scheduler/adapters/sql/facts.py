@@ -1,16 +1,24 @@
-"""Quotas, users, node marks, settings and the lease: small tables that are read whole."""
+"""Quotas, use, strikes, users, node marks, settings and the lease: small tables that are read whole."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import and_, delete, select, update
+from sqlalchemy import and_, delete, insert, select, update
 
 from hai_scheduler.adapters.sql.base import Part
+from hai_scheduler.adapters.sql.fact_rows import (
+    quota_of,
+    quota_values,
+    strike_of,
+    strike_values,
+    use_of,
+    use_values,
+)
 from hai_scheduler.adapters.sql.rows import of_instant, to_instant
-from hai_scheduler.adapters.sql.tables import LEASE, NODE_MARKS, QUOTAS, SETTINGS, USERS
-from hai_scheduler.core.model import NodeMark, Priority, Quota
+from hai_scheduler.adapters.sql.tables import LEASE, NODE_MARKS, QUOTAS, SETTINGS, STRIKES, USERS, USES
+from hai_scheduler.core.model import NodeMark, Quota, Strike, Use
 from hai_scheduler.ports import Lease, LeaseLost, UserRecord
 
 _LEASE_ID = 1
@@ -24,13 +32,12 @@ class FactPart(Part):
 
     async def quotas(self) -> Sequence[Quota]:
         """See `Tx.quotas`."""
-        rows = sorted(tuple(row) for row in await self._ask(select(QUOTAS)))
-        return [Quota(subject=s, group=g, priority=Priority(p), limit=limit) for s, g, p, limit in rows]
+        rows = [quota_of(row) for row in await self._ask(select(QUOTAS))]
+        return sorted(rows, key=lambda quota: (quota.subject, quota.group, quota.priority))
 
     async def put_quota(self, quota: Quota) -> None:
         """See `Tx.put_quota`."""
-        key = {"subject": quota.subject, "group_name": quota.group, "priority": quota.priority.value}
-        await self._put(QUOTAS, {**key, "node_limit": quota.limit})
+        await self._put(QUOTAS, quota_values(quota))
 
     async def delete_quota(self, quota: Quota) -> bool:
         """See `Tx.delete_quota`."""
@@ -40,6 +47,32 @@ class FactPart(Part):
             QUOTAS.c.priority == quota.priority.value,
         )
         return (await self._change(delete(QUOTAS).where(row))).rowcount > 0
+
+    async def uses(self) -> Sequence[Use]:
+        """See `Tx.uses`."""
+        rows = [use_of(row) for row in await self._ask(select(USES))]
+        return sorted(rows, key=lambda use: (use.user, use.group))
+
+    async def put_use(self, use: Use) -> None:
+        """See `Tx.put_use`."""
+        await self._put(USES, use_values(use))
+
+    async def strikes(self) -> Sequence[Strike]:
+        """See `Tx.strikes`; of the same moment, in the order they came."""
+        return [strike_of(row) for row in await self._ask(select(STRIKES).order_by(STRIKES.c.at, STRIKES.c.id))]
+
+    async def add_strike(self, strike: Strike) -> None:
+        """See `Tx.add_strike`."""
+        await self._change(insert(STRIKES), strike_values(strike))
+
+    async def forget_strikes(self, *, node: str | None = None, before: datetime | None = None) -> None:
+        """See `Tx.forget_strikes`; without a condition, all of them."""
+        forgotten = delete(STRIKES)
+        if node is not None:
+            forgotten = forgotten.where(STRIKES.c.node == node)
+        if before is not None:
+            forgotten = forgotten.where(STRIKES.c.at < to_instant(before))
+        await self._change(forgotten)
 
     async def users(self) -> Sequence[UserRecord]:
         """See `Tx.users`; by name."""

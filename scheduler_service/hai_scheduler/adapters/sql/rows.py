@@ -15,6 +15,7 @@ from hai_scheduler.core.model import (
     Profile,
     Rank,
     RankState,
+    Retry,
     Run,
     RunId,
     Task,
@@ -47,11 +48,13 @@ def of_instant(value: int) -> datetime:
     return _EPOCH + timedelta(microseconds=value)
 
 
-def _to_instant(when: datetime | None) -> int | None:
+def to_instant_or_none(when: datetime | None) -> int | None:
+    """As `to_instant`; None stays None."""
     return None if when is None else (when - _EPOCH) // _MICROSECOND
 
 
-def _of_instant(value: int | None) -> datetime | None:
+def of_instant_or_none(value: int | None) -> datetime | None:
+    """As `of_instant`; None stays None."""
     return None if value is None else _EPOCH + timedelta(microseconds=value)
 
 
@@ -112,9 +115,10 @@ def _rank_values(rank: Rank) -> _Values:
     return {
         "rank": rank.rank,
         "node": rank.node,
+        "gpus": list(rank.gpus),
         "state": rank.state.value,
         "exit_code": rank.exit_code,
-        "notified_at": _to_instant(rank.notified_at),
+        "notified_at": to_instant_or_none(rank.notified_at),
         "done": rank.done,
         "message": rank.message,
     }
@@ -124,11 +128,29 @@ def _rank_of(value: Mapping[str, Any]) -> Rank:
     return Rank(
         rank=value["rank"],
         node=value["node"],
+        # Older versions gave whole nodes only and did not write it.
+        gpus=tuple(value.get("gpus", ())),
         state=_RANK_STATES[value["state"]],
         exit_code=value["exit_code"],
-        notified_at=_of_instant(value["notified_at"]),
+        notified_at=of_instant_or_none(value["notified_at"]),
         done=value["done"],
         message=value["message"],
+    )
+
+
+def _retry_values(retry: Retry | None) -> _Values | None:
+    if retry is None:
+        return None
+    return {"count": retry.count, "backoff": _to_span(retry.backoff), "exit_codes": sorted(retry.exit_codes)}
+
+
+def _retry_of(value: Mapping[str, Any] | None) -> Retry | None:
+    if value is None:
+        return None
+    return Retry(
+        count=value["count"],
+        backoff=timedelta(microseconds=value["backoff"]),
+        exit_codes=frozenset(value["exit_codes"]),
     )
 
 
@@ -141,7 +163,8 @@ def task_values(task: Task) -> _Values:
         "priority": None if task.priority is None else task.priority.value,
         "nodes": task.nodes,
         "submitted_at": to_instant(task.submitted_at),
-        "place": to_instant(task.place),
+        "waiting_since": to_instant(task.waiting_since),
+        "gpus": task.gpus,
         "profile": task.profile.value,
         "grace": _to_span(task.grace),
         "time_limit": _to_span(task.time_limit),
@@ -155,10 +178,16 @@ def task_values(task: Task) -> _Values:
         "avoid": sorted(task.avoid) or None,
         "promise": sorted(task.promise) or None,
         "failed_starts": task.failed_starts,
+        "retry": _retry_values(task.retry),
+        "retries": task.retries,
+        "not_before": to_instant_or_none(task.not_before),
+        "rotations": [to_instant(when) for when in task.rotations] or None,
+        "leaving_took": _to_span(task.leaving_took),
+        "starting_took": _to_span(task.starting_took),
         "checkpoint": _checkpoint_values(task.checkpoint),
         "job_state": _storable(task.job_state),
         "reason": None if task.reason is None else task.reason.value,
-        "ended_at": _to_instant(task.ended_at),
+        "ended_at": to_instant_or_none(task.ended_at),
     }
 
 
@@ -172,7 +201,8 @@ def task_of(row: Row[Any], run: Run | None) -> Task:
         priority=_PRIORITIES[row.priority],
         nodes=row.nodes,
         submitted_at=of_instant(row.submitted_at),
-        place=of_instant(row.place),
+        waiting_since=of_instant(row.waiting_since),
+        gpus=row.gpus,
         profile=_PROFILES[row.profile],
         grace=timedelta(microseconds=row.grace),
         time_limit=_of_span(row.time_limit),
@@ -185,10 +215,16 @@ def task_of(row: Row[Any], run: Run | None) -> Task:
         avoid=frozenset(row.avoid or ()),
         promise=frozenset(row.promise or ()),
         failed_starts=row.failed_starts,
+        retry=_retry_of(row.retry),
+        retries=row.retries,
+        not_before=of_instant_or_none(row.not_before),
+        rotations=tuple([of_instant(when) for when in row.rotations or ()]),
+        leaving_took=_of_span(row.leaving_took),
+        starting_took=_of_span(row.starting_took),
         checkpoint=_checkpoint_of(row.checkpoint),
         job_state=row.job_state,
         reason=_REASONS[row.reason],
-        ended_at=_of_instant(row.ended_at),
+        ended_at=of_instant_or_none(row.ended_at),
         version=row.version,
     )
 
@@ -202,10 +238,10 @@ def run_values(task_id: TaskId, run: Run) -> _Values:
         "ranks": [_rank_values(rank) for rank in run.ranks],
         "priority": run.priority.value,
         "started_at": to_instant(run.started_at),
-        "running_at": _to_instant(run.running_at),
-        "ended_at": _to_instant(run.ended_at),
+        "running_at": to_instant_or_none(run.running_at),
+        "ended_at": to_instant_or_none(run.ended_at),
         "notice": _notice_values(run.notice),
-        "killed_at": _to_instant(run.killed_at),
+        "killed_at": to_instant_or_none(run.killed_at),
         "done": run.done,
         "checkpoint": _checkpoint_values(run.checkpoint),
         "reason": None if run.reason is None else run.reason.value,
@@ -225,10 +261,10 @@ def run_of(columns: Sequence[Any]) -> Run:
         ranks=tuple(_rank_of(rank) for rank in ranks),
         priority=Priority(priority),
         started_at=of_instant(started),
-        running_at=_of_instant(running),
-        ended_at=_of_instant(ended),
+        running_at=of_instant_or_none(running),
+        ended_at=of_instant_or_none(ended),
         notice=_notice_of(notice),
-        killed_at=_of_instant(killed),
+        killed_at=of_instant_or_none(killed),
         done=done,
         checkpoint=_checkpoint_of(saved),
         reason=_REASONS[reason],

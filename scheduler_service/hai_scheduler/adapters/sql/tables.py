@@ -56,7 +56,7 @@ TASKS = Table(
     Column("priority", SmallInteger),
     Column("nodes", Integer, nullable=False),
     Column("submitted_at", Instant, nullable=False),
-    Column("place", Instant, nullable=False),
+    Column("waiting_since", Instant, nullable=False),
     Column("profile", Text, nullable=False),
     Column("grace", Span, nullable=False),
     Column("time_limit", Span),
@@ -80,6 +80,14 @@ TASKS = Table(
     # When this version was written, by the clock of whoever wrote it; see `known.py`.
     Column("saved_at", Instant, nullable=False),
     Column("idempotency_key", Text),
+    # NULL is whole nodes.
+    Column("gpus", Integer),
+    _value("retry"),
+    Column("retries", Integer, nullable=False, server_default="0"),
+    Column("not_before", Instant),
+    _value("rotations"),
+    Column("leaving_took", Span),
+    Column("starting_took", Span),
     # A user's latest task of a name, and how many he has.
     Index("ix_hai_tasks_by_name", "user_name", "ended", "name", "id"),
     Index("ix_hai_tasks_of_user", "user_name", "id"),
@@ -145,6 +153,27 @@ QUOTAS = Table(
     Column("priority", SmallInteger, primary_key=True, autoincrement=False),
     # NULL is no limit.
     Column("node_limit", Integer),
+    Column("ceiling", Integer),
+    Column("expires_at", Instant),
+)
+
+USES = Table(
+    "hai_uses",
+    METADATA,
+    Column("user_name", Text, primary_key=True),
+    Column("group_name", Text, primary_key=True),
+    Column("node_seconds", Double, nullable=False),
+    Column("at", Instant, nullable=False),
+)
+
+STRIKES = Table(
+    "hai_strikes",
+    METADATA,
+    Column("id", Id, primary_key=True),
+    Column("node", Text, nullable=False),
+    # No foreign key: a strike counts though its task was deleted.
+    Column("task_id", BigInteger, nullable=False),
+    Column("at", Instant, nullable=False),
 )
 
 USERS = Table(

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 
 from hai_scheduler.api import convert
 from hai_scheduler.api.params import Nothing
+from hai_scheduler.api.quota_schemas import OwnQuota, OwnQuotaPut, QuotaKey, QuotaList, QuotaOut, QuotaPut
 from hai_scheduler.api.route import Ask
 from hai_scheduler.api.schemas import (
     ClusterOut,
     NodeList,
     NodeOut,
     PauseRequest,
-    QuotaKey,
-    QuotaList,
-    QuotaOut,
-    QuotaPut,
 )
 from hai_scheduler.core.model import NodeMark, Priority, Quota
 
@@ -66,15 +63,31 @@ async def _mark(ask: Ask[Nothing, Nothing], mark: NodeMark) -> NodeOut:
 
 async def quotas(ask: Ask[Nothing, Nothing]) -> QuotaList:
     """The rows of quota that the caller may see."""
-    return QuotaList(items=[convert.quota_out(row) for row in await ask.services.queries.quotas(ask.caller)])
+    rows, now = await ask.services.queries.quotas(ask.caller), ask.services.queries.now()
+    return QuotaList(items=[convert.quota_out(row, now) for row in rows])
 
 
 async def put_quota(ask: Ask[Nothing, QuotaPut]) -> QuotaOut:
     """Write a row."""
     body = ask.body
-    row = Quota(subject=body.subject, group=body.group, priority=Priority[body.priority], limit=body.limit)
-    await ask.services.administration.put_quota(ask.caller, row)
-    return convert.quota_out(row)
+    row = Quota(
+        subject=body.subject,
+        group=body.group,
+        priority=Priority[body.priority],
+        limit=body.limit,
+        ceiling=body.ceiling,
+        expires_at=None if body.expires_at is None else body.expires_at.astimezone(UTC),
+    )
+    warning = await ask.services.administration.put_quota(ask.caller, row)
+    return convert.quota_out(row, ask.services.queries.now(), warning=warning)
+
+
+async def put_own_quota(ask: Ask[Nothing, OwnQuotaPut]) -> OwnQuota:
+    """Raise or lower one's own quota."""
+    body, level = ask.body, Priority[ask.body.priority]
+    await ask.services.own_quotas.put(ask.caller, body.group, level, body.limit)
+    views = await ask.services.queries.own_quota(ask.caller)
+    return convert.own_quota_out(next(view for view in views if (view.group, view.priority) == (body.group, level)))
 
 
 async def delete_quota(ask: Ask[Nothing, QuotaKey]) -> None:

@@ -9,14 +9,16 @@ from hai_scheduler import __version__
 from hai_scheduler.api import convert
 from hai_scheduler.api.metrics import CONTENT_TYPE_LATEST
 from hai_scheduler.api.params import Nothing
+from hai_scheduler.api.quota_schemas import MeOut
 from hai_scheduler.api.route import Ask, Text
-from hai_scheduler.api.schemas import HealthOut, MeOut, PolicyOut
+from hai_scheduler.api.schemas import HealthOut
 
 #: A scheduler that has not ticked for this long is not well.
 SILENCE: Final = timedelta(seconds=30)
 
 
 _LATE: Final = "The scheduler has not looked at the cluster lately: its log says why."
+_UNUSED: Final = "Policy numbers that admins have set do not fit the configuration: `hai policy` says why."
 _HINDERED: Final = "What the scheduler wants done does not go through and is tried again: its log says why."
 
 
@@ -24,12 +26,13 @@ async def health(ask: Ask[Nothing, Nothing]) -> HealthOut:
     """Whether the scheduler does its work. Nobody in particular may ask, so no names are told."""
     silence = ask.services.queries.silence()
     late = silence is None or silence >= SILENCE
-    well = not late and not ask.services.queries.hindered()
+    hindered, unused = ask.services.queries.hindered(), ask.services.queries.policy_trouble()
+    well = not late and not hindered and not unused
     return HealthOut(
         status="ok" if well else "degraded",
         version=__version__,
         last_tick_s=None if silence is None else silence.total_seconds(),
-        detail=None if well else _LATE if late else _HINDERED,
+        detail=None if well else _LATE if late else _HINDERED if hindered else _UNUSED,
     )
 
 
@@ -48,16 +51,4 @@ async def me(ask: Ask[Nothing, Nothing]) -> MeOut:
         groups=sorted(caller.groups),
         scopes=sorted(caller.scopes),
         quota=[convert.own_quota_out(view) for view in await ask.services.queries.own_quota(caller)],
-    )
-
-
-async def policy(ask: Ask[Nothing, Nothing]) -> PolicyOut:
-    """The numbers that the scheduler decides with."""
-    numbers = ask.services.policy
-    return PolicyOut(
-        min_run_s=numbers.min_run.total_seconds(),
-        slice_s=numbers.slice.total_seconds(),
-        default_grace_s=numbers.default_grace.total_seconds(),
-        max_grace_s=numbers.max_grace.total_seconds(),
-        groups=ask.services.queries.groups(),
     )

@@ -10,7 +10,6 @@ from hai_scheduler.api.params import Nothing, TaskEventQuery, TaskQuery
 from hai_scheduler.api.route import Ask, YamlText
 from hai_scheduler.api.schemas import (
     EventPage,
-    ExplainOut,
     OrderChange,
     PriorityChange,
     RunList,
@@ -112,14 +111,6 @@ async def runs(ask: Ask[Nothing, Nothing]) -> RunList:
     """Its runs."""
     found = await ask.services.queries.runs(ask.caller, ask.path["task"])
     return RunList(items=[convert.run_out(run) for run in found])
-
-
-async def explain(ask: Ask[Nothing, Nothing]) -> ExplainOut:
-    """Why it waits, or what it does."""
-    queries = ask.services.queries
-    view = await queries.summary(ask.caller, ask.path["task"])
-    verdict = None if view.verdict is None else convert.verdict_out(view.verdict, ask.caller, queries.clock.now())
-    return ExplainOut(task_id=view.task.id, state=view.task.state.value, sentence=view.message, verdict=verdict)
 
 
 async def events(ask: Ask[TaskEventQuery, Nothing]) -> EventPage:

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { IDecision, ITaskDetail } from '../api/types';
+import { aChange, aDecision, aTask, aWaitingTask, FakeStream } from '../testing/fakes';
+import { Feed } from './feed';
+import { TaskModel } from './task';
+
+describe('the model of a task', () => {
+  let task: ITaskDetail;
+  let decisions: IDecision[];
+  let feed: Feed;
+  let model: TaskModel;
+  const api = {
+    task: vi.fn(async () => task),
+    explain: vi.fn(async () => ({
+      task_id: 41,
+      state: task.state,
+      sentence: '',
+      verdict: task.verdict,
+      ahead: 0,
+      what_if: [aChange()]
+    })),
+    decisions: vi.fn(async (_: number, after: number, limit: number) => ({
+      items: decisions.filter(each => each.seq > after).slice(0, limit)
+    })),
+    act: vi.fn(),
+    setPriority: vi.fn()
+  };
+
+  beforeEach(() => {
+    vi.clearAllMocks();
+    task = aWaitingTask(41, 1);
+    decisions = [aDecision(3, 'Needs 2 nodes.')];
+    feed = new Feed({ events: () => new FakeStream() });
+    model = new TaskModel(41, api, feed);
+  });
+
+  afterEach(() => {
+    model.dispose();
+    feed.dispose();
+  });
+
+  it('asks what would let a task start while it waits, and forgets it when it runs', async () => {
+    void model.refresh();
+    await vi.waitFor(() => expect(model.whatIf.map(each => each.kind)).toEqual(['PRIORITY']));
+    task = aTask({ id: 41 });
+    void model.refresh();
+    await vi.waitFor(() => expect(model.whatIf).toEqual([]));
+    expect(api.explain).toHaveBeenCalledTimes(1);
+  });
+
+  it('shows the task before it is known what would let it start', async () => {
+    let explained = (): void => undefined;
+    api.explain.mockImplementationOnce(
+      () =>
+        new Promise(resolve => {
+          explained = () =>
+            resolve({ task_id: 41, state: 'queued', sentence: '', verdict: null, ahead: 0, what_if: [] });
+        })
+    );
+    const shown = new Promise(resolve => model.changed.connect(() => resolve(model.task?.id)));
+    void model.refresh();
+    await expect(shown).resolves.toBe(41);
+    explained();
+  });
+
+  it('reads decisions only when somebody looks, and each once', async () => {
+    const seqs = (): number[] => model.decisions.map(each => each.seq);
+    void model.refresh();
+    await vi.waitFor(() => expect(model.ready).toBe(true));
+    expect(api.decisions).not.toHaveBeenCalled();
+    model.showDecisions(true);
+    await vi.waitFor(() => expect(seqs()).toEqual([3]));
+    decisions.push(aDecision(9, 'Run 1 starts on n-1.', 'task.state'));
+    void model.refresh();
+    await vi.waitFor(() => expect(seqs()).toEqual([3, 9]));
+    expect(api.decisions).toHaveBeenLastCalledWith(41, 3, 1000);
+    model.showDecisions(false);
+    const readings = api.task.mock.calls.length;
+    void model.refresh();
+    await vi.waitFor(() => expect(api.task.mock.calls.length).toBeGreaterThan(readings));
+    expect(api.decisions).toHaveBeenCalledTimes(2);
+  });
+});

@@ -1,0 +1,59 @@
+"""Rows of quota, use and strikes to values and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Row
+
+from hai_scheduler.adapters.sql.rows import of_instant, of_instant_or_none, to_instant, to_instant_or_none
+from hai_scheduler.core.model import Priority, Quota, Strike, TaskId, Use
+
+
+def quota_values(quota: Quota) -> dict[str, Any]:
+    """All columns of the row of quota."""
+    return {
+        "subject": quota.subject,
+        "group_name": quota.group,
+        "priority": quota.priority.value,
+        "node_limit": quota.limit,
+        "ceiling": quota.ceiling,
+        "expires_at": to_instant_or_none(quota.expires_at),
+    }
+
+
+def quota_of(row: Row[Any]) -> Quota:
+    """The quota of a row of `tables.QUOTAS`."""
+    return Quota(
+        subject=row.subject,
+        group=row.group_name,
+        priority=Priority(row.priority),
+        limit=row.node_limit,
+        ceiling=row.ceiling,
+        expires_at=of_instant_or_none(row.expires_at),
+    )
+
+
+def use_values(use: Use) -> dict[str, Any]:
+    """All columns of the use."""
+    return {
+        "user_name": use.user,
+        "group_name": use.group,
+        "node_seconds": use.node_seconds,
+        "at": to_instant(use.at),
+    }
+
+
+def use_of(row: Row[Any]) -> Use:
+    """The use of a row of `tables.USES`."""
+    return Use(user=row.user_name, group=row.group_name, node_seconds=row.node_seconds, at=of_instant(row.at))
+
+
+def strike_values(strike: Strike) -> dict[str, Any]:
+    """Columns of the strike but for its id, which the store gives."""
+    return {"node": strike.node, "task_id": strike.task_id, "at": to_instant(strike.at)}
+
+
+def strike_of(row: Row[Any]) -> Strike:
+    """The strike of a row of `tables.STRIKES`."""
+    return Strike(node=row.node, task_id=TaskId(row.task_id), at=of_instant(row.at))

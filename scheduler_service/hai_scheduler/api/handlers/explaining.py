@@ -1,0 +1,40 @@
+"""Why a task waits, what was decided on it, and when it would start."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from hai_scheduler.api import convert
+from hai_scheduler.api.explain_schemas import DecisionPage, ExplainOut, ForecastAsk, ForecastOut
+from hai_scheduler.api.explaining import decision_out, explain_out, forecast_out
+from hai_scheduler.api.params import Nothing, TaskEventQuery
+from hai_scheduler.api.route import Ask
+from hai_scheduler.service.errors import Invalid
+
+
+async def explain(ask: Ask[Nothing, Nothing]) -> ExplainOut:
+    """Why it waits and what would let it start, or what it does."""
+    found = await ask.services.explanations.explain(ask.caller, ask.path["task"])
+    return explain_out(found, ask.caller, ask.services.queries.clock.now())
+
+
+async def decisions(ask: Ask[TaskEventQuery, Nothing]) -> DecisionPage:
+    """What was decided on it."""
+    found = await ask.services.decisions.of_task(
+        ask.caller, ask.path["task"], after=ask.query.after, limit=ask.query.limit
+    )
+    return DecisionPage(items=[decision_out(decision) for decision in found])
+
+
+async def forecast(ask: Ask[Nothing, ForecastAsk]) -> ForecastOut:
+    """When it would start."""
+    body, forecasts = ask.body, ask.services.forecasts
+    if (body.task is None) == (body.submit is None):
+        raise Invalid("task", body.task, "give either `task`, an id or a name, or `submit`, a task to think of")
+    horizon = None if body.horizon_s is None else timedelta(seconds=body.horizon_s)
+    if body.submit is not None:
+        submission = convert.submission_of(body.submit)
+        found = await forecasts.of_submission(ask.caller, submission, horizon=horizon)
+    else:
+        found = await forecasts.of_task(ask.caller, str(body.task), horizon=horizon)
+    return forecast_out(found, ask.caller)

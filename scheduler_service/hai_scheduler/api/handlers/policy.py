@@ -1,0 +1,20 @@
+"""Policy numbers: what is in force, and changes to it."""
+
+from __future__ import annotations
+
+from hai_scheduler.api import convert
+from hai_scheduler.api.params import Nothing
+from hai_scheduler.api.policy_schemas import PolicyChange, PolicyOut
+from hai_scheduler.api.route import Ask
+
+
+async def show(ask: Ask[Nothing, Nothing]) -> PolicyOut:
+    """Every number and where it comes from."""
+    return convert.policy_out(await ask.services.policy.view())
+
+
+async def change(ask: Ask[Nothing, PolicyChange]) -> PolicyOut:
+    """Set some numbers and take others back."""
+    body = ask.body
+    await ask.services.policy.change(ask.caller, body.group, body.set, body.unset)
+    return convert.policy_out(await ask.services.policy.view())

@@ -1,0 +1,296 @@
+"""Why each waiting task waits: the kind at once, the data when somebody asks (docs/scheduling.md)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from hai_scheduler.core.ledger import Ledger
+from hai_scheduler.core.model import Priority, Task, TaskId
+from hai_scheduler.core.placement import choose
+from hai_scheduler.core.policy import Policy
+from hai_scheduler.core.queue import Place, Queue
+from hai_scheduler.core.quota import Account, Accounts
+from hai_scheduler.core.reservation import Reservation, earliest, passes
+from hai_scheduler.core.rules import Rules
+from hai_scheduler.core.turns import Turn
+from hai_scheduler.core.verdicts import Holder, Value, Verdict, VerdictKind
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A waiting task as it was left; position None while it is held."""
+
+    kind: VerdictKind
+    task: Task
+    priority: Priority
+    position: int | None
+    rank: float
+
+
+class Answers:
+    """The verdicts of one node group, read off the ledger and the accounts as the whole plan leaves them."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        turns: Mapping[TaskId, Turn],
+        rules: Rules,
+        accounts: Accounts,
+        queue: Queue,
+        policy: Policy,
+    ) -> None:
+        #: Every task that waits, held ones among them.
+        self.waiting: dict[TaskId, Task] = {}
+        #: What was known while the queue was served; all else is found when it is asked for.
+        self.kinds: dict[TaskId, VerdictKind] = {}
+        #: For whom nodes are kept free, by priority (B1).
+        self.reservations: dict[Priority, Reservation] = {}
+        self.paused = False
+        self._held: dict[TaskId, Priority] = {}
+        self._ledger = ledger
+        self._turns = turns
+        self._rules = rules
+        self._accounts = accounts
+        self._queue = queue
+        self._policy = policy
+        self._reach: dict[tuple[Priority, int | None], tuple[int, defaultdict[str, int]]] = {}
+        self._open: dict[tuple[Priority, int | None], list[str]] = {}
+
+    @property
+    def ids(self) -> Collection[TaskId]:
+        """The tasks that wait."""
+        return self.waiting.keys()
+
+    def hold(self, task: Task, priority: Priority) -> None:
+        """The task waits for its owner."""
+        self.waiting[task.id] = task
+        self.kinds[task.id] = VerdictKind.HELD
+        self._held[task.id] = priority
+
+    # -- kinds ------------------------------------------------------------------------------------
+
+    def kind_of(self, task_id: TaskId) -> VerdictKind:
+        """What the task waits for."""
+        kind = self.kinds.get(task_id)
+        if kind is None:
+            kind = self.kinds[task_id] = self._kind(self.waiting[task_id], self._queue.place_of(task_id))
+        return kind
+
+    def _kind(self, task: Task, place: Place) -> VerdictKind:
+        units = self._accounts.units(task)
+        if not self._ledger.can_ever(task) or not self._accounts.could_ever_fit(task.user, place.priority, units):
+            return VerdictKind.NEVER
+        if self.paused:
+            return VerdictKind.PAUSED
+        if task.not_before is not None and task.not_before > self._rules.now:
+            return VerdictKind.RETRY
+        if not self._accounts.fits(task.user, place.priority, units):
+            return VerdictKind.QUOTA
+        return self._kind_of_room(task, place)
+
+    def _kind_of_room(self, task: Task, place: Place) -> VerdictKind:
+        """Why a task that is in quota has no nodes."""
+        names = self._free(task, place.priority)
+        kept = self._kept_from(task, place)
+        free = [name for name in names if name not in kept]
+        if len(free) >= task.nodes and self._scattered(free, task, place.priority):
+            return VerdictKind.TOPOLOGY
+        if kept and len(names) >= task.nodes:
+            return VerdictKind.RESERVED
+        total, own = self._within_reach(place.priority, task.gpus)
+        return VerdictKind.TURN if total - own.get(task.user, 0) >= task.nodes else VerdictKind.CAPACITY
+
+    def _free(self, task: Task, priority: Priority) -> list[str]:
+        """Nodes that are open to the task as the plan leaves them, those that are kept for the head among them."""
+        if self._ledger.special(task, priority):
+            return self._ledger.now_for(task, priority)
+        key = (priority, task.gpus)
+        if key not in self._open:
+            self._open[key] = self._ledger.now_for(task, priority)
+        return self._open[key]
+
+    def _kept_from(self, task: Task, place: Place) -> Collection[str]:
+        """Nodes that are kept for another and that the task may not use meanwhile (B1, B2)."""
+        head = self.reservations.get(place.priority)
+        if head is None or head.task.id == task.id or passes(task, head, self._rules):
+            return ()
+        return head.nodes
+
+    def _scattered(self, names: Iterable[str], task: Task, priority: Priority) -> bool:
+        across = self._ledger.crossing(task, priority, soon=False) < self._policy.max_cross_zone
+        return choose(self._ledger.by_leaf(names), task.nodes, across=across) is None
+
+    def _within_reach(self, priority: Priority, gpus: int | None) -> tuple[int, defaultdict[str, int]]:
+        """How many nodes equals and lower ones may have to give, sooner or later, and how many of them to whom not."""
+        key = (priority, gpus)
+        if key not in self._reach:
+            total = 0
+            own: defaultdict[str, int] = defaultdict(int)
+            for spot in self._ledger.spots.values():
+                if not spot.usable or (gpus is not None and gpus > spot.node.gpus):
+                    continue
+                if any(promise.priority >= priority for promise in spot.promises):
+                    continue
+                if any(not turn.leaving and self._stays(turn, priority) for turn in spot.turns):
+                    continue
+                total += 1
+                for user in {turn.task.user for turn in spot.turns if turn.priority == priority}:
+                    own[user] += 1
+            self._reach[key] = total, own
+        return self._reach[key]
+
+    def _stays(self, turn: Turn, priority: Priority) -> bool:
+        return turn.priority > priority or (turn.priority == priority and not self._rules.rotates)
+
+    # -- verdicts ---------------------------------------------------------------------------------
+
+    def verdict(self, task_id: TaskId) -> Verdict:
+        """Everything about why the task waits."""
+        wait = self._wait(task_id)
+        make = _DATA.get(wait.kind)
+        start, holders, data = make(self, wait) if make else (None, (), {})
+        return Verdict(
+            kind=wait.kind,
+            priority=wait.priority,
+            position=wait.position,
+            earliest_start=start,
+            data=data,
+            holders=tuple(holders),
+        )
+
+    def _wait(self, task_id: TaskId) -> Wait:
+        task = self.waiting[task_id]
+        if task_id in self._held:
+            return Wait(VerdictKind.HELD, task, self._held[task_id], None, 0.0)
+        place = self._queue.place_of(task_id)
+        return Wait(self.kind_of(task_id), task, place.priority, place.position, place.rank)
+
+    def _never(self, wait: Wait) -> _Data:
+        task = wait.task
+        data: dict[str, Value] = {"needs": task.nodes, "gpus": task.gpus}
+        if not self._ledger.can_ever(task):
+            cap, cause = self._ledger.most(task.gpus), "group"
+            if task.gpus is not None and task.gpus > self._ledger.gpus_per_node:
+                cap, cause = self._ledger.gpus_per_node, "gpus"
+            return None, (), {**data, "cap": cap, "cause": cause}
+        account = self._refusing(wait, lambda account, units: account.could_ever_fit(units))
+        return None, (), {**data, "cap": account.cap.limit, "cause": account.cap.source}
+
+    def _quota(self, wait: Wait) -> _Data:
+        account = self._refusing(wait, lambda account, units: account.fits(units))
+        data: dict[str, Value] = {
+            "needs": wait.task.nodes,
+            "gpus": wait.task.gpus,
+            "subject": account.cap.source,
+            "limit": account.cap.limit,
+            "used": account.used,
+        }
+        return None, (), data
+
+    def _refusing(self, wait: Wait, good: _Test) -> Account:
+        units = self._accounts.units(wait.task)
+        accounts = self._accounts.of(wait.task.user, wait.priority)
+        return next((account for account in accounts if not good(account, units)), accounts[0])
+
+    def _retry(self, wait: Wait) -> _Data:
+        task = wait.task
+        of = task.retry.count if task.retry else 0
+        return task.not_before, (), {"until": task.not_before, "retries": task.retries, "of": of}
+
+    def _room(self, wait: Wait) -> _Data:
+        """CAPACITY, TURN: who holds what it needs, and until when as far as is known."""
+        found = self._earliest(wait)
+        when = found.at if found is not None else None
+        holders = _holders(self._turns.values())
+        if wait.kind is VerdictKind.TURN:
+            among = [turn for turn in self._turns.values() if turn.priority <= wait.priority]
+            holders = _holders(turn for turn in among if turn.task.user != wait.task.user) or holders
+        data = self._needs(wait)
+        return when, holders, {**data, "until": when} if wait.kind is VerdictKind.TURN else data
+
+    def _earliest(self, wait: Wait) -> Reservation | None:
+        kept = self.reservations.get(wait.priority)
+        if kept is not None and kept.task.id == wait.task.id:
+            return kept
+        return earliest(wait.task, wait.priority, wait.rank, self._ledger, self._rules)
+
+    def _reserved(self, wait: Wait) -> _Data:
+        kept = self.reservations.get(wait.priority)
+        data = self._needs(wait)
+        if kept is None:
+            return None, (), {**data, "until": None}
+        head = Holder(
+            task_id=kept.task.id,
+            name=kept.task.name,
+            user=kept.task.user,
+            priority=kept.priority,
+            nodes=kept.task.nodes,
+            gpus=kept.task.gpus,
+        )
+        return None, (head,), {**data, "until": kept.at}
+
+    def _topology(self, wait: Wait) -> _Data:
+        zones: defaultdict[str, int] = defaultdict(int)
+        for name in self._ledger.now_for(wait.task, wait.priority):
+            zones[self._ledger.spots[name].node.zone] += 1
+        return None, (), {**self._needs(wait), "together": max(zones.values(), default=0)}
+
+    def _needs(self, wait: Wait) -> dict[str, Value]:
+        kept = self._kept_from(wait.task, self._queue.place_of(wait.task.id))
+        free = sum(name not in kept for name in self._free(wait.task, wait.priority))
+        return {"needs": wait.task.nodes, "gpus": wait.task.gpus, "free": free}
+
+    def _draining(self, wait: Wait) -> _Data:
+        task, now = wait.task, self._rules.now
+        names = self._ledger.promised_to(task)
+        spots = [self._ledger.spots[name] for name in names]
+        across = self._ledger.crossers if self._ledger.spans_zones(names) else ()
+        turns = (*(turn for spot in spots for turn in spot.turns), *across)
+        leaving = {turn.task.id: turn for turn in turns if turn.leaving}
+        deadlines = [
+            now + turn.task.grace if turn.run.notice is None else turn.run.notice.deadline for turn in leaving.values()
+        ]
+        deadline = max(deadlines, default=None)
+        free = sum(len(spot.free) >= spot.amount(task) for spot in spots)
+        data: dict[str, Value] = {
+            "needs": task.nodes,
+            "gpus": task.gpus,
+            "free": free,
+            "coming": task.nodes - free,
+            "deadline": deadline,
+        }
+        return deadline, _holders(leaving.values()), data
+
+
+_Data = tuple[datetime | None, Iterable[Holder], Mapping[str, Value]]
+_Test = Callable[[Account, int], bool]
+
+_DATA: Mapping[VerdictKind, Callable[[Answers, Wait], _Data]] = {
+    VerdictKind.NEVER: Answers._never,
+    VerdictKind.QUOTA: Answers._quota,
+    VerdictKind.RETRY: Answers._retry,
+    VerdictKind.CAPACITY: Answers._room,
+    VerdictKind.TURN: Answers._room,
+    VerdictKind.RESERVED: Answers._reserved,
+    VerdictKind.TOPOLOGY: Answers._topology,
+    VerdictKind.DRAINING: Answers._draining,
+}
+
+
+def _holders(turns: Iterable[Turn]) -> tuple[Holder, ...]:
+    """Who holds nodes, most nodes first."""
+    found = [
+        Holder(
+            task_id=turn.task.id,
+            name=turn.task.name,
+            user=turn.task.user,
+            priority=turn.run.priority,
+            nodes=len(turn.nodes),
+            gpus=turn.task.gpus,
+        )
+        for turn in turns
+    ]
+    return tuple(sorted(found, key=lambda holder: (-holder.nodes, holder.task_id)))

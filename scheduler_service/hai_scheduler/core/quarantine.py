@@ -1,0 +1,37 @@
+"""Which nodes get no new runs because runs keep failing on them (rule H3)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+
+from hai_scheduler.core.decisions import Quarantine
+from hai_scheduler.core.model import Node, NodeMark, Strike, TaskId
+from hai_scheduler.core.policy import Policy
+
+
+def quarantines(
+    nodes: Sequence[Node], strikes: Sequence[Strike], policy: Policy, now: datetime
+) -> tuple[Quarantine, ...]:
+    """The nodes of one group that are to be put in quarantine: most failures first, ties by name.
+
+    A node that an admin has marked is left to him. Nodes that are in quarantine already count against the share.
+    """
+    if not strikes:
+        return ()
+    recent: defaultdict[str, list[TaskId]] = defaultdict(list)
+    for strike in strikes:
+        if now - strike.at < policy.strike_window:
+            recent[strike.node].append(strike.task_id)
+    room = int(len(nodes) * policy.quarantine_share)
+    room -= sum(node.mark is NodeMark.QUARANTINED for node in nodes)
+    bad = [
+        node.name
+        for node in nodes
+        if node.mark is NodeMark.NONE
+        and len(recent[node.name]) >= policy.strikes
+        and len(set(recent[node.name])) >= policy.strike_tasks
+    ]
+    bad.sort(key=lambda name: (-len(recent[name]), name))
+    return tuple(Quarantine(node=name, tasks=tuple(sorted(set(recent[name])))) for name in bad[: max(0, room)])

@@ -1,0 +1,136 @@
+"""The waiting tasks of one node group, in order (rules O1 to O3, Q4)."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from hai_scheduler.core.model import Priority, Task, TaskId
+from hai_scheduler.core.order import seats
+from hai_scheduler.core.quota import LEVELS
+
+#: Rank, use of the user, seat (first submission, id), the task: smaller goes first within a priority (O2, O3).
+Entry = tuple[float, float, datetime, TaskId, Task]
+#: How much of a node a task wants, and of how many: no smaller in both means no easier to place.
+Size = tuple[int, int]
+
+#: More GPUs than any node has: how a whole node compares with k GPUs of one.
+_WHOLE = 1 << 30
+
+
+def size_of(task: Task) -> Size:
+    """The task's size."""
+    return (_WHOLE if task.gpus is None else task.gpus, task.nodes)
+
+
+#: Tasks of one rank, and of users with equal use: in order of rank, then use.
+Bunch = tuple[float, float]
+
+
+class Lane:
+    """The tasks that wait at one priority, in bunches. Most are never looked at: order is made as it is asked for."""
+
+    def __init__(self) -> None:
+        self._bunches: defaultdict[Bunch, list[Task]] = defaultdict(list)
+        #: Bunches that were not begun, smallest first, and what is left of the one that was, last first.
+        self._heap: list[Bunch] | None = None
+        self._begun: list[Entry] = []
+        self._gone: set[TaskId] = set()
+        #: AUTO tasks in it (Q4).
+        self.auto: list[Task] = []
+        #: Those that were looked at, in order.
+        self.seen: list[Entry] = []
+        self.sizes: set[Size] = set()
+        #: How many tasks with promised nodes have not been looked at (B3).
+        self.promised = 0
+
+    def add(self, task: Task, rank: float, use: float) -> None:
+        """Put a task in. Nothing has been taken out yet."""
+        self._bunches[rank, use].append(task)
+        if task.priority is None:
+            self.auto.append(task)
+        if task.promise:
+            self.promised += 1
+
+    def open(self) -> None:
+        """All tasks are in it."""
+        self._heap = list(self._bunches)
+        heapq.heapify(self._heap)
+        self.sizes = {
+            (_WHOLE if task.gpus is None else task.gpus, task.nodes)
+            for bunch in self._bunches.values()
+            for task in bunch
+        }
+
+    def pop(self) -> Entry | None:
+        """The next in order; None when all have been looked at."""
+        heap = self._heap or []
+        while self._begun or heap:
+            if not self._begun:
+                key = heapq.heappop(heap)
+                self._begun = _in_order(key, self._bunches[key])[::-1]
+            entry = self._begun.pop()
+            if entry[4].id not in self._gone:
+                self.promised -= bool(entry[4].promise)
+                return entry
+        return None
+
+    def remove(self, task: Task) -> None:
+        """The task waits in another lane."""
+        self._gone.add(task.id)
+
+    def ranks(self) -> set[float]:
+        """The ranks of its tasks."""
+        return {rank for rank, _ in self._bunches}
+
+    def order(self) -> Iterator[Entry]:
+        """All of it: what was looked at, then the rest."""
+        yield from self.seen
+        rest = self._begun[::-1]
+        for key in sorted(self._bunches if self._heap is None else self._heap):
+            rest += _in_order(key, self._bunches[key])
+        yield from (entry for entry in rest if entry[4].id not in self._gone)
+
+
+def _in_order(key: Bunch, tasks: list[Task]) -> list[Entry]:
+    """The tasks of a bunch by seat: first submission, or what their user has dealt out anew (O3)."""
+    hands: defaultdict[tuple[str, Priority | None], list[Task]] = defaultdict(list)
+    for task in tasks:
+        if task.custom_rank is not None:
+            hands[task.user, task.priority] = []
+    for task in tasks if hands else ():
+        if (task.user, task.priority) in hands:
+            hands[task.user, task.priority].append(task)
+    dealt = seats(hands.values()) if hands else {}
+    return sorted((*key, *(dealt.get(task.id) or (task.submitted_at, task.id)), task) for task in tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a task stands in the queue: position from 1."""
+
+    task: Task
+    priority: Priority
+    rank: float
+    position: int
+
+
+class Queue:
+    """Lanes by priority, and where each task stands in all of them together."""
+
+    def __init__(self) -> None:
+        self.lanes: defaultdict[Priority, Lane] = defaultdict(Lane)
+        self._places: dict[TaskId, Place] | None = None
+
+    def place_of(self, task_id: TaskId) -> Place:
+        """Where the task stands, the queue having been served. Raises KeyError."""
+        if self._places is None:
+            self._places = {}
+            for priority in LEVELS:
+                for entry in self.lanes[priority].order():
+                    position = len(self._places) + 1
+                    self._places[entry[4].id] = Place(entry[4], priority, entry[0], position)
+        return self._places[task_id]

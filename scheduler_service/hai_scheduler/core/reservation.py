@@ -1,0 +1,142 @@
+"""When a task can start at the earliest, and on which nodes (rule B1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from heapq import nsmallest
+
+from hai_scheduler.core.ledger import Ledger, Spot, held_by
+from hai_scheduler.core.model import Priority, Task, TaskId
+from hai_scheduler.core.rules import Rules
+from hai_scheduler.core.turns import Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """Nodes that the head of the queue can have by then."""
+
+    task: Task
+    priority: Priority
+    rank: float
+    at: datetime
+    nodes: tuple[str, ...]
+
+
+def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules: Rules) -> Reservation | None:
+    """When enough nodes can be the task's, as far as is known, and which; None if that cannot be said.
+
+    Known are free nodes, deadlines of those who are leaving, ends of turns that equals may ask for (P2), tasks of
+    lower priority (P1), and time limits. What is promised to others does not count. Nodes of several zones can be
+    the task's when few enough others span zones (F2).
+    """
+    if not ledger.can_ever(task):
+        return None
+    leaves = _Leaves(task, priority, rank, rules)
+    times = _times(task, priority, ledger, leaves)
+    options = [
+        (option[-1][0], option)
+        for zone in ledger.zones
+        if len(option := nsmallest(task.nodes, (pair for pair in times if ledger.zone_of(pair[1]) == zone)))
+        == task.nodes
+    ]
+    across_at = _across_at(task, priority, ledger, leaves) if len(ledger.zones) > 1 else None
+    if across_at is not None and len(option := nsmallest(task.nodes, times)) == task.nodes:
+        options.append((max(across_at, option[-1][0]), option))
+    if not options:
+        return None
+    at, best = min(options, key=lambda option: option[0])  # of equals the first: within a zone (F1)
+    return Reservation(task=task, priority=priority, rank=rank, at=at, nodes=tuple(name for _, name in best))
+
+
+def _across_at(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> datetime | None:
+    """From when the task may span zones (F2); None if that cannot be said."""
+    too_many = ledger.crossing(task, priority, soon=False) + 1 - leaves.most_across
+    if too_many <= 0:
+        return leaves.now
+    times = sorted(when for turn in ledger.crossers if (when := leaves.at(turn)) is not None)
+    return times[too_many - 1] if len(times) >= too_many else None
+
+
+def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> list[tuple[datetime, str]]:
+    """When the task can have its part of each node, as far as that can be said."""
+    found: list[tuple[datetime, str]] = []
+    plain = [] if task.avoid or task.gpus is not None else ledger.gangs
+    for turn in plain:
+        when = leaves.at(turn)
+        if when is not None:
+            found += [(when, name) for name in turn.nodes if name in ledger.gang_nodes]
+    for name, spot in ledger.spots.items():
+        if plain and name in ledger.gang_nodes:
+            continue
+        when = _available(spot, task, priority, ledger, leaves) if ledger.suits(spot, task) else None
+        if when is not None:
+            found.append((when, name))
+    return found
+
+
+class _Leaves:
+    """When turns can be over for the task; each is asked once, however many nodes it holds."""
+
+    def __init__(self, task: Task, priority: Priority, rank: float, rules: Rules) -> None:
+        self._ask = (task, priority, rank, rules)
+        self._known: dict[TaskId, datetime | None] = {}
+        self.now = rules.now
+        self.most_across = rules.policy.max_cross_zone
+
+    def at(self, turn: Turn) -> datetime | None:
+        """See `leaves_at`."""
+        task_id = turn.task.id
+        if task_id not in self._known:
+            self._known[task_id] = leaves_at(turn, *self._ask)
+        return self._known[task_id]
+
+
+def _available(spot: Spot, task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> datetime | None:
+    """When the task can have its part of the node; None if that cannot be said."""
+    have = len(spot.free) - ledger.kept_from(spot, task, priority)
+    want = spot.amount(task)
+    if have >= want:
+        return leaves.now
+    times = [(when, held_by(turn, spot)) for turn in spot.turns if (when := leaves.at(turn)) is not None]
+    for when, gpus in sorted(times):
+        have += gpus
+        if have >= want:
+            return when
+    return None
+
+
+def passes(task: Task, head: Reservation, rules: Rules) -> bool:
+    """Whether a task may use nodes that are kept for the head, because it gives them back in time (B2).
+
+    It does if it ends by its time limit before the head can start, or if the head may have its nodes back by then.
+    """
+    until = head.at - rules.now
+    if task.time_limit is not None and task.time_limit - task.served <= until:
+        return True
+    if task.user == head.task.user:
+        return False  # P3: it would not have to give them back
+    gives_back = rules.gives_back(task, head.rank)
+    return gives_back is not None and gives_back <= until
+
+
+def leaves_at(turn: Turn, task: Task, priority: Priority, rank: float, rules: Rules) -> datetime | None:
+    """When the turn can be over for a waiting task of that priority and rank; None if that cannot be said."""
+    if turn.leaving:
+        deadline = rules.now + turn.task.grace if turn.run.notice is None else turn.run.notice.deadline
+        return max(rules.now, deadline)
+    if turn.priority < priority:
+        return rules.now
+    known = [ends_at(turn)]
+    own = turn.task.user == task.user and turn.priority == priority
+    if turn.priority == priority and not own:
+        known.append(rules.equal_at(turn, rank))
+    times = [when for when in known if when is not None]
+    return max(rules.now, min(times)) if times else None
+
+
+def ends_at(turn: Turn) -> datetime | None:
+    """When the turn ends by its time limit; None without one."""
+    if turn.task.time_limit is None:
+        return None
+    return turn.run.turn_start + (turn.task.time_limit - turn.task.served)

@@ -1,0 +1,97 @@
+"""What a running task may be asked, and when (rules O2, O4, P2, P6, P7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hai_scheduler.core.model import Priority, Run, Task
+from hai_scheduler.core.order import level_at
+from hai_scheduler.core.policy import Policy
+
+_HOUR = timedelta(hours=1)
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """A running task as a plan sees it."""
+
+    task: Task
+    run: Run
+    #: What it counts as now (O4).
+    priority: Priority
+    nodes: tuple[str, ...]
+    #: How many nodes' worth it holds (U2).
+    share: float
+    #: From when it may leave for an equal of a lower level, and for any equal (P2, P6, P7).
+    floor_at: datetime
+    slice_at: datetime
+    #: It has been told to leave, before this plan or by it.
+    leaving: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether it holds whole nodes (U2)."""
+        return self.task.gpus is None
+
+    def level(self, policy: Policy, now: datetime) -> int:
+        """Its level of the feedback queue (O2)."""
+        begun = self.run.running_at
+        return level_at(self.task.served if begun is None else self.task.served + (now - begun), policy)
+
+    def lost(self, now: datetime) -> float:
+        """Node seconds that its suspension would cost: work since the last checkpoint, and a switch (P4)."""
+        return self.share * (work_lost(self.run, now) + self.task.switch_cost).total_seconds()
+
+    def free_at(self, level: int, policy: Policy) -> datetime:
+        """From when an equal that waits at that level may have its nodes (P2)."""
+        if level >= 2:
+            return self.slice_at
+        service = policy.slice if level == 0 else policy.long_after
+        begun = self.run.running_at or self.run.started_at
+        rises = begun + (service - self.task.served) if service > self.task.served else begun
+        earliest = max(rises, self.floor_at)
+        return min(earliest, self.slice_at)
+
+
+def turn_of(task: Task, run: Run, policy: Policy, now: datetime, share: float) -> Turn:
+    """The turn of a running task; `share` is how many nodes' worth it holds."""
+    start = run.running_at or run.started_at
+    floor = policy.min_run
+    length = policy.slice if task.served < policy.slice else slice_of(task, policy)
+    if task.leaving_took is not None or task.starting_took is not None:
+        floor = max(floor, policy.worth * task.switch_cost)
+        length = max(floor, length)
+    turn = Turn(task, run, run.priority, run.nodes, share, start + floor, start + length, run.notice is not None)
+    if run.priority is Priority.ABOVE_NORMAL and now >= demoted_at(run, policy):
+        turn.priority = Priority.NORMAL
+    if task.rotations and (protected := protected_until(task, policy)) is not None and protected > now:
+        turn.floor_at, turn.slice_at = max(turn.floor_at, protected), max(turn.slice_at, protected)
+    return turn
+
+
+def slice_of(task: Task, policy: Policy) -> timedelta:
+    """How long a turn that begins now may last before any equal may have the nodes (P2): longer at lower levels."""
+    level = level_at(task.served, policy)
+    return policy.slice * policy.slice_growth**level if level else policy.slice
+
+
+def demoted_at(run: Run, policy: Policy) -> datetime:
+    """From when an ABOVE_NORMAL run counts as NORMAL (O4)."""
+    return run.turn_start + policy.demote_after
+
+
+def protected_until(task: Task, policy: Policy) -> datetime | None:
+    """Until when a task that was told to leave for equals too often keeps its turn (P7); None: it was not."""
+    if len(task.rotations) < policy.max_rotations:
+        return None
+    recent = task.rotations[-policy.max_rotations :]
+    return recent[-1] + _HOUR if recent[-1] - recent[0] <= _HOUR else None
+
+
+def work_lost(run: Run, now: datetime) -> timedelta:
+    """Running time that would have to be done again: since the last checkpoint of the run, or all of it."""
+    if run.running_at is None:
+        return timedelta(0)
+    since = run.running_at if run.checkpoint is None else max(run.running_at, run.checkpoint.at)
+    return max(timedelta(0), now - since)

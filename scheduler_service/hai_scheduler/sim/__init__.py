@@ -1,0 +1,1 @@
+"""The simulator: the core of the scheduler in virtual time (docs/simulator.md)."""

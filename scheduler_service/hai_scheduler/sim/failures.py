@@ -1,0 +1,44 @@
+"""Failing nodes, at the rates that Fire-Flyer 2 has published."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+#: Hardware failures of October 2023 to March 2024 by kind, all nodes together: arXiv 2408.14158, table VII.
+#: Table VI's Xid errors of NVLink (74) and of software (13, 31, 43, 45) are not among them: they end commands.
+FIREFLYER_FAILURES = {
+    "main memory ECC": 54,
+    "network": 89,
+    "Xid 63": 120,
+    "Xid 64": 1,
+    "Xid 79": 15,
+    "Xid 94": 7,
+    "Xid 95": 6,
+}
+#: The nodes of that cluster (section III), and the days of those six months.
+FIREFLYER_NODES = 1250
+FIREFLYER_DAYS = 183
+#: How often one node fails in a day.
+FIREFLYER_RATE = sum(FIREFLYER_FAILURES.values()) / (FIREFLYER_NODES * FIREFLYER_DAYS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureModel:
+    """Nodes fail independently of each other, at a constant rate, and are back after a fixed time."""
+
+    #: Failures of one node in a day.
+    rate: float = FIREFLYER_RATE
+    #: How long a node is gone, in quarantine too.
+    repair: timedelta = timedelta(hours=4)
+    seed: int = 0
+
+    def failures(self, begin: datetime, nodes: Sequence[str]) -> Iterator[tuple[datetime, str]]:
+        """When which node fails, in order of time, without an end. The same seed gives the same failures."""
+        chance = random.Random(self.seed)  # noqa: S311  # failures are no secret
+        at = begin
+        while True:
+            at += timedelta(days=chance.expovariate(self.rate * len(nodes)))
+            yield at, nodes[chance.randrange(len(nodes))]

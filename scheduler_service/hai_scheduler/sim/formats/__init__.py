@@ -1,0 +1,14 @@
+"""Traces: files of jobs, read whole or refused with file, line, field, value and remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from hai_scheduler.sim.formats import muri, native, philly, tiresias
+from hai_scheduler.sim.formats.trace import Reading, Trace
+
+#: How to read each format.
+FORMATS: Mapping[str, Callable[[str, Reading], Trace]] = MappingProxyType(
+    {"native": native.read, "philly": philly.read, "muri": muri.read, "tiresias": tiresias.read}
+)

@@ -1,0 +1,11 @@
+"""Muri's traces: those of Tiresias, in milliseconds."""
+
+from __future__ import annotations
+
+from hai_scheduler.sim.formats import tiresias
+from hai_scheduler.sim.formats.trace import Reading, Trace
+
+
+def read(path: str, reading: Reading) -> Trace:
+    """Read a file. Raises TraceError."""
+    return tiresias.read(path, reading, unit=0.001)

@@ -1,0 +1,74 @@
+"""From jobs and a setting to what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from hai_scheduler.core.model import Task
+from hai_scheduler.sim.engine import Engine
+from hai_scheduler.sim.records import Records
+from hai_scheduler.sim.scenario import Job, Setting
+
+#: How many moments pass between two words on progress.
+_PROGRESS_EVERY = 250
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a simulation has come."""
+
+    #: Jobs that have ended, of all jobs.
+    done: int
+    jobs: int
+    #: The virtual time.
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A simulation that is over."""
+
+    setting: Setting
+    records: Records
+    begin: datetime
+    last_submission: datetime
+    #: When the last thing happened.
+    end: datetime
+    #: Tasks that can never start, or are held.
+    unfinished: tuple[Task, ...]
+
+
+def simulate(setting: Setting, jobs: Sequence[Job], progress: Callable[[Progress], None] | None = None) -> Outcome:
+    """Let every job come, run and end.
+
+    Args:
+        setting: The cluster, the rules and the costs.
+        jobs: At least one; the simulation begins with the first submission.
+        progress: Is told now and then how far it is.
+
+    Raises:
+        ValueError: There is no job.
+        hai_scheduler.sim.engine.Stalled: The rules never let a job end.
+    """
+    if not jobs:
+        raise ValueError("there is no job to simulate")
+    begin = min(job.task.submitted_at for job in jobs)
+    records = Records()
+    engine = Engine(setting, begin, jobs=jobs, records=records)
+    steps = 0
+    while engine.step():
+        steps += 1
+        if progress is not None and steps % _PROGRESS_EVERY == 0:
+            progress(Progress(done=len(records.tasks), jobs=len(jobs), now=engine.now))
+    if progress is not None:
+        progress(Progress(done=len(records.tasks), jobs=len(jobs), now=engine.now))
+    return Outcome(
+        setting=setting,
+        records=records,
+        begin=begin,
+        last_submission=max(job.task.submitted_at for job in jobs),
+        end=max((task.ended_at for task in records.tasks), default=engine.now),
+        unfinished=tuple(engine.tasks.values()),
+    )

@@ -1,0 +1,163 @@
+"""A simulation in figures (docs/simulator.md says what each means)."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from itertools import pairwise
+from statistics import fmean, median
+from typing import Any
+
+from hai_scheduler.sim.records import RunRecord, TaskRecord
+from hai_scheduler.sim.simulate import Outcome
+from hai_scheduler.sim.spans import Spans
+
+#: A task that works less counts as working this long in its slowdown, so that trifles do not drown the rest.
+SHORTEST_S = 10.0
+#: Sizes by which figures are given, and what belongs to each: nodes' worth, nodes.
+SIZES: dict[str, Callable[[TaskRecord], bool]] = {
+    "all": lambda _task: True,
+    "below_node": lambda task: task.share < 1,
+    "one_node": lambda task: task.share >= 1 and task.nodes == 1,
+    "two_to_four": lambda task: task.share >= 1 and 2 <= task.nodes <= 4,
+    "five_and_more": lambda task: task.share >= 1 and task.nodes >= 5,
+}
+_PERCENTILES = (50, 90, 99)
+
+
+def percentile(ordered: Sequence[float], percent: float) -> float:
+    """The nearest-rank percentile: the smallest value that at least so many per cent do not exceed."""
+    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
+
+
+def slowdown(task: TaskRecord) -> float:
+    """How many times longer than its work a task took from submission to end; at least 1."""
+    return max(1.0, _s(task.submitted_at, task.ended_at) / max(task.work.total_seconds(), SHORTEST_S))
+
+
+def jain(values: Sequence[float]) -> float:
+    """Jain's fairness index: 1 when all are equal, 1/n when one has everything."""
+    squares = sum(value * value for value in values)
+    return sum(values) ** 2 / (len(values) * squares) if squares else 1.0
+
+
+def summarize(outcome: Outcome) -> dict[str, Any]:
+    """The summary, ready for JSON. Equal simulations give equal ones, but for `plan_ms`."""
+    records, setting = outcome.records, outcome.setting
+    tasks, window = records.tasks, _Window(outcome)
+    work = sum(task.share * task.work.total_seconds() for task in tasks)
+    submission_s = _s(outcome.begin, outcome.last_submission)
+    lost = sum(run.share * (_s(run.started_at, run.ended_at) - _kept(run)) for run in records.runs)
+    users = _users(tasks)
+    each = [task.suspensions for task in tasks] + [task.suspensions for task in outcome.unfinished]
+    plans = sorted(records.plan_seconds)
+    return {
+        "tasks": len(tasks),
+        "unfinished": len(outcome.unfinished),
+        "nodes": len(setting.nodes),
+        "load": _rounded(work / (len(setting.nodes) * submission_s) if submission_s else None),
+        "policy": setting.discipline.value,
+        "makespan_s": _rounded(_s(outcome.begin, outcome.end), 3),
+        "occupancy": _rounded(window.occupancy()),
+        "useful": _rounded(window.useful()),
+        "busy_occupancy": _rounded(window.busy_occupancy()),
+        "busy_useful": _rounded(window.busy_useful()),
+        "completion_s": _by_size(tasks, lambda task: _s(task.submitted_at, task.ended_at)),
+        "queue_s": _by_size(tasks, lambda task: _s(task.submitted_at, task.ended_at) - task.work.total_seconds()),
+        "suspensions": sum(each),
+        "suspensions_per_task_max": max(each, default=0),
+        "lost_node_s": _rounded(lost, 3),
+        "failures": records.failures,
+        "users": len(users),
+        "users_slowdown_jain": _rounded(jain(users)) if users else None,
+        "users_slowdown_max_over_median": _rounded(max(users) / median(users)) if users else None,
+        "plan_ms": {
+            "p50": _rounded(percentile(plans, 50) * 1000, 3),
+            "p99": _rounded(percentile(plans, 99) * 1000, 3),
+            "max": _rounded(plans[-1] * 1000, 3),
+        },
+        "ticks": len(plans),
+    }
+
+
+class _Window:
+    """Node time from the first to the last submission or, if all came at once, to the end."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._zero = outcome.begin
+        self._runs = outcome.records.runs
+        last = outcome.last_submission if outcome.last_submission > outcome.begin else outcome.end
+        end = self._at(last)
+        self._all = Spans([(0.0, end)])
+        steps = [*outcome.records.ready, (max(last, outcome.records.ready[-1][0]), 0)]
+        self._ready = [(self._at(a[0]), self._at(b[0]), a[1]) for a, b in pairwise(steps)]
+        moments = outcome.records.moments
+        ends = [*(moment.at for moment in moments[1:]), last]
+        self._busy = Spans(
+            (self._at(moment.at), min(self._at(until), end))
+            for moment, until in zip(moments, ends, strict=True)
+            if moment.waiting
+        )
+
+    def _at(self, time: datetime) -> float:
+        return _s(self._zero, time)
+
+    def occupancy(self) -> float | None:
+        """Held of what was available."""
+        return self._share(self._all, ((run.started_at, run.ended_at, run.share) for run in self._runs))
+
+    def useful(self) -> float | None:
+        """The same without what was lost."""
+        return self._share(self._all, _work(self._runs))
+
+    def busy_occupancy(self) -> float | None:
+        """Held of what was available while somebody waited."""
+        return self._share(self._busy, ((run.started_at, run.ended_at, run.share) for run in self._runs))
+
+    def busy_useful(self) -> float | None:
+        """The same without what was lost."""
+        return self._share(self._busy, _work(self._runs))
+
+    def _share(self, spans: Spans, parts: Iterable[tuple[datetime, datetime, float]]) -> float | None:
+        available = sum(count * spans.within(begin, end) for begin, end, count in self._ready)
+        used = sum(share * spans.within(self._at(begin), self._at(end)) for begin, end, share in parts)
+        return used / available if available else None
+
+
+def _work(runs: Iterable[RunRecord]) -> Iterable[tuple[datetime, datetime, float]]:
+    """When the runs did work that counts."""
+    return ((run.up, run.kept_until, run.share) for run in runs if run.up is not None and run.kept_until is not None)
+
+
+def _kept(run: RunRecord) -> float:
+    """How long the run did work that counts."""
+    return 0.0 if run.up is None or run.kept_until is None else _s(run.up, run.kept_until)
+
+
+def _users(tasks: Iterable[TaskRecord]) -> list[float]:
+    """The mean slowdown of each user."""
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for task in tasks:
+        found[task.user].append(slowdown(task))
+    return [fmean(values) for _, values in sorted(found.items())]
+
+
+def _by_size(tasks: Sequence[TaskRecord], figure: Callable[[TaskRecord], float]) -> dict[str, dict[str, Any]]:
+    return {size: _figures(sorted(figure(task) for task in tasks if of(task))) for size, of in SIZES.items()}
+
+
+def _figures(ordered: Sequence[float]) -> dict[str, Any]:
+    found: dict[str, Any] = {"count": len(ordered), "mean": _rounded(fmean(ordered), 3) if ordered else None}
+    for percent in _PERCENTILES:
+        found[f"p{percent}"] = _rounded(percentile(ordered, percent), 3) if ordered else None
+    return found
+
+
+def _s(begin: datetime, end: datetime) -> float:
+    return (end - begin).total_seconds()
+
+
+def _rounded(value: float | None, digits: int = 4) -> float | None:
+    return None if value is None else round(value, digits)

@@ -1,0 +1,48 @@
+"""Simulating for a verb: with a word on progress, and files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hai_client.cli.context import Context
+from hai_client.errors import Invalid
+from hai_scheduler.sim.simulate import Outcome, simulate
+from hai_scheduler.sim.summary import summarize
+from hai_scheduler.sim_cli.progress import Ticker
+from hai_scheduler.sim_cli.settings import Rules, Study
+
+
+def simulated(study: Study, rules: Rules, args: argparse.Namespace, context: Context) -> tuple[Outcome, dict[str, Any]]:
+    """What came of it, and its summary under the name that the user gave the rules."""
+    ticker = None
+    if args.progress or context.out.watched:
+        ticker = Ticker(rules.name, context.out.stderr, terminal=context.out.watched)
+    outcome = simulate(rules.on(study.setting), study.jobs, ticker)
+    if ticker is not None:
+        ticker.close()
+    return outcome, summarize(outcome) | {"policy": rules.name}
+
+
+def require_place(option: str, path: str | None) -> None:
+    """Raise Invalid now if a file cannot be written there later, after all the work."""
+    if path is None:
+        return
+    folder = Path(path).parent
+    if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise Invalid(f"{option}: {path!r} cannot be written; name a file in a folder that is there and yours")
+
+
+def write_whole(option: str, path: str, write: Callable[[Path], None]) -> None:
+    """Write a file under another name, then give it its own. Raises Invalid."""
+    target = Path(path)
+    beside = target.with_name(f".{os.getpid()}.{target.name}")
+    try:
+        write(beside)
+        beside.replace(target)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise Invalid(f"{option}: {path!r} cannot be written: {error.strerror or error}; name another file") from None

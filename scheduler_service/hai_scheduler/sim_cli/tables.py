@@ -1,0 +1,17 @@
+"""Summaries in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hai_client.cli.output import Column, Output
+from hai_scheduler.sim.figures import Summary, rows_of
+
+
+def show(summaries: Sequence[Summary], assumptions: Sequence[str], out: Output) -> None:
+    """A table with a column for each summary, then what it rests on."""
+    columns = [Column("FIGURE"), *(Column(str(summary["policy"]), right=True) for summary in summaries)]
+    out.table(columns, [[row.title, *row.cells] for row in rows_of(summaries)])
+    out.line()
+    for note in assumptions:
+        out.line(f"- {note}")

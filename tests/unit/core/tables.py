@@ -1,0 +1,106 @@
+"""The language of the tables of rules: clusters, running and waiting tasks, and what a plan says of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from builders import a_notice, a_quota, a_run, a_task, at, some_nodes
+from hai_scheduler.core.decisions import Plan, Start, Suspend
+from hai_scheduler.core.discipline import Discipline
+from hai_scheduler.core.model import Node, Priority, Quota, Rank, RankState, Task, TaskState
+from hai_scheduler.core.plan import plan
+from hai_scheduler.core.policy import Policies, Policy
+from hai_scheduler.core.reasons import Reason
+from hai_scheduler.core.snapshot import Snapshot
+from hai_scheduler.core.verdicts import VerdictKind
+
+#: No limit for anybody at any level.
+EVERYBODY = tuple(a_quota("public", priority=level, limit=None) for level in Priority)
+NOW = at(hours=10)
+LOW, NORMAL, ABOVE, HIGH = Priority.LOW, Priority.NORMAL, Priority.ABOVE_NORMAL, Priority.HIGH
+POLICY = Policy()
+
+
+def ago(minutes: float) -> Any:
+    """That many minutes before now."""
+    return NOW - timedelta(minutes=minutes)
+
+
+def for_minutes(minutes: float) -> timedelta:
+    """So many minutes."""
+    return timedelta(minutes=minutes)
+
+
+def snapshot(
+    *tasks: Task, nodes: int | tuple[Node, ...] = 4, quotas: tuple[Quota, ...] = EVERYBODY, **more: Any
+) -> Snapshot:
+    """`node-1` to `node-<nodes>` of 8 GPUs, or those nodes, with the tasks; without limits unless said."""
+    made = some_nodes(nodes) if isinstance(nodes, int) else nodes
+    shot = Snapshot(**{"now": NOW, "nodes": made, "tasks": tasks, "quotas": quotas, **more})
+    shot.check()
+    return shot
+
+
+def runs(id: int, *names: str, minutes: float = 60, **fields: Any) -> Task:  # noqa: A002
+    """A task that has been running for that long on those whole nodes, for a user of its own."""
+    priority = fields.pop("level", NORMAL)
+    begun = ago(minutes)
+    run = a_run(id, nodes=names, started_at=begun, priority=priority, **fields.pop("run", {}))
+    fields = {"user": f"user{id}", "priority": priority, **fields}
+    return a_task(id, state=TaskState.RUNNING, nodes=len(names), run=run, **fields)
+
+
+def shares(id: int, gpus: dict[str, tuple[int, ...]], minutes: float = 60, **fields: Any) -> Task:  # noqa: A002
+    """A task that has been running for that long on those GPUs of those nodes."""
+    task = runs(id, *gpus, minutes=minutes, gpus=len(next(iter(gpus.values()))), **fields)
+    assert task.run is not None
+    ranks = tuple(
+        Rank(rank=number, node=name, gpus=taken, state=RankState.RUNNING)
+        for number, (name, taken) in enumerate(gpus.items())
+    )
+    return replace(task, run=replace(task.run, ranks=ranks))
+
+
+def waits(id: int, nodes: int = 1, **fields: Any) -> Task:  # noqa: A002
+    """A waiting task of a user of its own, submitted in the order of the ids, just now as far as waiting goes."""
+    return a_task(id, nodes=nodes, **{"user": f"user{id}", "submitted_at": at(id), "waiting_since": NOW, **fields})
+
+
+def leaving(task: Task, beneficiary: int | None, reason: Reason = Reason.PREEMPTED) -> Task:
+    """The running task, told to leave just now."""
+    assert task.run is not None
+    notice = a_notice(reason, at=NOW, beneficiary=beneficiary)
+    return replace(task, state=TaskState.SUSPENDING, run=replace(task.run, notice=notice))
+
+
+def decide(shot: Snapshot, policy: Policy | Policies = POLICY, discipline: Discipline = Discipline.HAI) -> Plan:
+    """The plan with the default numbers, unless said."""
+    return plan(shot, policy, discipline)
+
+
+def starts(made: Plan) -> dict[int, tuple[str, ...]]:
+    """Nodes of the tasks that start, in the order of the decisions."""
+    return {d.task_id: d.nodes for d in made.decisions if isinstance(d, Start)}
+
+
+def started_gpus(made: Plan) -> dict[int, tuple[tuple[int, ...], ...]]:
+    """GPU indices by rank of the tasks that start."""
+    return {d.task_id: d.gpus for d in made.decisions if isinstance(d, Start)}
+
+
+def suspends(made: Plan) -> dict[int, int | None]:
+    """Who is told to leave, and for whom."""
+    return {d.task_id: d.beneficiary for d in made.decisions if isinstance(d, Suspend)}
+
+
+def kinds(made: Plan) -> dict[int, VerdictKind]:
+    """Why each waiting task waits."""
+    return {task_id: verdict.kind for task_id, verdict in made.verdicts.items()}
+
+
+def order(made: Plan) -> list[int]:
+    """Waiting tasks that are left, as they stand in the queue."""
+    placed = {task_id: verdict.position for task_id, verdict in made.verdicts.items()}
+    return sorted((task_id for task_id, position in placed.items() if position), key=lambda one: placed[one] or 0)
