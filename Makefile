@@ -8,7 +8,7 @@ LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/
 PIP := PIP_CONSTRAINT=requirements.lock PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check test test-fast e2e bench bench-traces reference lock clean
+.PHONY: help up install check test test-fast e2e bench bench-traces pictures reference lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -41,6 +41,9 @@ bench: $(VENV)/.up $(VENV)/.dev  ## measure plans and a real platform (ARGS=plan
 
 bench-traces: $(VENV)/.dev  ## simulate public traces (../shared/traces) and hold the results against targets
 	PYTHONPATH=tests $(BIN)/python -m bench traces $(ARGS)
+
+pictures: $(VENV)/.dev  ## draw the pictures of docs/scheduling.md anew
+	PYTHONPATH=tests $(BIN)/python -m pictures
 
 reference: $(VENV)/.dev  ## write docs/reference anew
 	$(BIN)/python -m hai_scheduler.api.reference > docs/reference/rest.md

@@ -41,7 +41,7 @@ class TaskRequest:
     hold: bool = False
     #: How often it is started again when its command fails.
     retries: int = 0
-    #: Seconds before the first retry; twice as long before each further one.
+    #: Seconds before the first retry; twice as long before each further one, a day at most.
     retry_backoff_s: float = 0.0
     #: Exit statuses that are worth a retry; none: any failure.
     retry_exit_codes: tuple[int, ...] = ()
@@ -104,6 +104,8 @@ class Run:
     clean: bool | None = None
     #: Node seconds of work lost with it.
     lost_s: float | None = None
+    #: Ranks whose own failure ended it; those that were ended because of it are not among them.
+    failed_ranks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

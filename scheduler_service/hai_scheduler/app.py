@@ -112,7 +112,7 @@ def assemble(world: World, settings: ServiceSettings, *, tokens: RunTokens, plac
             policy=PolicyChanges(store=store, bus=bus, clock=clock, watch=watch, book=book),
             metrics=Metrics(watch),
         ),
-        housekeeping=Housekeeping(store=store, cluster=world.cluster, clock=clock, settings=settings),
+        housekeeping=Housekeeping(store=store, cluster=world.cluster, clock=clock, settings=settings, policies=book),
     )
 
 

@@ -175,6 +175,10 @@ class Tx(Protocol):
         """Write the row of (user, group)."""
         ...
 
+    async def delete_use(self, use: Use) -> None:
+        """Remove the row of (user, group), if there is one."""
+        ...
+
     async def strikes(self) -> Sequence[Strike]:
         """Failures on nodes that are still remembered (H3), oldest first."""
         ...

@@ -92,6 +92,7 @@ def full_run(number: int = 2) -> Run:
         reason=Reason.PREEMPTED,
         clean=False,
         lost=timedelta(seconds=3.25),
+        failed_ranks=(0,),
     )
 
 

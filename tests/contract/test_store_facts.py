@@ -129,6 +129,17 @@ class TestFacts:
         async with store.read() as tx:
             assert list(await tx.uses()) == rows
 
+    async def test_a_row_of_use_is_removed_by_user_and_group(self, store: Store) -> None:
+        rows = [a_use("alice", group="big"), a_use("alice"), a_use("bob")]
+        async with store.write() as tx:
+            for row in rows:
+                await tx.put_use(row)
+            await tx.delete_use(a_use("alice", node_seconds=99.0, at=at(5)))
+            await tx.delete_use(a_use("nobody"))
+            assert list(await tx.uses()) == [rows[0], rows[2]]
+        async with store.read() as tx:
+            assert list(await tx.uses()) == [rows[0], rows[2]]
+
     async def test_strikes_are_remembered_oldest_first_each_as_often_as_it_came(self, store: Store) -> None:
         late, early = a_strike("node-2", task_id=TaskId(2**40), at=at(9)), a_strike(at=at(0.5))
         async with store.write() as tx:
@@ -165,7 +176,12 @@ class TestFacts:
 
     async def test_use_and_strikes_are_not_written_in_a_view(self, store: Store) -> None:
         async with store.read() as tx:
-            for writing in (tx.put_use(a_use()), tx.add_strike(a_strike()), tx.forget_strikes()):
+            for writing in (
+                tx.put_use(a_use()),
+                tx.delete_use(a_use()),
+                tx.add_strike(a_strike()),
+                tx.forget_strikes(),
+            ):
                 with pytest.raises(RuntimeError, match="read view"):
                     await writing
 

@@ -71,7 +71,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=words_.duration("retry-backoff"),
         default=0.0,
         metavar="TIME",
-        help="wait before the first retry, twice as long before each further one: 30s",
+        help="wait before the first retry, twice as long before each further one, a day at most: 30s",
     )
     add(
         "--retry-exit-codes",

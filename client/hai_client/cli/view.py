@@ -137,7 +137,7 @@ def _run_row(run: Run) -> list[Cell | str]:
     until = run.ended_at or datetime.now(UTC)
     why = run.reason or (run.notice.reason if run.notice else None)
     ended = (why or "ended") if run.state == "ended" else run.state
-    codes = sorted({rank.exit_code for rank in run.ranks if rank.exit_code})
+    codes = sorted({rank.exit_code for rank in run.ranks if rank.exit_code and rank.rank in run.failed_ranks})
     if run.reason == "failed" and codes:
         ended += f" (status {', '.join(map(str, codes))})"
     clean_ = {None: "-", True: "yes", False: "no"}[run.clean]

@@ -56,6 +56,8 @@ export interface ITaskSubmit {
   /** null: the group's default. */
   grace_s: number | null;
   time_limit_s: number | null;
+  /** How often it is started again when its command fails; left out: never. */
+  retries?: number;
   hold: boolean;
 }
 
@@ -102,6 +104,7 @@ export interface IRun {
   reason: string | null;
   clean: boolean | null;
   lost_s: number | null;
+  failed_ranks: number[];
 }
 
 export interface IHolder {

@@ -109,6 +109,7 @@ export function aRun(given: Partial<IRun> = {}): IRun {
     reason: 'turn_over',
     clean: true,
     lost_s: null,
+    failed_ranks: [],
     ...given
   };
 }

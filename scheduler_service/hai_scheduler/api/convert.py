@@ -240,6 +240,7 @@ def run_out(run: Run) -> RunOut:
         reason=run.reason.value if run.reason else None,
         clean=run.clean,
         lost_s=_seconds(run.lost),
+        failed_ranks=list(run.failed_ranks),
     )
 
 

@@ -98,7 +98,7 @@ class TaskSubmit(Input):
     hold: bool = False
     #: How often it is started again when its command fails.
     retries: Annotated[int, Field(ge=0, le=100)] = 0
-    #: Before the first retry; twice as long before each further one.
+    #: Before the first retry; twice as long before each further one, a day at most.
     retry_backoff_s: Seconds = 0.0
     #: Exit statuses that are worth a retry; empty: any failure.
     retry_exit_codes: Annotated[list[Annotated[int, Field(ge=1, le=255)]], Field(max_length=255)] = []
@@ -172,6 +172,8 @@ class RunOut(Output):
     clean: bool | None
     #: Node seconds of work lost with it.
     lost_s: float | None
+    #: Ranks whose own failure ended it; those that were ended because of it are not among them.
+    failed_ranks: list[int] = []
 
 
 class RunList(Output):

@@ -120,6 +120,7 @@ class Answers:
         return head.nodes
 
     def _scattered(self, names: Iterable[str], task: Task, priority: Priority) -> bool:
+        """Whether they lie in several zones, and too many tasks span zones already (F2)."""
         across = self._ledger.crossing(task, priority, soon=False) < self._policy.max_cross_zone
         return choose(self._ledger.by_leaf(names), task.nodes, across=across) is None
 
@@ -204,9 +205,10 @@ class Answers:
         """CAPACITY, TURN: who holds what it needs, and until when as far as is known."""
         found = self._earliest(wait)
         when = found.at if found is not None else None
-        holders = _holders(self._turns.values())
+        turns = [*self._turns.values(), *self._ledger.started]
+        holders = _holders(turns)
         if wait.kind is VerdictKind.TURN:
-            among = [turn for turn in self._turns.values() if turn.priority <= wait.priority]
+            among = [turn for turn in turns if turn.priority <= wait.priority]
             holders = _holders(turn for turn in among if turn.task.user != wait.task.user) or holders
         data = self._needs(wait)
         return when, holders, {**data, "until": when} if wait.kind is VerdictKind.TURN else data

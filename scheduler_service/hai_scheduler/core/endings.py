@@ -30,6 +30,9 @@ def ending_of(task: Task, run: Run) -> Ending:
     """Read the ending from the ranks, the notice and the profile. Every rank must be gone."""
     codes = [rank.exit_code for rank in run.ranks if rank.state is RankState.EXITED]
     lost = any(rank.state is RankState.LOST for rank in run.ranks)
+    if run.failed_ranks and task.state is not TaskState.STOPPING:
+        # Whatever befell the others while they were being ended, or whoever asked them to leave meanwhile (H2).
+        return Ending(TaskState.FAILED, Reason.FAILED)
     if run.notice is not None:
         return _told(task, run, codes, lost)
     if lost:

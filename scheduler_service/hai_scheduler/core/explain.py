@@ -247,5 +247,6 @@ def node_names(names: tuple[str, ...]) -> str:
 def _codes(task: Task) -> str:
     if task.reason is not Reason.FAILED or task.run is None:
         return ""
-    failed = [f"rank {r.rank} with status {r.exit_code}" for r in task.run.ranks if r.exit_code]
-    return f" ({', '.join(failed[:4])})" if failed else ""
+    failed = [f"rank {r.rank} with status {r.exit_code}" for r in task.run.failures if r.exit_code]
+    more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""
+    return f" ({', '.join(failed[:4])}{more})" if failed else ""

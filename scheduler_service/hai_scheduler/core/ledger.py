@@ -6,6 +6,7 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from hai_scheduler.core.model import Node, Priority, Task, TaskId
 from hai_scheduler.core.placement import Leaf
@@ -69,6 +70,10 @@ def held_by(turn: Turn, spot: Spot) -> int:
     return spot.size if turn.task.gpus is None else turn.task.gpus
 
 
+#: The free GPUs of a node that is held whole.
+_NONE: list[int] = []
+
+
 class Ledger:
     """Free, leaving, promised and reserved GPUs of one node group.
 
@@ -78,13 +83,18 @@ class Ledger:
 
     def __init__(self, nodes: Iterable[Node], turns: Collection[Turn]) -> None:
         self.spots: dict[str, Spot] = {}
-        for node in sorted(nodes, key=lambda node: node.name):
-            size = max(1, node.gpus)
-            self.spots[node.name] = Spot(node, size, list(range(size)))
+        indices: dict[int, list[int]] = {}  # shared by alike nodes: lists of free GPUs are replaced, never changed
+        for node in sorted(nodes, key=attrgetter("name")):
+            size = node.gpus or 1
+            if size not in indices:
+                indices[size] = list(range(size))
+            self.spots[node.name] = Spot(node, size, indices[size])
         #: The most GPUs that a node of the group has.
         self.gpus_per_node = max((spot.node.gpus for spot in self.spots.values()), default=0)
         #: Whether its nodes differ in GPUs, so that a count of nodes does not say enough for k-GPU tasks.
         self._mixed = len({spot.node.gpus for spot in self.spots.values()}) > 1
+        #: Turns that the plan begins.
+        self.started: list[Turn] = []
         #: Runs that span zones, and waiting tasks that have been promised nodes of several (F2).
         self.crossers: list[Turn] = []
         self._to_cross: dict[TaskId, Priority] = {}
@@ -108,7 +118,7 @@ class Ledger:
         #: Shared or waited-for nodes whose open GPUs have changed since somebody looked (see `preemption`).
         self.changed: list[str] = []
         for spot in self.spots.values():  # by name: what is put at the end of a list keeps it sorted
-            shown = max(0, self._open(spot))
+            shown = len(spot.free) if spot.usable else 0
             spot.shown = shown
             if shown == spot.size:
                 self.empty[spot.leaf].append(spot.node.name)
@@ -117,17 +127,18 @@ class Ledger:
                 self._part[shown].append(spot.node.name)
 
     def _seat(self, turn: Turn) -> None:
+        whole = turn.task.gpus is None
         for rank in turn.run.ranks:
             spot = self.spots.get(rank.node)
             if spot is None:
                 continue
             spot.turns.append(turn)
-            if turn.task.gpus is None and spot.usable:
-                self.gang_nodes.add(rank.node)
-            if rank.gpus:
-                spot.free = [gpu for gpu in spot.free if gpu not in rank.gpus]
+            if whole:
+                spot.free = _NONE
+                if spot.usable:
+                    self.gang_nodes.add(rank.node)
             else:
-                spot.free = []
+                spot.free = [gpu for gpu in spot.free if gpu not in rank.gpus]
             if turn.leaving:
                 self._leaving[rank.node] = None
         if self.spans_zones(turn.nodes):
@@ -248,9 +259,10 @@ class Ledger:
             spot = self.spots[name]
             if spot.reserved and not reserved:
                 continue
-            if not self.suits(spot, task) or self.may_have(spot, task, priority, soon=False):
+            if not self.suits(spot, task):
                 continue
-            if self.may_have(spot, task, priority, soon=True):
+            have = len(spot.free) - self.kept_from(spot, task, priority)
+            if have < spot.amount(task) <= have + spot.leaving():
                 found.append(name)
         return sorted(found, key=lambda name: self._preference(self.spots[name], task))
 
@@ -278,6 +290,8 @@ class Ledger:
 
     def kept_from(self, spot: Spot, task: Task, priority: Priority) -> int:
         """GPUs of the node that are promised to others whom the task must respect."""
+        if not spot.promises:
+            return 0
         return sum(
             promise.gpus
             for promise in spot.promises
@@ -351,6 +365,7 @@ class Ledger:
             spot.turns.append(turn)
             self._yield_promises(spot, turn.task)
             self._settle(spot)
+        self.started.append(turn)
         if self.spans_zones(turn.nodes):
             self.crossers.append(turn)
         return tuple(indices)

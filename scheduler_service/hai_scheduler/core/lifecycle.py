@@ -258,11 +258,12 @@ def _keep_state(task: Task, event: StateKept) -> Advanced:
 
 def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
     run = replace(_live(task), ranks=event.ranks)
-    if all(rank.state.gone for rank in run.ranks):
+    if all(rank.state.gone for rank in run.ranks):  # B4
         return _end(replace(task, run=run), event.at)
     effects: tuple[Effect, ...] = ()
     if run.killed_at is None and _broken(run):
-        run = replace(run, killed_at=event.at)
+        lost = any(rank.state is RankState.LOST for rank in run.ranks)  # then what failed may have failed for that (H1)
+        run = replace(run, killed_at=event.at, failed_ranks=() if lost else _failed_ranks(run))
         effects = (Kill(run.id),)
     started = all(rank.state is not RankState.PENDING for rank in run.ranks)
     state = task.state
@@ -276,16 +277,22 @@ def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
 
 
 def _broken(run: Run) -> bool:
-    """Whether the gang is no longer whole: a rank was lost, or failed while nobody had asked it to leave."""
+    """Whether the gang is no longer whole: a rank was lost (H1), or failed (H2) while nobody had asked it to leave."""
     if any(rank.state is RankState.LOST for rank in run.ranks):
         return True
-    failed = any(rank.state is RankState.EXITED and rank.exit_code != 0 for rank in run.ranks)
-    return failed and run.notice is None
+    return bool(_failed_ranks(run)) and run.notice is None
+
+
+def _failed_ranks(run: Run) -> tuple[int, ...]:
+    """Ranks that have ended otherwise than with 0, so far."""
+    return tuple(rank.rank for rank in run.ranks if rank.state is RankState.EXITED and rank.exit_code != 0)
 
 
 def _end(task: Task, at: datetime) -> Advanced:
     run = _live(task)
     ending = ending_of(task, run)
+    if ending.reason is Reason.FAILED and run.killed_at is None:  # else it was noted when the others were ended
+        run = replace(run, failed_ranks=_failed_ranks(run))
     served = timedelta(0) if run.running_at is None else at - run.running_at
     lost = _lost_work(run, ending, at)
     ended = replace(run, ended_at=at, reason=ending.reason, clean=ending.clean, lost=lost)
@@ -302,20 +309,20 @@ def _worth_a_retry(task: Task, run: Run, ending: Ending) -> bool:
     retry = task.retry
     if retry is None or ending.reason is not Reason.FAILED or task.retries >= retry.count:
         return False
-    codes = {rank.exit_code for rank in run.ranks if rank.exit_code}
-    return not retry.exit_codes or bool(codes & retry.exit_codes)
+    return not retry.exit_codes or bool(run.failure_codes & retry.exit_codes)
 
 
 def _retry(task: Task, at: datetime) -> Task:
     assert task.retry is not None
-    wait = min(MOST_BACKOFF, task.retry.backoff * 2 ** min(task.retries, 20))
+    # Bounded before it is doubled as well: no length of time holds 2 ** 20 times any other.
+    wait = min(MOST_BACKOFF, min(MOST_BACKOFF, task.retry.backoff) * 2 ** min(task.retries, 20))
     return replace(
         task, state=TaskState.SUSPENDED, retries=task.retries + 1, not_before=at + wait, waiting_since=at + wait
     )
 
 
 def _back_in_queue(task: Task, ending: Ending, at: datetime) -> Task:
-    """It waits for its next turn from now on (O2); its place among its user's tasks stays (O3)."""
+    """It waits for its next turn from now on (O2); its place among its user's tasks stays (O3, H1)."""
     run = task.run
     lost = frozenset(rank.node for rank in run.ranks if rank.state is RankState.LOST) if run else ()
     return replace(

@@ -197,6 +197,8 @@ class Run:
     clean: bool | None = None
     #: Running time since the last checkpoint, times nodes; set when a suspended run has ended.
     lost: timedelta | None = None
+    #: Ranks whose own failure broke the gang, by number; those that were ended because of it are not among them (H2).
+    failed_ranks: tuple[int, ...] = ()
 
     @property
     def live(self) -> bool:
@@ -213,6 +215,16 @@ class Run:
         """When the turn began: when every rank was up or, until then, when it was ordered."""
         return self.running_at or self.started_at
 
+    @property
+    def failures(self) -> tuple[Rank, ...]:
+        """The ranks of `failed_ranks`, in rank order."""
+        return tuple([rank for rank in self.ranks if rank.rank in self.failed_ranks])
+
+    @property
+    def failure_codes(self) -> frozenset[int]:
+        """The exit statuses that broke the gang; what killed ranks ended with says nothing (H2)."""
+        return frozenset(rank.exit_code for rank in self.failures if rank.exit_code)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
@@ -220,7 +232,7 @@ class Retry:
 
     #: How many times it is started again.
     count: int
-    #: How long it waits before the first retry; twice as long before each further one.
+    #: How long it waits before the first retry; twice as long before each further one, a day at most.
     backoff: timedelta = timedelta(0)
     #: Exit statuses that are worth a retry; empty is any but 0.
     exit_codes: frozenset[int] = frozenset()

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 
 from hai_scheduler.core.answers import Answers
 from hai_scheduler.core.decisions import Decision, Keep, Plan, Start, Stop, Suspend
@@ -36,15 +37,19 @@ from hai_scheduler.core.verdicts import VerdictKind, Verdicts
 def plan(snapshot: Snapshot, policies: Policy | Policies, discipline: Discipline = Discipline.HAI) -> Plan:
     """Decide. Pure: equal snapshots give equal plans, whatever the order of their parts (F4)."""
     book = QuotaBook(snapshot.quotas, snapshot.groups_of, snapshot.now)
-    tasks: defaultdict[str, list[Task]] = defaultdict(list)
-    for task in sorted(snapshot.tasks, key=lambda task: task.id):
-        tasks[task.group].append(task)
+    live: defaultdict[str, list[Task]] = defaultdict(list)
+    waiting: defaultdict[str, list[Task]] = defaultdict(list)
+    for task in sorted(snapshot.tasks, key=attrgetter("id")):
+        waits = task.state is TaskState.QUEUED or task.state is TaskState.SUSPENDED
+        (waiting if waits else live)[task.group].append(task)
     nodes: defaultdict[str, list[Node]] = defaultdict(list)
     for node in snapshot.nodes:
         nodes[node.group].append(node)
     parts = {
-        group: GroupPlan(snapshot, policies.of(group), book, discipline, nodes[group], tasks[group])
-        for group in sorted({*nodes, *tasks})
+        group: GroupPlan(
+            group, snapshot, policies.of(group), book, discipline, nodes[group], live[group], waiting[group]
+        )
+        for group in sorted({*nodes, *live, *waiting})
     }
     for part in parts.values():
         part.run()
@@ -81,12 +86,14 @@ class GroupPlan:
 
     def __init__(
         self,
+        group: str,
         snapshot: Snapshot,
         policy: Policy,
         book: QuotaBook,
         discipline: Discipline,
         nodes: Sequence[Node],
-        tasks: Sequence[Task],
+        live: Iterable[Task],
+        waiting: Sequence[Task],
     ) -> None:
         self.snapshot, self.policy, self.now = snapshot, policy, snapshot.now
         bad = quarantines(nodes, snapshot.strikes, policy, self.now)
@@ -95,23 +102,23 @@ class GroupPlan:
             names = {decision.node for decision in bad}
             nodes = [replace(node, mark=NodeMark.QUARANTINED) if node.name in names else node for node in nodes]
         gpus = max([node.gpus for node in nodes], default=0)
-        self.turns: dict[TaskId, Turn] = {}
-        self.waiting: list[Task] = []
-        for task in tasks:
-            run = task.run
-            if task.state is TaskState.QUEUED or task.state is TaskState.SUSPENDED:
-                self.waiting.append(task)
-            elif run is not None and run.ended_at is None:
-                self.turns[task.id] = turn_of(task, run, policy, self.now, share_of(task, gpus))
-        self.ledger = Ledger(nodes, self.turns.values())
-        group = tasks[0].group if tasks else ""
+        self.waiting = waiting
+        self.turns = {
+            task.id: turn_of(task, task.run, policy, self.now, share_of(task, gpus))
+            for task in live
+            if task.run is not None and task.run.ended_at is None
+        }
+        #: Nobody asks for nodes while nothing waits: then only what must end is looked for.
+        waits = any(not task.held for task in self.waiting)
+        self.draining = {node.name for node in nodes if node.mark is NodeMark.DRAINING}
+        self.ledger = Ledger(nodes if waits else (), list(self.turns.values()) if waits else ())
         self.accounts = Accounts(book, group, gpus)
-        for turn in self.turns.values():
-            self.accounts.add(turn.task.user, turn.run.priority, self.accounts.units(turn.task))  # Q6
+        if self.waiting:
+            self.accounts.begin((turn.task, turn.run.priority) for turn in self.turns.values())
         uses = (use for use in snapshot.uses if use.group == group)
-        live = (turn.task for turn in self.turns.values())
+        running = (turn.task for turn in self.turns.values())
         self.rules: Rules = RULES[discipline](
-            policy, self.now, UserUse(uses, live, policy, self.now, gpus), snapshot.remaining
+            policy, self.now, UserUse(uses, running, policy, self.now, gpus), snapshot.remaining
         )
         self.market = Market(self.ledger, list(self.turns.values()), self.rules)
         self.chooser = Chooser(self.ledger, self.rules)
@@ -141,13 +148,13 @@ class GroupPlan:
     def run(self) -> None:
         """Fill `decisions` and `answers`."""
         self._end_what_must_end()
-        ready = []
-        for task in self.waiting:
+        ready = [task for task in self.waiting if not task.held]
+        self.answers.waiting = {task.id: task for task in ready}
+        for task in self.waiting if len(ready) < len(self.waiting) else ():
             if task.held:
                 self.answers.hold(task, self.accounts.level_of(task))
-            else:
-                ready.append(task)
-                self.answers.waiting[task.id] = task
+        if not ready:
+            return
         use = {user: self.rules.use_of(user) for user in {task.user for task in ready}}
         places = zip(self.rules.ranks(ready), ready, strict=True)
         if not self.snapshot.paused:
@@ -161,7 +168,7 @@ class GroupPlan:
     # -- what must leave anyway -------------------------------------------------------------------
 
     def _end_what_must_end(self) -> None:
-        draining = {spot.name for spot in self.ledger.spots.values() if spot.node.mark is NodeMark.DRAINING}
+        draining = self.draining
         for turn in self.turns.values():
             if self._overtime(turn) and turn.task.state is not TaskState.STOPPING:
                 self.decisions.append(Stop(task_id=turn.task.id, reason=Reason.TIME_LIMIT))
@@ -187,11 +194,16 @@ class GroupPlan:
     def _line_up(self, places: Iterable[tuple[float, Task]], use: Mapping[str, float]) -> None:
         """Put every task into the lane of its priority; AUTO tasks where they have quota (Q4)."""
         lanes = {priority: self.queue.lanes[priority] for priority in LEVELS}
+        bunches = {priority: lane.bunches for priority, lane in lanes.items()}
         for rank, task in places:
             priority = task.priority
             if priority is None:
                 priority = self.aside[task.id] if task.id in self.aside else self.accounts.level_of(task)
-            lanes[priority].add(task, rank, use[task.user])
+                lanes[priority].add(task, rank, use[task.user])
+            elif task.promise:
+                lanes[priority].add(task, rank, use[task.user])
+            else:
+                bunches[priority][rank, use[task.user]].append(task)
 
     # -- promises (B3) ----------------------------------------------------------------------------
 
@@ -423,7 +435,9 @@ class GroupPlan:
         self._refuse(waiting, everybody=everybody)
         if self.rules.blocks:
             self.blocked = True
-        if self.rules.reserves and self.reservation is None:
+        lane = self.queue.lanes[waiting.priority]
+        others = lane.promised or len(self.refused) < len(lane.sizes)  # nobody else could take what is kept for it
+        if self.rules.reserves and self.reservation is None and others:
             self._reserve_for(waiting)
 
     def _refuse(self, waiting: Waiting, *, everybody: bool) -> None:

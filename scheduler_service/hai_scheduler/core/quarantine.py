@@ -24,14 +24,14 @@ def quarantines(
     for strike in strikes:
         if now - strike.at < policy.strike_window:
             recent[strike.node].append(strike.task_id)
-    room = int(len(nodes) * policy.quarantine_share)
-    room -= sum(node.mark is NodeMark.QUARANTINED for node in nodes)
-    bad = [
-        node.name
-        for node in nodes
-        if node.mark is NodeMark.NONE
-        and len(recent[node.name]) >= policy.strikes
-        and len(set(recent[node.name])) >= policy.strike_tasks
-    ]
+    struck = {
+        name: sorted(set(tasks))
+        for name, tasks in recent.items()
+        if len(tasks) >= policy.strikes and len(set(tasks)) >= policy.strike_tasks
+    }
+    if not struck:
+        return ()
+    room = int(len(nodes) * policy.quarantine_share) - sum(node.mark is NodeMark.QUARANTINED for node in nodes)
+    bad = [node.name for node in nodes if node.mark is NodeMark.NONE and node.name in struck]
     bad.sort(key=lambda name: (-len(recent[name]), name))
-    return tuple(Quarantine(node=name, tasks=tuple(sorted(set(recent[name])))) for name in bad[: max(0, room)])
+    return tuple(Quarantine(node=name, tasks=tuple(struck[name])) for name in bad[: max(0, room)])

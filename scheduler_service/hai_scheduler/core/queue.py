@@ -34,7 +34,8 @@ class Lane:
     """The tasks that wait at one priority, in bunches. Most are never looked at: order is made as it is asked for."""
 
     def __init__(self) -> None:
-        self._bunches: defaultdict[Bunch, list[Task]] = defaultdict(list)
+        #: Its tasks. One that is AUTO, or has been promised nodes, comes in by `add`.
+        self.bunches: defaultdict[Bunch, list[Task]] = defaultdict(list)
         #: Bunches that were not begun, smallest first, and what is left of the one that was, last first.
         self._heap: list[Bunch] | None = None
         self._begun: list[Entry] = []
@@ -49,7 +50,7 @@ class Lane:
 
     def add(self, task: Task, rank: float, use: float) -> None:
         """Put a task in. Nothing has been taken out yet."""
-        self._bunches[rank, use].append(task)
+        self.bunches[rank, use].append(task)
         if task.priority is None:
             self.auto.append(task)
         if task.promise:
@@ -57,13 +58,10 @@ class Lane:
 
     def open(self) -> None:
         """All tasks are in it."""
-        self._heap = list(self._bunches)
+        self._heap = list(self.bunches)
         heapq.heapify(self._heap)
-        self.sizes = {
-            (_WHOLE if task.gpus is None else task.gpus, task.nodes)
-            for bunch in self._bunches.values()
-            for task in bunch
-        }
+        sizes = {(task.gpus, task.nodes) for bunch in self.bunches.values() for task in bunch}
+        self.sizes = {(_WHOLE if gpus is None else gpus, nodes) for gpus, nodes in sizes}
 
     def pop(self) -> Entry | None:
         """The next in order; None when all have been looked at."""
@@ -71,7 +69,7 @@ class Lane:
         while self._begun or heap:
             if not self._begun:
                 key = heapq.heappop(heap)
-                self._begun = _in_order(key, self._bunches[key])[::-1]
+                self._begun = _in_order(key, self.bunches[key])[::-1]
             entry = self._begun.pop()
             if entry[4].id not in self._gone:
                 self.promised -= bool(entry[4].promise)
@@ -84,14 +82,14 @@ class Lane:
 
     def ranks(self) -> set[float]:
         """The ranks of its tasks."""
-        return {rank for rank, _ in self._bunches}
+        return {rank for rank, _ in self.bunches}
 
     def order(self) -> Iterator[Entry]:
         """All of it: what was looked at, then the rest."""
         yield from self.seen
         rest = self._begun[::-1]
-        for key in sorted(self._bunches if self._heap is None else self._heap):
-            rest += _in_order(key, self._bunches[key])
+        for key in sorted(self.bunches if self._heap is None else self._heap):
+            rest += _in_order(key, self.bunches[key])
         yield from (entry for entry in rest if entry[4].id not in self._gone)
 
 

@@ -130,6 +130,8 @@ class Accounts:
         self._book = book
         self._group = group
         self._gpus = max(1, gpus_per_node)
+        #: What running tasks hold, in GPUs; an account is opened when somebody asks for it.
+        self._running: defaultdict[tuple[str, Priority], int] = defaultdict(int)
         self._of_user: dict[tuple[str, Priority], tuple[Account, ...]] = {}
         self._of_total: dict[tuple[str, Priority], Account] = {}
         #: Levels of AUTO tasks by user and size, as long as nothing is added that counts for the user (Q4).
@@ -143,13 +145,27 @@ class Accounts:
         """Every account that a task of the user at the level is counted in: his own first, then totals (Q2)."""
         found = self._of_user.get((user, priority))
         if found is None:
-            own = Account(self._book.cap(user, self._group, priority), self._gpus)
+            held = self._running.get((user, priority), 0)
+            own = Account(self._book.cap(user, self._group, priority), self._gpus, held)
             totals = [self._total(cap, priority) for cap in self._book.shared(user, self._group, priority)]
             found = self._of_user[user, priority] = (own, *totals)
         return found
 
     def _total(self, cap: Cap, priority: Priority) -> Account:
-        return self._of_total.setdefault((cap.source, priority), Account(cap, self._gpus))
+        key = (cap.source, priority)
+        if key not in self._of_total:
+            held = sum(
+                units
+                for (user, level), units in self._running.items()
+                if level == priority and cap in self._book.shared(user, self._group, priority)
+            )
+            self._of_total[key] = Account(cap, self._gpus, held)
+        return self._of_total[key]
+
+    def begin(self, running: Iterable[tuple[Task, Priority]]) -> None:
+        """Count what running tasks hold (Q6), before anything else is asked."""
+        for task, priority in running:
+            self._running[task.user, priority] += self.units(task)
 
     def add(self, user: str, priority: Priority, units: int) -> None:
         """Count GPUs as held; a negative number gives them back."""

@@ -51,7 +51,7 @@ class Rules:
         return 0.0
 
     def reason(self, turn: Turn, priority: Priority, rank: float) -> Reason | None:
-        """Why the turn may end now for a task that waits at that priority and rank, or None."""
+        """Why the turn may end now for a task that waits at that priority and rank (P1, P2), or None."""
         if turn.priority < priority:
             return Reason.PREEMPTED
         if turn.priority > priority:

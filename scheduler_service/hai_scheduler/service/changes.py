@@ -40,8 +40,8 @@ def _retry_data(before: Task, after: Task, run: Run) -> dict[str, Any]:
     retry = after.retry
     if retry is None or run.reason is not Reason.FAILED or run.ended_at is None:
         return {}
-    codes = sorted({rank.exit_code for rank in run.ranks if rank.exit_code})
-    failed = f"Its command failed (status {', '.join(map(str, codes))})"
+    codes = ", ".join(map(str, sorted(run.failure_codes)))
+    failed = f"Its command failed (status {codes})"
     if after.retries > before.retries and after.not_before is not None:
         wait = after.not_before - run.ended_at
         until = f"until {clock(after.not_before, run.ended_at)}, in {span(wait)}" if wait else "for its turn"

@@ -1,4 +1,4 @@
-"""Forgets what is old: ended tasks with their logs as the settings say, and rows of quota long expired."""
+"""Forgets what is old: ended tasks with their logs as the settings say, rows of quota long expired, use decayed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from hai_scheduler.core.use import decayed
 from hai_scheduler.ports import Clock, Cluster, Event, Store
 from hai_scheduler.service.changes import SCHEDULER
 from hai_scheduler.service.own_quota import expired, key
+from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.settings import ServiceSettings
 
 log = logging.getLogger(__name__)
@@ -20,6 +22,11 @@ BATCH = 100
 #: How long rows of quota are kept, for admins to see, after they have expired (Q3).
 KEEP_EXPIRED: Final = timedelta(days=30)
 
+#: Use that has decayed to less is forgotten (O3), in node seconds, once it has not changed for so long: a half-life
+#: that an admin has set for a moment forgets nothing.
+LEAST_USE: Final = 1.0
+KEEP_USE: Final = timedelta(days=1)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Housekeeping:
@@ -29,6 +36,7 @@ class Housekeeping:
     cluster: Cluster
     clock: Clock
     settings: ServiceSettings
+    policies: PolicyBook
 
     async def sweep(self) -> int:
         """Forget everything that is old enough; how many tasks that were."""
@@ -59,13 +67,24 @@ class Housekeeping:
                     removed += 1
         return removed
 
+    async def sweep_uses(self) -> int:
+        """Remove rows of use that have decayed to nothing; how many that were."""
+        now, removed = self.clock.now(), 0
+        async with self.store.write() as tx:
+            for use in await tx.uses():
+                half_life = self.policies.of(use.group).half_life
+                if now - use.at >= KEEP_USE and decayed(use, now, half_life) < LEAST_USE:
+                    await tx.delete_use(use)
+                    removed += 1
+        return removed
+
     async def run(self, every_seconds: float = 3600.0) -> None:
         """Sweep for ever."""
         while True:
             try:
-                forgotten, removed = await self.sweep(), await self.sweep_quotas()
-                if forgotten or removed:
-                    log.info("forgot %d ended tasks and %d expired rows of quota", forgotten, removed)
+                counts = await self.sweep(), await self.sweep_quotas(), await self.sweep_uses()
+                if any(counts):
+                    log.info("forgot %d ended tasks, %d expired rows of quota and %d decayed rows of use", *counts)
             except Exception:  # sweeping again in an hour is all that can be done
                 log.exception("sweeping failed and will be repeated")
             await self.clock.sleep(every_seconds)

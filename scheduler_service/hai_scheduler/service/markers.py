@@ -67,7 +67,7 @@ def _because(run: Run) -> str:
 def _ranks(run: Run) -> str:
     """Exit statuses of the ranks that failed, and why ranks could not start."""
     if run.reason is Reason.FAILED:
-        told = [f"rank {r.rank} on {r.node} exited with status {r.exit_code}" for r in run.ranks if r.exit_code]
+        told = [f"rank {r.rank} on {r.node} exited with status {r.exit_code}" for r in run.failures if r.exit_code]
     elif run.reason is not None and run.reason.infrastructure:
         told = [f"rank {r.rank} on {r.node}: {r.message}" for r in run.ranks if r.message]
     else:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Held, Released
-from hai_scheduler.core.explain import amount, gang, nodes, quota_of, span
+from hai_scheduler.core.explain import amount, gang, nodes, quota_of
 from hai_scheduler.core.lifecycle import Effect
 from hai_scheduler.core.model import Priority, Profile, Retry, Task, TaskId, TaskSpec, TaskState
 from hai_scheduler.core.order import own_order
@@ -32,9 +32,8 @@ from hai_scheduler.service.settings import ServiceSettings
 from hai_scheduler.service.watch import Watch
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-#: The most retries that a task may ask for, and the longest that the last of them may wait.
+#: The most retries that a task may ask for.
 MAX_RETRIES = 100
-MAX_BACKOFF = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,14 +322,6 @@ def _check_retry(retry: Retry | None) -> None:
         raise Invalid("retries", retry.count, f"a task may be started again between 1 and {MAX_RETRIES} times")
     if retry.backoff < timedelta(0):
         raise Invalid("retry_backoff_s", retry.backoff.total_seconds(), "give 0 or more seconds")
-    # The wait doubles with each retry.
-    if retry.backoff > MAX_BACKOFF / 2 ** (retry.count - 1):
-        raise Invalid(
-            "retry_backoff_s",
-            retry.backoff.total_seconds(),
-            f"the wait doubles with each retry, and before the last of {retry.count} it would be longer than "
-            f"{span(MAX_BACKOFF)}: give a shorter one, or ask for fewer retries",
-        )
     for code in sorted(retry.exit_codes):
         if not 1 <= code <= 255:
             raise Invalid("retry_exit_codes", code, "an exit status of a failure is between 1 and 255")

@@ -146,6 +146,7 @@ async def test_a_state_of_the_first_version_is_taken_over(url: str, engine: Asyn
         assert (await tx.get_spec(task.id)).command == ("python",)
         assert task.run is not None
         assert [(rank.node, rank.gpus) for rank in task.run.ranks] == [("node-0", ()), ("node-1", ())]
+        assert task.run.failed_ranks == ()
         assert list(await tx.runs(task.id)) == [task.run]
         assert list(await tx.quotas()) == [a_quota(limit=4)]
         assert await tx.node_marks() == {"node-1": NodeMark.CORDONED}
@@ -153,6 +154,20 @@ async def test_a_state_of_the_first_version_is_taken_over(url: str, engine: Asyn
     async with store.write() as tx:
         assert (await tx.save_task(task)).version == task.version + 1
         assert (await tx.add_task(a_task(), a_spec())).id == 3, "the id of the deleted task is not given again"
+    await store.close()
+
+
+async def test_of_a_failure_in_the_first_version_every_rank_with_a_status_is_named(
+    url: str, engine: AsyncEngine
+) -> None:
+    await a_first_state(engine)
+    async with engine.begin() as connection:
+        await connection.execute(text("UPDATE hai_runs SET reason = 'failed'"))
+    store = await open_store(url)
+    async with store.read() as tx:
+        (task,) = await tx.unfinished_tasks()
+    assert task.run is not None
+    assert task.run.failed_ranks == (0, 1)
     await store.close()
 
 

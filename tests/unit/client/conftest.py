@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import io
 import os
 import sys
@@ -15,20 +14,8 @@ import pytest
 from hai_client.api import Client
 from hai_client.cli import main
 from hai_client.http import Transport
-
-
-def _load() -> ModuleType:
-    name = "hai_tests_fake_platform"
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("fake_platform.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-fakes = _load()
+from unit.client import fake_platform as fakes
+from unit.client.fake_server import serve
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +40,7 @@ def fake() -> ModuleType:
 
 @pytest.fixture
 def platform() -> Iterator[Any]:
-    found, server = fakes.serve()
+    found, server = serve()
     yield found
     server.shutdown()
     server.server_close()

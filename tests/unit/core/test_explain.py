@@ -164,8 +164,19 @@ def test_messages_say_what_a_task_does() -> None:
     told = replace(up, state=TaskState.SUSPENDING, run=a_run(nodes=2, notice=a_notice(Reason.PREEMPTED)))
     assert "1 min 50 s left to save" in message_of(told, None, at(10))
     ranks = (Rank(rank=0, node="a", state=RankState.EXITED, exit_code=3),)
-    failed = a_task(state=TaskState.FAILED, run=a_run(ranks=ranks, ended_at=at(5)))
+    failed = a_task(state=TaskState.FAILED, run=a_run(ranks=ranks, ended_at=at(5), failed_ranks=(0,)))
     assert message_of(failed, None, at(9)) == "Failed: its command failed (rank 0 with status 3)."
+
+
+def test_the_ranks_that_failed_are_named_and_not_those_that_were_ended_for_it() -> None:
+    ranks = tuple(
+        Rank(rank=n, node=f"node-{n + 1}", state=RankState.EXITED, exit_code=1 if n < 6 else 137) for n in range(8)
+    )
+    over = a_task(state=TaskState.FAILED, run=a_run(ranks=ranks, ended_at=at(5), failed_ranks=(2,)))
+    assert message_of(over, None, at(9)) == "Failed: its command failed (rank 2 with status 1)."
+    assert over.run is not None
+    over = replace(over, run=replace(over.run, failed_ranks=(0, 1, 2, 3, 4, 5)))
+    assert message_of(over, None, at(9)).endswith("rank 3 with status 1 and 2 more).")
 
 
 def test_a_notice_names_its_beneficiary() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from builders import T0, a_checkpoint, a_notice, a_run, a_task, at
 from hai_scheduler.core import events as ev
-from hai_scheduler.core.lifecycle import TRANSITIONS, InvalidTransition, Kill, Launch, Notify, advance
+from hai_scheduler.core.lifecycle import MOST_BACKOFF, TRANSITIONS, InvalidTransition, Kill, Launch, Notify, advance
 from hai_scheduler.core.model import KEPT_ROTATIONS, Priority, Profile, Rank, RankState, Retry, Run, Task, TaskState
 from hai_scheduler.core.reasons import Reason
 
@@ -371,6 +371,73 @@ def test_exit_statuses_decide_whether_a_failure_is_retried(
     task = a_task(state=TaskState.RUNNING, nodes=len(codes), retry=Retry(count=1, exit_codes=frozenset(wanted)))
     after, _ = advance(task, exits(*codes))
     assert after.state is state
+
+
+def seen(*ranks: tuple[RankState, int | None]) -> ev.RanksSeen:
+    shown = tuple(Rank(rank=n, node=f"node-{n + 1}", state=s, exit_code=c) for n, (s, c) in enumerate(ranks))
+    return ev.RanksSeen(at=at(60), ranks=shown)
+
+
+UP = (RankState.RUNNING, None)
+FAILED = (RankState.EXITED, 1)
+KILLED = (RankState.EXITED, 137)
+LOST = (RankState.LOST, None)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "state"), [({137}, TaskState.FAILED), ({1}, TaskState.SUSPENDED)], ids=["the killed one", "the failed"]
+)
+def test_what_killed_ranks_end_with_does_not_decide_a_retry(wanted: set[int], state: TaskState) -> None:
+    task = a_task(state=TaskState.RUNNING, nodes=2, retry=Retry(count=1, exit_codes=frozenset(wanted)))
+    broken, effects = advance(task, seen(FAILED, UP))
+    assert effects == (Kill(running(broken).id),)
+    over, _ = advance(broken, seen(FAILED, KILLED))
+    assert (over.state, over.reason, running(over).failed_ranks) == (state, Reason.FAILED, (0,))
+
+
+def test_ranks_that_fail_by_themselves_together_all_count() -> None:
+    over, _ = advance(a_task(state=TaskState.RUNNING, nodes=3), seen(FAILED, (RankState.EXITED, 0), KILLED))
+    assert running(over).failed_ranks == (0, 2)
+    assert running(over).failure_codes == {1, 137}
+
+
+@pytest.mark.parametrize(
+    ("event", "ranks", "state", "failed"),
+    [
+        pytest.param(None, (FAILED, LOST), TaskState.FAILED, (0,), id="a node is lost while the others are ended"),
+        pytest.param(
+            ev.AskedToSuspend(at=at(55), reason=Reason.PREEMPTED), (FAILED, KILLED), TaskState.FAILED, (0,), id="asked"
+        ),
+        pytest.param(
+            ev.AskedToStop(at=at(55), reason=Reason.USER_STOPPED),
+            (FAILED, KILLED),
+            TaskState.STOPPED,
+            (0,),
+            id="stopped",
+        ),
+    ],
+)
+def test_a_command_that_has_failed_has_failed_whatever_comes_after(
+    event: ev.Event | None, ranks: tuple[tuple[RankState, int | None], ...], state: TaskState, failed: tuple[int, ...]
+) -> None:
+    task, _ = advance(a_task(state=TaskState.RUNNING, nodes=2), seen(FAILED, UP))
+    if event is not None:
+        task, _ = advance(task, event)
+    over, _ = advance(task, seen(*ranks))
+    assert (over.state, running(over).failed_ranks) == (state, failed)
+
+
+def test_who_fails_with_a_node_that_is_lost_is_not_blamed() -> None:
+    task, _ = advance(a_task(state=TaskState.RUNNING, nodes=3), seen(LOST, FAILED, UP))
+    over, _ = advance(task, seen(LOST, FAILED, KILLED))
+    assert (over.state, over.reason, running(over).failed_ranks) == (TaskState.SUSPENDED, Reason.NODE_LOST, ())
+
+
+def test_no_back_off_is_longer_than_a_day() -> None:
+    for backoff in (timedelta(seconds=1), timedelta(hours=13), timedelta.max):
+        task = a_task(state=TaskState.RUNNING, retry=Retry(count=100, backoff=backoff), retries=99)
+        after, _ = advance(task, exits(1))
+        assert after.not_before == at(60) + MOST_BACKOFF == at(60, hours=24)
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_a_queue_gives_places_through_its_lanes() -> None:
     queue.lanes[NORMAL].seen.append(looked_at)
     assert [queue.place_of(n).position for n in (3, 1, 2)] == [1, 2, 3]
     with pytest.raises(KeyError):
-        queue.place_of(9)  # type: ignore[arg-type]
+        queue.place_of(9)
 
 
 def test_a_lane_is_in_order_of_rank_then_use_then_seat() -> None:

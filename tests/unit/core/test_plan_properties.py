@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from hai_scheduler.core.decisions import Keep, Plan, Start, Suspend
@@ -28,8 +28,8 @@ INSTANT = timedelta(microseconds=1)
 ROOM = {VerdictKind.TURN, VerdictKind.CAPACITY, VerdictKind.RESERVED, VerdictKind.TOPOLOGY}
 #: More of them with, for example, HAI_EXAMPLES=20.
 MORE = int(os.environ.get("HAI_EXAMPLES", "1"))
-FEW = settings(max_examples=150 * MORE, deadline=None)
-SOME = settings(max_examples=400 * MORE, deadline=None)
+FEW = settings(max_examples=100 * MORE, deadline=None)
+SOME = settings(max_examples=300 * MORE, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 
 
 def starts(made: Plan) -> list[Start]:
@@ -145,9 +145,11 @@ def test_nobody_is_suspended_unless_the_beneficiary_then_starts(shot: Snapshot) 
 def test_nobody_is_suspended_who_is_not_needed(shot: Snapshot) -> None:
     """P4: had any one of those who were told to leave stayed, the beneficiary could not start, or only over zones.
 
-    Those behind a task that waits for room are left out: what they may use depends on when that can start (B2).
+    Those behind a task that waits for room are left out: what they may use depends on when that can start (B2). So
+    are plans for several: one may gain by those who leave for the next.
     """
     made = plan(shot, POLICY)
+    assume(len({suspend.beneficiary for suspend in told(made)}) == 1)
     after = carried_out(shot, made)
     before, zones = by_id(shot), {node.name: node.zone for node in shot.nodes}
     for suspend in told(made):

@@ -75,12 +75,6 @@ async def test_the_history_says_when_a_status_is_not_retried_and_when_there_is_n
         pytest.param(Retry(count=0), "retries", "between 1 and 100", id="none"),
         pytest.param(Retry(count=101), "retries", "between 1 and 100", id="too many"),
         pytest.param(Retry(count=1, backoff=-timedelta(seconds=1)), "retry_backoff_s", "0 or more", id="back in time"),
-        pytest.param(
-            Retry(count=100, backoff=timedelta(seconds=1)),
-            "retry_backoff_s",
-            "before the last of 100 it would be longer than 7 d",
-            id="a back-off that doubles beyond all measure",
-        ),
         pytest.param(Retry(count=1, exit_codes=frozenset({0})), "retry_exit_codes", "between 1 and 255", id="success"),
         pytest.param(
             Retry(count=1, exit_codes=frozenset({256})), "retry_exit_codes", "between 1 and 255", id="no status"
@@ -94,8 +88,24 @@ async def test_retries_that_cannot_be_are_refused(retry: Retry, field: str, said
     assert caught.value.field == field
 
 
-async def test_the_most_retries_and_the_longest_back_off_can_be_had() -> None:
+async def test_a_back_off_that_doubles_beyond_all_measure_waits_a_day() -> None:
     service = await Service().open()
-    await service.submit("many", "ann", retry=Retry(count=100))
-    await service.submit("long", "ann", retry=Retry(count=1, backoff=timedelta(days=7)))
-    await service.submit("doubled", "ann", retry=Retry(count=3, backoff=timedelta(days=7) / 4))
+    task = await service.submit("many", "ann", does=FAILS, retry=Retry(count=100, backoff=timedelta(days=3650)))
+    await service.step()
+    await service.step(5)
+    assert (await service.task(task)).not_before == at(5, hours=24)
+
+
+async def test_a_rank_that_was_ended_with_the_others_decides_no_retry() -> None:
+    service = await Service().open()
+    does = Behaviour(work=timedelta(seconds=5), exit_code=3, failing_rank=1)
+    task = await service.submit("gang", "ann", 2, does, retry=Retry(count=1, exit_codes=frozenset({137, 143})))
+    await service.step()
+    for _ in range(5):
+        await service.step(10)
+    over = await service.task(task)
+    assert over.run is not None
+    assert any(rank.exit_code != 3 for rank in over.run.ranks), "the other was ended"
+    assert (over.state, over.run.failed_ranks) == (TaskState.FAILED, (1,))
+    (told,) = await ends_told(service, task)
+    assert told["message"] == "Its command failed (status 3); no status that is retried, so the task has failed."

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from builders import a_node, at
+from builders import a_node, a_use, at
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model import NodeMark, Strike, Task, TaskId, Use
 from hai_scheduler.core.policy import Policies
@@ -68,6 +68,28 @@ async def test_use_decays_with_the_half_life_of_the_group() -> None:
     await service.step(1)
     (second,) = await uses(service)
     assert second.node_seconds == pytest.approx(first.node_seconds * 1.5, rel=0.02)
+
+
+async def test_use_that_has_decayed_to_nothing_is_forgotten_a_day_after_it_last_changed() -> None:
+    numbers = Policies(default=replace(SHORT, half_life=HOUR), groups={"big": replace(SHORT, half_life=24 * HOUR)})
+    service = await Service(policy=numbers).open()
+    rows = [
+        a_use("ann", node_seconds=2.0),
+        a_use("ben", node_seconds=2.0, group="big"),
+        a_use("cy", node_seconds=2.0**24),
+        a_use("di", node_seconds=0.0, at=at(1)),
+    ]
+    async with service.store.write() as tx:
+        for row in rows:
+            await tx.put_use(row)
+    await service.clock.advance(24 * 3600 - 1)
+    assert await service.parts.housekeeping.sweep_uses() == 0
+    await service.clock.advance(1)
+    assert await service.parts.housekeeping.sweep_uses() == 1
+    assert [use.user for use in await uses(service)] == ["ben", "cy", "di"], "they count for something or are younger"
+    await service.clock.advance(1)
+    assert await service.parts.housekeeping.sweep_uses() == 3
+    assert await uses(service) == []
 
 
 async def test_a_part_of_a_node_counts_as_a_part() -> None:

@@ -236,7 +236,8 @@ NOTICE = Notice(reason=Reason.PREEMPTED, at=T, deadline=T, limit=T, beneficiary=
         (
             replace(
                 a_run(1, ended=Reason.FAILED),
-                ranks=(Rank(rank=0, node="n1", exit_code=0), Rank(rank=1, node="n2", exit_code=3)),
+                ranks=(Rank(rank=0, node="n1", exit_code=143), Rank(rank=1, node="n2", exit_code=3)),
+                failed_ranks=(1,),
             ),
             "-- run 1 failed at 08:00:00 UTC: its command failed (rank 1 on n2 exited with status 3) --",
         ),

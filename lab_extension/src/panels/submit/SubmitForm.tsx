@@ -67,6 +67,13 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
           inputMode: 'numeric',
           ...(freeHere === undefined ? {} : { hint: `${freeHere} free in ${values.group} now` })
         })}
+        {text('gpus', 'GPUs on each node', {
+          inputMode: 'numeric',
+          placeholder: 'all',
+          hint: 'Fewer than all: it shares its nodes.'
+        })}
+      </div>
+      <div className="hai-SubmitForm-row">
         <SelectField
           name="priority"
           label="Priority"
@@ -78,8 +85,6 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
           }))}
           onChange={value => set('priority', value as PriorityChoice)}
         />
-      </div>
-      <div className="hai-SubmitForm-row">
         <SelectField
           name="group"
           label="Node group"
@@ -88,9 +93,16 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
           options={groups.map(group => ({ value: group, label: group }))}
           onChange={value => set('group', value)}
         />
+      </div>
+      <div className="hai-SubmitForm-row">
         {text('time_limit_s', 'Time limit', {
           placeholder: 'none',
           hint: 'Such as 90m or 12h; it is stopped then.'
+        })}
+        {text('retries', 'Retries', {
+          inputMode: 'numeric',
+          placeholder: 'none',
+          hint: 'How often it starts again if its command fails.'
         })}
       </div>
       <details

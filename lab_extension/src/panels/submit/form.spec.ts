@@ -32,12 +32,14 @@ describe('the submit form', () => {
       command: ['python', '-u', 'my train.py'],
       cwd: '/home/alice',
       nodes: 1,
+      gpus: null,
       priority: 'NORMAL',
       group: 'training',
       env: {},
       profile: 'sigterm',
       grace_s: null,
       time_limit_s: null,
+      retries: 0,
       hold: false
     });
   });
@@ -48,6 +50,14 @@ describe('the submit form', () => {
       context
     );
     expect(task).toMatchObject({ grace_s: 300, time_limit_s: 43_200, env: { A: '1', B: '2' }, nodes: 2 });
+  });
+
+  it('sends GPUs of each node and retries as numbers', () => {
+    expect(readForm(values({ gpus: ' 2 ', retries: '3' }), context).task).toMatchObject({
+      gpus: 2,
+      retries: 3
+    });
+    expect(readForm(values({ retries: '0' }), context).task).toMatchObject({ gpus: null, retries: 0 });
   });
 
   it.each<[Partial<IFormValues>, keyof IFormValues, RegExp]>([
@@ -61,6 +71,10 @@ describe('the submit form', () => {
     [{ nodes: '1.5' }, 'nodes', /whole number/],
     [{ nodes: '17', priority: 'AUTO' }, 'nodes', /quota at any priority in training is 16/],
     [{ nodes: '5', priority: 'HIGH' }, 'nodes', /at this priority in training is 4/],
+    [{ gpus: '0' }, 'gpus', /empty for whole nodes/],
+    [{ gpus: 'two' }, 'gpus', /whole number/],
+    [{ retries: '-1' }, 'retries', /empty for none/],
+    [{ retries: '101' }, 'retries', /up to 100/],
     [{ grace_s: '1h' }, 'grace_s', /At most 30 min/],
     [{ grace_s: '20m', group: 'jupyter' }, 'grace_s', /At most 10 min/],
     [{ grace_s: '20m', group: 'elsewhere' }, 'grace_s', /At most 10 min/],
@@ -80,6 +94,8 @@ describe('the submit form', () => {
     expect(
       readForm(values({ nodes: '5000', priority: 'AUTO' }), { policy, quota: unlimited }).task
     ).not.toBeNull();
+    const parts = values({ nodes: '17', gpus: '1' });
+    expect(readForm(parts, context).task, 'parts of nodes count by their part').not.toBeNull();
   });
 
   it("puts the service's words beside their fields, and the rest above the form", () => {

@@ -18,10 +18,12 @@ export interface IFormValues {
   command: string;
   cwd: string;
   nodes: string;
+  gpus: string;
   priority: PriorityChoice;
   group: string;
   grace_s: string;
   time_limit_s: string;
+  retries: string;
   profile: ProfileName;
   env: string;
   hold: boolean;
@@ -37,6 +39,8 @@ export interface IFormContext {
   quota: readonly IOwnQuota[];
 }
 
+/** The most that the service takes. */
+const MAX_RETRIES = 100;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 /** The values that the form opens with. */
@@ -47,10 +51,12 @@ export function initialValues(defaults: ISubmitDefaults, context: IFormContext):
     command: joinCommand(defaults.command),
     cwd: defaults.cwd,
     nodes: '1',
+    gpus: '',
     priority: 'NORMAL',
     group: groups.includes('training') ? 'training' : (groups[0] ?? 'training'),
     grace_s: '',
     time_limit_s: '',
+    retries: '',
     profile: 'sigterm',
     env: '',
     hold: false
@@ -76,12 +82,14 @@ export function readForm(
     command: take('command', () => readCommand(values.command), []),
     cwd: take('cwd', () => readFolder(values.cwd), ''),
     nodes: take('nodes', () => readNodes(values, context), 1),
+    gpus: take('gpus', () => readGpus(values.gpus), null),
     priority: values.priority,
     group: values.group,
     env: take('env', () => parseEnv(values.env), {}),
     profile: values.profile,
     grace_s: take('grace_s', () => readGrace(values.grace_s, values.group, context.policy), null),
     time_limit_s: take('time_limit_s', () => readLimit(values.time_limit_s), null),
+    retries: take('retries', () => readRetries(values.retries), 0),
     hold: values.hold
   };
   return Object.keys(errors).length === 0 ? { task, errors } : { task: null, errors };
@@ -137,9 +145,8 @@ function readFolder(text: string): string {
 }
 
 function readNodes(values: IFormValues, context: IFormContext): number {
-  const text = values.nodes.trim();
-  const nodes = Number(text);
-  if (!/^\d+$/.test(text) || nodes < 1) {
+  const nodes = wholeNumber(values.nodes);
+  if (nodes === null || nodes < 1) {
     throw new Error('Give a whole number of nodes, 1 or more.');
   }
   const cap = largestCap(values, context.quota);
@@ -150,8 +157,35 @@ function readNodes(values: IFormValues, context: IFormContext): number {
   return nodes;
 }
 
-/** The most nodes that quota can ever allow; null: no limit, or not known. */
+function readGpus(text: string): number | null {
+  if (text.trim() === '') {
+    return null;
+  }
+  const gpus = wholeNumber(text);
+  if (gpus === null || gpus < 1) {
+    throw new Error('Leave it empty for whole nodes, or give a whole number of GPUs, 1 or more.');
+  }
+  return gpus;
+}
+
+function readRetries(text: string): number {
+  const retries = text.trim() === '' ? 0 : wholeNumber(text);
+  if (retries === null || retries > MAX_RETRIES) {
+    throw new Error(`Leave it empty for none, or give a whole number up to ${MAX_RETRIES}.`);
+  }
+  return retries;
+}
+
+/** null: it is not a whole number. */
+function wholeNumber(text: string): number | null {
+  return /^\d+$/.test(text.trim()) ? Number(text) : null;
+}
+
+/** The most nodes that quota can ever allow; null: no limit, or not known, as for parts of nodes. */
 function largestCap(values: IFormValues, quota: readonly IOwnQuota[]): number | null {
+  if (values.gpus.trim() !== '') {
+    return null;
+  }
   const rows = quota.filter(
     row => row.group === values.group && (values.priority === 'AUTO' || row.priority === values.priority)
   );

@@ -173,6 +173,11 @@ class MemoryTx:
         state = self._writable()
         self.state = replace(state, uses={**state.uses, (use.user, use.group): use})
 
+    async def delete_use(self, use: Use) -> None:
+        """See `Tx.delete_use`."""
+        state = self._writable()
+        self.state = replace(state, uses={k: row for k, row in state.uses.items() if k != (use.user, use.group)})
+
     async def strikes(self) -> Sequence[Strike]:
         """See `Tx.strikes`; of the same moment, in the order they came."""
         return sorted(self._seen().strikes, key=lambda strike: strike.at)

@@ -57,6 +57,11 @@ class FactPart(Part):
         """See `Tx.put_use`."""
         await self._put(USES, use_values(use))
 
+    async def delete_use(self, use: Use) -> None:
+        """See `Tx.delete_use`."""
+        row = and_(USES.c.user_name == use.user, USES.c.group_name == use.group)
+        await self._change(delete(USES).where(row))
+
     async def strikes(self) -> Sequence[Strike]:
         """See `Tx.strikes`; of the same moment, in the order they came."""
         return [strike_of(row) for row in await self._ask(select(STRIKES).order_by(STRIKES.c.at, STRIKES.c.id))]

@@ -247,14 +247,14 @@ def run_values(task_id: TaskId, run: Run) -> _Values:
         "reason": None if run.reason is None else run.reason.value,
         "clean": run.clean,
         "lost": _to_span(run.lost),
+        "failed_ranks": list(run.failed_ranks),
     }
 
 
 def run_of(columns: Sequence[Any]) -> Run:
     """The run of the columns of `tables.RUNS`, in their order."""
-    (_, number, run_id, ranks, priority, started, running, ended, notice, killed, done, saved, reason, clean, lost) = (
-        columns
-    )
+    _, number, run_id, ranks, priority, started, running, ended, notice, killed, done, saved, *rest = columns
+    reason, clean, lost, failed = rest
     return Run(
         id=RunId(run_id),
         number=number,
@@ -270,7 +270,17 @@ def run_of(columns: Sequence[Any]) -> Run:
         reason=_REASONS[reason],
         clean=clean,
         lost=_of_span(lost),
+        failed_ranks=_failed_ranks_of(failed, reason, ranks),
     )
+
+
+def _failed_ranks_of(
+    value: Sequence[int] | None, reason: str | None, ranks: Sequence[Mapping[str, Any]]
+) -> tuple[int, ...]:
+    """Older versions did not write it: every rank of a failed run that has a status is named then."""
+    if value is not None:
+        return tuple(value)
+    return tuple([rank["rank"] for rank in ranks if rank["exit_code"]]) if reason == Reason.FAILED.value else ()
 
 
 def spec_values(task_id: TaskId, spec: TaskSpec) -> _Values:

@@ -127,6 +127,7 @@ RUNS = Table(
     Column("reason", Text),
     Column("clean", Boolean),
     Column("lost", Span),
+    _value("failed_ranks"),
 )
 
 EVENTS = Table(

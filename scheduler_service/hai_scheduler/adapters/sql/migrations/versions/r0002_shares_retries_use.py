@@ -1,4 +1,4 @@
-"""GPUs of a node, retries, what switching costs, decayed use, strikes, ceilings and ends of quota.
+"""GPUs of a node, retries, failed ranks, what switching costs, decayed use, strikes, ceilings and ends of quota.
 
 No table is made anew, though Alembic's batch mode would do so on SQLite: dropping `hai_tasks` would take the specs and
 runs along (ON DELETE CASCADE), and ids that were given away could be given again.
@@ -38,6 +38,8 @@ def upgrade() -> None:
         tasks.alter_column("place", new_column_name="waiting_since")
         for column in _columns_of_tasks():
             tasks.add_column(column)
+    with op.batch_alter_table("hai_runs", recreate="never") as runs:
+        runs.add_column(sa.Column("failed_ranks", sa.JSON()))
     with op.batch_alter_table("hai_quotas", recreate="never") as quotas:
         for column in _columns_of_quotas():
             quotas.add_column(column)
@@ -67,6 +69,8 @@ def downgrade() -> None:
     with op.batch_alter_table("hai_quotas", recreate="never") as quotas:
         for column in _columns_of_quotas():
             quotas.drop_column(column.name)
+    with op.batch_alter_table("hai_runs", recreate="never") as runs:
+        runs.drop_column("failed_ranks")
     with op.batch_alter_table("hai_tasks", recreate="never") as tasks:
         for column in _columns_of_tasks():
             tasks.drop_column(column.name)

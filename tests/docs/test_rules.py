@@ -1,0 +1,59 @@
+"""The rules of docs/scheduling.md are cited where they are decided and by the tests that hold them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+
+from docs.kit import files, name_of, text_of
+
+RULES = re.findall(r"^- \*\*([A-Z]\d)\*\* ", text_of("docs/scheduling.md"), re.MULTILINE)
+SERVICE = "scheduler_service/hai_scheduler"
+CITED = re.compile(r"\b[UQOPBFH]\d\b")
+
+#: Rules by the modules of the core that decide them.
+HOMES = {
+    "placement": "U1 F1 F2 F4",
+    "ledger": "U2 B3 B4 F3",
+    "plan": "U3",
+    "quota": "Q1 Q2 Q3 Q4 Q5 Q6",
+    "order": "O1 O2 O3",
+    "turns": "O4 P2 P6 P7",
+    "preemption": "P1 P3 P4 P5",
+    "reservation": "B1 B2",
+    "rules": "P1 P2",
+    "endings": "H1 H2",
+    "lifecycle": "B4 H1 H2",
+    "quarantine": "H3",
+}
+
+
+@cache
+def sources(folder: str) -> dict[str, str]:
+    """The programs of a folder of the repository, by name."""
+    found = [file for file in files() if file.suffix == ".py" and name_of(file).startswith(f"{folder}/")]
+    return {name_of(file): file.read_text(encoding="utf-8") for file in found}
+
+
+def test_every_rule_has_a_module_that_decides_it() -> None:
+    assert set(" ".join(HOMES.values()).split()) == set(RULES)
+
+
+@pytest.mark.parametrize(
+    ("rule", "module"), [(rule, module) for module, rules in HOMES.items() for rule in rules.split()]
+)
+def test_a_rule_is_cited_where_it_is_decided(rule: str, module: str) -> None:
+    assert rule in CITED.findall(text_of(f"{SERVICE}/core/{module}.py"))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_is_named_by_a_test(rule: str) -> None:
+    names = re.compile(rf"^(?:async )?def test_{rule.lower()}_|\b{rule}\b", re.MULTILINE)
+    assert [name for name, text in sources("tests/unit").items() if names.search(text)]
+
+
+def test_no_program_cites_a_rule_that_is_not_there() -> None:
+    cited = {name: set(CITED.findall(text)) - set(RULES) for name, text in sources(SERVICE).items()}
+    assert {name: rules for name, rules in cited.items() if rules} == {}

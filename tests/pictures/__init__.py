@@ -1,0 +1,1 @@
+"""The pictures of docs/scheduling.md, made by the simulator: `make pictures`."""

@@ -1,0 +1,131 @@
+"""What the fake platform answers about nodes, quota, policy and itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unit.client.fake_platform import API, AT, Call, FakePlatform, Refuse, Route, admins_only
+
+
+def _node(platform: FakePlatform, name: str) -> dict[str, Any]:
+    tasks = platform.on_nodes.get(name, [])
+    only = tasks[0] if len(tasks) == 1 else {"task_id": None, "user": None}
+    held = 8 if any(not task["gpus"] for task in tasks) else sum(len(task["gpus"]) for task in tasks)
+    return {
+        "name": name, "group": "training", "leaf": "leaf-1", "zone": "a", "gpus": 8, "ready": name != "node-3",
+        "mark": platform.marks.get(name, "none"), "task_id": only["task_id"], "user": only["user"],
+        "gpus_free": 8 - held, "tasks": tasks,
+    }  # fmt: skip
+
+
+def _nodes(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    return 200, {"items": [_node(platform, f"node-{number}") for number in (1, 2, 3)]}
+
+
+def _mark(platform: FakePlatform, call: Call, name: str, verb: str) -> tuple[int, Any]:
+    admins_only(platform)
+    if name not in ("node-1", "node-2", "node-3"):
+        raise Refuse(404, "not_found", f"node: {name!r} is not a node; `hai nodes` lists them")
+    platform.marks[name] = {"cordon": "cordoned", "drain": "draining", "uncordon": "none"}[verb]
+    return 200, _node(platform, name)
+
+
+def _quota(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    if call.method == "GET":
+        return 200, {"items": platform.quotas}
+    admins_only(platform)
+    keys = ("subject", "group", "priority")
+    platform.quotas = [row for row in platform.quotas if any(row[key] != call.body[key] for key in keys)]
+    if call.method == "DELETE":
+        return 204, None
+    stranger = call.body["subject"] == "user:stranger"
+    row = {**call.body, "expired": False, "warning": "HAI has never seen a user 'stranger'" if stranger else None}
+    platform.quotas.append(row)
+    return 200, row
+
+
+def _me(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    quota = [{"group": "training", "priority": "NORMAL", "limit": 10, "used": 2, "source": "public", "ceiling": 12}]
+    quota.append({"group": "training", "priority": "HIGH", "limit": None, "used": 0, "source": "user:alice"})
+    scopes = ["custom:hai:tasks:read", "custom:hai:tasks:write"]
+    return 200, {
+        "name": "alice", "kind": "user", "admin": False, "groups": ["ml"], "scopes": scopes, "quota": quota,
+    }  # fmt: skip
+
+
+def _pause(platform: FakePlatform, call: Call, verb: str) -> tuple[int, Any]:
+    admins_only(platform)
+    platform.paused = verb == "pause"
+    return _cluster(platform, call)
+
+
+def _cluster(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    level = {"priority": "NORMAL", "running_tasks": 1, "running_nodes": 1, "waiting_tasks": 2, "waiting_nodes": 3}
+    group = {"group": "training", "nodes": 3, "held": 1, "free": 1, "unavailable": 1, "levels": [level]}
+    group |= {"shared": 0, "gpus": 24, "gpus_free": 8}
+    return 200, {"paused": platform.paused, "groups": [group]}
+
+
+def _own_quota(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    if call.body["limit"] > 12:
+        raise Refuse(403, "forbidden", "limit: 13 is more than 12, the ceiling; set at most 12, or ask an admin")
+    return 200, {**call.body, "used": 2, "source": "user:alice", "ceiling": 12, "expires_at": None}
+
+
+def _policy(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    if call.method == "PUT":
+        admins_only(platform)
+        group = platform.policy.setdefault(call.body["group"], {})
+        for name in call.body["unset"]:
+            group.pop(name, None)
+        group.update(call.body["set"])
+    return 200, {
+        "numbers": [
+            _number(platform, "slice", "duration", "30m"),
+            _number(platform, "worth", "float", 10.0),
+            _number(platform, "weights", "weights", {}),
+        ],
+        "groups": ["a100", "training"],
+        "trouble": None,
+        "warnings": [f"weights: HAI has never seen a user {user!r}" for user in _strangers(platform)],
+    }
+
+
+def _strangers(platform: FakePlatform) -> list[str]:
+    weights = platform.policy.get(None, {}).get("weights", {})
+    return [user for user in weights if user not in platform.users]
+
+
+def _number(platform: FakePlatform, name: str, kind: str, default: Any) -> dict[str, Any]:
+    def value(*groups: str | None) -> dict[str, Any]:
+        for group in groups:
+            if name in platform.policy.get(group, {}):
+                found = platform.policy[group][name]
+                return {"value": found, "source": "admin", "group": group, "by": "root", "at": AT}
+        return {"value": default, "source": "default", "group": None, "by": None, "at": None}
+
+    groups = {group: value(group, None) for group in ("a100", "training")}
+    return {
+        "name": name, "kind": kind, "rule": "P2", "help": f"What {name} does.", "default": default,
+        "common": value(None), "groups": groups,
+    }  # fmt: skip
+
+
+def _health(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    return 200, {"status": "ok", "version": "0.1.0", "last_tick_s": 0.2, "detail": None}
+
+
+ROUTES: list[Route] = [
+    ("GET", f"{API}/health", _health),
+    ("GET", f"{API}/me", _me),
+    ("PUT", f"{API}/me/quota", _own_quota),
+    ("GET", f"{API}/policy", _policy),
+    ("PUT", f"{API}/policy", _policy),
+    ("GET", f"{API}/cluster", _cluster),
+    ("POST", f"{API}/cluster/(pause|resume)", _pause),
+    ("GET", f"{API}/nodes", _nodes),
+    ("POST", f"{API}/nodes/([^/]+)/(cordon|uncordon|drain)", _mark),
+    ("GET", f"{API}/quotas", _quota),
+    ("PUT", f"{API}/quotas", _quota),
+    ("DELETE", f"{API}/quotas", _quota),
+]
