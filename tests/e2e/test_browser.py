@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from e2e.conftest import Platform
+from e2e.conftest import Platform, wait_for
 from hai_client import TaskRequest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -64,7 +64,7 @@ def shot(page: Page, tmp_path: Path, name: str) -> None:
 
 def open_panel(page: Page) -> None:
     """Show the panel, once Lab has restored its layout; a click on an open one would close it."""
-    page.get_by_test_id("hai-task-state").wait_for(timeout=SLOW)
+    page.locator('[data-testid="hai-task-state"]:visible').first.wait_for(timeout=SLOW)
     tab = page.locator('.lm-TabBar-tab[data-id="hai-panel"]')
     if "lm-mod-current" not in (tab.get_attribute("class") or ""):
         tab.click()
@@ -102,6 +102,29 @@ def test_submit_a_file_watch_its_log_and_stop_it(page: Page, platform: Platform,
     expect(page.get_by_test_id("hai-task-state")).to_have_text(re.compile("stopped"), timeout=SLOW)
     expect(page.get_by_test_id("hai-log")).to_contain_text("stopped", timeout=SLOW)
     assert platform.json("status", "from-lab")["nodes"] == 2
+
+
+def test_a_waiting_task_says_why_and_what_would_let_it_start(page: Page, platform: Platform, tmp_path: Path) -> None:
+    client = platform.client()
+    loop = ("python", "-c", "import time; time.sleep(600)")
+    client.submit(TaskRequest(name="holds-all", command=loop, cwd="/", nodes=4, profile="kill"))
+    wait_for("the first task runs", lambda: platform.json("status", "holds-all")["state"] == "running")
+    client.submit(TaskRequest(name="wants-two", command=loop, cwd="/", nodes=2, profile="kill"))
+
+    open_panel(page)
+    row = page.get_by_test_id("hai-tasks").get_by_text("wants-two")
+    row.wait_for(timeout=SLOW)
+    row.click()
+    view = page.get_by_label("wants-two")
+    expect(view.get_by_test_id("hai-task-why")).to_contain_text("Needs 2 nodes but none is free", timeout=SLOW)
+    expect(view.get_by_test_id("hai-task-what-if")).to_contain_text("ABOVE_NORMAL", timeout=SLOW)
+    shot(page, tmp_path, "why")
+
+    view.get_by_test_id("hai-decisions").locator("summary").click()
+    expect(view.get_by_test_id("hai-decisions")).to_contain_text("Needs 2 nodes", timeout=SLOW)
+    shot(page, tmp_path, "decisions")
+    for name in ("wants-two", "holds-all"):
+        platform.hai("stop", name)
 
 
 def test_the_panel_stays_quick_with_a_thousand_tasks(page: Page, platform: Platform, tmp_path: Path) -> None:

@@ -27,6 +27,11 @@ from hai_scheduler.sim.scenario import Job
 HORIZON: Final = timedelta(days=7)
 MOST_HORIZON: Final = timedelta(days=90)
 
+#: For so many tasks the planner is run forward a second more at a time, up to a minute: in a long queue something
+#: happens at almost every second, and the time there is would be used up before much of it is foreseen.
+_TASKS_A_SECOND: Final = 50
+_LONGEST_STEP: Final = timedelta(minutes=1)
+
 
 class Outcome(StrEnum):
     """What was found."""
@@ -112,7 +117,8 @@ def foretell(
     snapshot = with_task(of_group(snapshot, task.group), replace(task, held=False))
     bases: Counter[Basis] = Counter()
     jobs = [_job(one, history, snapshot.now, bases) for one in snapshot.tasks]
-    run = _Run(Engine.of_snapshot(snapshot, policies, jobs=jobs), task.id, bounds)
+    step = step_for(len(jobs))
+    run = _Run(Engine.of_snapshot(snapshot, policies, jobs=jobs, tick=step), task.id, bounds)
     outcome = run.until_started()
     starts_at = run.engine.starts.get(task.id) if outcome is Outcome.LATER else None
     if starts_at == snapshot.now:
@@ -128,12 +134,17 @@ def foretell(
         gpus=run.gpus,
         suspends=tuple(run.costs.values()) if starts_at is not None else (),
         verdict=plan(snapshot, policies).verdicts.get(task.id),
-        assumptions=_assumptions(task, bases),
+        assumptions=_assumptions(task, bases, step),
         horizon=bounds.horizon,
         computed_until=run.engine.now,
         plans=run.engine.plans,
     )
     return replace(forecast, sentence=sentence_of_forecast(forecast))
+
+
+def step_for(tasks: int) -> timedelta:
+    """How far apart the planner looks in a forecast over so many tasks."""
+    return min(_LONGEST_STEP, timedelta(seconds=max(1, tasks // _TASKS_A_SECOND)))
 
 
 def of_running(task: Task, now: datetime) -> Forecast:
@@ -212,7 +223,7 @@ def _job(task: Task, history: History, now: datetime, bases: Counter[Basis]) -> 
     return Job(task=task, work=left, saves_in=task.leaving_took)
 
 
-def _assumptions(task: Task, bases: Mapping[Basis, int]) -> tuple[Assumption, ...]:
+def _assumptions(task: Task, bases: Mapping[Basis, int], step: timedelta) -> tuple[Assumption, ...]:
     """What the forecast takes for granted, in words and as data."""
     counts = {basis.value: bases[basis] for basis in Basis if bases.get(basis)}
     known = ", ".join(f"{count} {_BASES[Basis(name)]}" for name, count in counts.items())
@@ -225,6 +236,9 @@ def _assumptions(task: Task, bases: Mapping[Basis, int]) -> tuple[Assumption, ..
         ),
         Assumption(name="checkpoints", sentence="Checkpoints that running tasks will still make are not foreseen."),
     ]
+    if step > step_for(0):
+        sentence = f"The queue is long: it is looked at every {span(step)}, so each turn in it may end that much late."
+        found.append(Assumption(name="steps", sentence=sentence))
     if task.held:
         found.append(Assumption(name="held", sentence="It is held: counted as if it were resumed now."))
     return tuple(found)

@@ -142,6 +142,15 @@ def test_a_task_with_retries_shows_how_many_are_used_and_when_the_next_begins(ha
     assert "retr" not in hai("describe", "digits").out
 
 
+def test_a_failed_run_shows_the_status_that_ended_it_and_not_those_of_the_ranks_ended_for_it(
+    hai: Hai, platform: Any, fake: Any
+) -> None:
+    rank = {"node": "node-1", "gpus": [], "state": "exited", "notified_at": None, "done": False, "message": None}
+    ranks = [{**rank, "rank": 0, "exit_code": 137}, {**rank, "rank": 1, "exit_code": 3}]
+    platform.add("torn", state="failed", runs=[fake.run_of(1, reason="failed", ranks=ranks, failed_ranks=[1])])
+    assert "failed (status 3)" in hai("status", "torn").out
+
+
 def test_a_shared_node_shows_every_task_on_it_and_the_gpus_that_are_free(hai: Hai, platform: Any) -> None:
     platform.on_nodes["node-2"] = [
         {"task_id": 7, "user": "bob", "gpus": [0, 1]},

@@ -6,12 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_run, a_task, at
+from builders import a_quota, a_run, a_task, at, some_nodes
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.core.model import Priority, Quota, Task, TaskState
+from hai_scheduler.core.model import Priority, Profile, Quota, Task, TaskState
+from hai_scheduler.core.policy import Policies
+from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.core.verdicts import VerdictKind
 from hai_scheduler.service.errors import InTheWay, Invalid, NeverFits, Unknown
-from hai_scheduler.service.forecast import Bounds, Forecast, Outcome
+from hai_scheduler.service.forecast import Bounds, Forecast, Outcome, foretell, step_for
 from hai_scheduler.service.history import Basis, History
 from hai_scheduler.service.submissions import Submission
 from unit.service.service_world import Service, user
@@ -164,6 +166,26 @@ async def test_beyond_what_was_computed_is_an_answer(bounds: Bounds) -> None:
     found = await forecast(service)
     assert found.outcome is Outcome.BEYOND_COMPUTED
     assert found.sentence.endswith("what comes then is beyond what was computed.")
+
+
+@pytest.mark.parametrize(("tasks", "seconds"), [(0, 1), (99, 1), (100, 2), (1000, 20), (3000, 60), (50_000, 60)])
+def test_a_longer_queue_is_looked_at_less_often(tasks: int, seconds: int) -> None:
+    assert step_for(tasks) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(("queue", "start", "said"), [(0, 101, False), (998, 120, True)], ids=["short", "long"])
+def test_in_a_long_queue_times_are_rounded_up_and_that_is_said(queue: int, start: int, said: bool) -> None:
+    limit = timedelta(seconds=101)
+    running = a_task(1, state=TaskState.RUNNING, user="bob", profile=Profile.KILL, time_limit=limit)
+    asked = a_task(2, priority=Priority.NORMAL)
+    low = [a_task(number, user="cy", priority=Priority.LOW) for number in range(3, 3 + queue)]
+    everybody = tuple(a_quota("public", priority=level, limit=None) for level in Priority)
+    shot = Snapshot(now=at(), nodes=some_nodes(1), tasks=(running, asked, *low), quotas=everybody)
+    found = foretell(shot, Policies(), asked, History([]), Bounds(), hypothetical=False)
+    assert (found.outcome, found.starts_at) == (Outcome.LATER, at(start))
+    assert [one.sentence for one in found.assumptions if one.name == "steps"] == (
+        ["The queue is long: it is looked at every 20 s, so each turn in it may end that much late."] if said else []
+    )
 
 
 async def test_a_forecast_is_refused_as_the_submission_would_be() -> None:

@@ -1,0 +1,425 @@
+"""The plan of one node group in the making (docs/scheduling.md, rule by rule)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hai_scheduler.core.answers import Answers
+from hai_scheduler.core.decisions import Decision, Keep, Start, Stop, Suspend
+from hai_scheduler.core.discipline import Discipline
+from hai_scheduler.core.ledger import Ledger
+from hai_scheduler.core.model import Node, NodeMark, Priority, Run, RunId, Task, TaskId, TaskState
+from hai_scheduler.core.model import Rank as RunRank
+from hai_scheduler.core.order import UserUse
+from hai_scheduler.core.placement import choose
+from hai_scheduler.core.policy import Policy
+from hai_scheduler.core.preemption import Chooser, Kind, Market, Offer, reason_for
+from hai_scheduler.core.quarantine import quarantines
+from hai_scheduler.core.queue import Lane, Queue, Size, size_of
+from hai_scheduler.core.quota import LEVELS, Accounts, QuotaBook
+from hai_scheduler.core.reasons import Reason
+from hai_scheduler.core.reservation import Reservation, earliest, ends_at, passes
+from hai_scheduler.core.rules import RULES, Rules
+from hai_scheduler.core.snapshot import Snapshot
+from hai_scheduler.core.turns import Turn, turn_of
+from hai_scheduler.core.use import share_of
+from hai_scheduler.core.verdicts import VerdictKind
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A waiting task on its way through the queue."""
+
+    task: Task
+    priority: Priority
+    rank: float
+
+    @property
+    def kind(self) -> Kind:
+        """What it may ask others for."""
+        return Kind(self.priority, self.rank, self.task.gpus)
+
+
+class GroupPlan:
+    """The plan of one node group in the making."""
+
+    def __init__(
+        self,
+        group: str,
+        snapshot: Snapshot,
+        policy: Policy,
+        book: QuotaBook,
+        discipline: Discipline,
+        nodes: Sequence[Node],
+        live: Iterable[Task],
+        waiting: Sequence[Task],
+    ) -> None:
+        self.snapshot, self.policy, self.now = snapshot, policy, snapshot.now
+        bad = quarantines(nodes, snapshot.strikes, policy, self.now)
+        self.decisions: list[Decision] = list(bad)
+        if bad:
+            names = {decision.node for decision in bad}
+            nodes = [replace(node, mark=NodeMark.QUARANTINED) if node.name in names else node for node in nodes]
+        gpus = max([node.gpus for node in nodes], default=0)
+        self.waiting = waiting
+        self.turns = {
+            task.id: turn_of(task, task.run, policy, self.now, share_of(task, gpus))
+            for task in live
+            if task.run is not None and task.run.ended_at is None
+        }
+        #: Nobody asks for nodes while nothing waits: then only what must end is looked for.
+        waits = any(not task.held for task in self.waiting)
+        self.draining = {node.name for node in nodes if node.mark is NodeMark.DRAINING}
+        self.ledger = Ledger(nodes if waits else (), list(self.turns.values()) if waits else ())
+        self.accounts = Accounts(book, group, gpus)
+        if self.waiting:
+            self.accounts.begin((turn.task, turn.run.priority) for turn in self.turns.values())
+        uses = (use for use in snapshot.uses if use.group == group)
+        running = (turn.task for turn in self.turns.values())
+        self.rules: Rules = RULES[discipline](
+            policy, self.now, UserUse(uses, running, policy, self.now, gpus), snapshot.remaining
+        )
+        self.market = Market(self.ledger, list(self.turns.values()), self.rules)
+        self.chooser = Chooser(self.ledger, self.rules)
+        self.queue = Queue()
+        self.answers = Answers(self.ledger, self.turns, self.rules, self.accounts, self.queue, policy)
+        self.answers.paused = snapshot.paused
+        #: Quota that is set aside for tasks with a promise, by task.
+        self.aside: dict[TaskId, Priority] = {}
+        #: Waiting tasks whose promises cannot be kept.
+        self.lapsed: dict[TaskId, None] = {}
+        #: For whom nodes are kept free at the present priority (B1).
+        self.reservation: Reservation | None = None
+        #: Sizes of tasks of the present priority for which nothing can be done any more: for nobody, and for nobody
+        #: who may not use what is kept for the head of the queue.
+        self.refused: set[Size] = set()
+        self.refused_unless_passing: set[Size] = set()
+        self.looks = 0
+        self.blocked = False
+        #: Users of whom something has started.
+        self.started: set[str] = set()
+
+    @property
+    def work(self) -> int:
+        """Tasks, turns, nodes and offers that were looked at."""
+        return len(self.turns) + self.looks + self.market.work + self.chooser.work
+
+    def run(self) -> None:
+        """Fill `decisions` and `answers`."""
+        self._end_what_must_end()
+        ready = [task for task in self.waiting if not task.held]
+        self.answers.waiting = {task.id: task for task in ready}
+        for task in self.waiting if len(ready) < len(self.waiting) else ():
+            if task.held:
+                self.answers.hold(task, self.accounts.level_of(task))
+        if not ready:
+            return
+        use = {user: self.rules.use_of(user) for user in {task.user for task in ready}}
+        places = zip(self.rules.ranks(ready), ready, strict=True)
+        if not self.snapshot.paused:
+            self._keep_promises(ready, use)
+        self._line_up(places, use)
+        if not self.snapshot.paused:
+            self._serve()
+            lapsed = (task_id for task_id in self.lapsed if task_id in self.answers.waiting)
+            self.decisions += [Keep(task_id=task_id, nodes=frozenset()) for task_id in lapsed]
+
+    # -- what must leave anyway -------------------------------------------------------------------
+
+    def _end_what_must_end(self) -> None:
+        draining = self.draining
+        for turn in self.turns.values():
+            if self._overtime(turn) and turn.task.state is not TaskState.STOPPING:
+                self.decisions.append(Stop(task_id=turn.task.id, reason=Reason.TIME_LIMIT))
+            elif self.snapshot.paused and self._stays_too_long(turn.run):
+                self.decisions.append(Suspend(task_id=turn.task.id, reason=Reason.PAUSED))
+            elif draining and not turn.leaving and draining.intersection(turn.nodes):
+                self.decisions.append(Suspend(task_id=turn.task.id, reason=Reason.DRAINED))
+            else:
+                continue
+            self.ledger.leave(turn)
+
+    def _stays_too_long(self, run: Run) -> bool:
+        """Whether a pause has to tell the run to leave, or to leave sooner than it was told."""
+        if run.notice is None:
+            return True
+        grace = self.snapshot.pause_grace
+        return grace is not None and run.notice.deadline > self.now + grace
+
+    def _overtime(self, turn: Turn) -> bool:
+        ends = ends_at(turn)
+        return ends is not None and turn.run.running_at is not None and ends <= self.now
+
+    def _line_up(self, places: Iterable[tuple[float, Task]], use: Mapping[str, float]) -> None:
+        """Put every task into the lane of its priority; AUTO tasks where they have quota (Q4)."""
+        lanes = {priority: self.queue.lanes[priority] for priority in LEVELS}
+        bunches = {priority: lane.bunches for priority, lane in lanes.items()}
+        for rank, task in places:
+            priority = task.priority
+            if priority is None:
+                priority = self.aside[task.id] if task.id in self.aside else self.accounts.level_of(task)
+                lanes[priority].add(task, rank, use[task.user])
+            elif task.promise:
+                lanes[priority].add(task, rank, use[task.user])
+            else:
+                bunches[priority][rank, use[task.user]].append(task)
+
+    # -- promises (B3) ----------------------------------------------------------------------------
+
+    def _keep_promises(self, ready: Sequence[Task], use: Mapping[str, float]) -> None:
+        """Keep nodes and quota for tasks that others have been told to leave for.
+
+        A promise lapses when it cannot be kept whole any more, so that no node idles for nothing.
+        """
+        promised = [task for task in ready if task.promise]
+        keys = {
+            task.id: (-self.accounts.level_of(task), rank, use[task.user], task.submitted_at, task.id)
+            for rank, task in zip(self.rules.ranks(promised), promised, strict=True)
+        }
+        for task in sorted(promised, key=lambda task: keys[task.id]):
+            level = self.accounts.level_of(task)
+            if self._in_quota(task, level) and self._promise(task, level):
+                self._set_aside(task, level)
+            else:
+                self.lapsed[task.id] = None
+
+    def _promise(self, task: Task, priority: Priority) -> bool:
+        """Keep as many nodes as the task needs: those promised before, others being freed, free ones."""
+        names = [*self.ledger.soon_for(task, priority), *self.ledger.now_for(task, priority)]
+        own = [name for name in names if name in task.promise]
+        across = self._may_cross(task, priority, soon=True)
+        chosen = self._choose(own, task, across) or self._choose(dict.fromkeys((*own, *names)), task, across)
+        if chosen is None:
+            return False
+        self.ledger.release(task)
+        self.ledger.promise(chosen, task, priority)
+        return True
+
+    def _choose(self, names: Collection[str], task: Task, across: bool) -> tuple[str, ...] | None:
+        """Nodes for the gang; others' promises give way only if it cannot do without (B3)."""
+        good = self.ledger.without_others(names, task)
+        chosen = choose(self.ledger.by_leaf(good), task.nodes, across=across)
+        if chosen is None and len(good) < len(names):
+            chosen = choose(self.ledger.by_leaf(names), task.nodes, across=across)
+        return chosen
+
+    def _may_cross(self, task: Task, priority: Priority, *, soon: bool) -> bool:
+        """Whether the task may span zones now or, `soon`, when those who are leaving have left (F2)."""
+        return self.ledger.crossing(task, priority, soon=soon) < self.policy.max_cross_zone
+
+    def _in_quota(self, task: Task, priority: Priority) -> bool:
+        return self.accounts.fits(task.user, priority, self.accounts.units(task))
+
+    def _set_aside(self, task: Task, priority: Priority) -> None:
+        self.accounts.add(task.user, priority, self.accounts.units(task))
+        self.aside[task.id] = priority
+
+    def _take_back(self, task: Task) -> None:
+        priority = self.aside.pop(task.id, None)
+        if priority is not None:
+            self.accounts.add(task.user, priority, -self.accounts.units(task))
+
+    # -- the queue (O1, Q4) -----------------------------------------------------------------------
+
+    def _serve(self) -> None:
+        """Look at the tasks in order, priority by priority, for as long as anything can be done for anybody."""
+        for priority in LEVELS:
+            lane = self.queue.lanes[priority]
+            lane.open()
+            self._open_priority()
+            while not self.blocked and not self._nothing_left(lane, priority):
+                entry = lane.pop()
+                if entry is None:
+                    break
+                self.looks += 1
+                task = entry[4]
+                if self.aside:
+                    self._take_back(task)
+                if task.priority is None and (lower := self.accounts.level_of(task)) < priority:
+                    self.queue.lanes[lower].add(task, *entry[:2])  # its level was used up meanwhile (Q4)
+                    continue
+                lane.seen.append(entry)
+                if task.promise or size_of(task) not in self.refused:
+                    self._consider(Waiting(task, priority, entry[0]))
+
+    def _nothing_left(self, lane: Lane, priority: Priority) -> bool:
+        """Whether nothing can be done for any task that is left in the lane."""
+        if len(self.refused) < len(lane.sizes) or lane.promised:
+            return False
+        if self.started and lane.auto:
+            self._let_fall(lane, priority)
+        return True
+
+    def _let_fall(self, lane: Lane, priority: Priority) -> None:
+        """Put AUTO tasks into lower lanes whose level was used up by what their users have started (Q4)."""
+        seen = {entry[4].id for entry in lane.seen}
+        for task in lane.auto:
+            if task.user not in self.started or task.id in seen or task.id in self.aside:
+                continue
+            self.looks += 1
+            lower = self.accounts.level_of(task)
+            if lower < priority:
+                lane.remove(task)
+                (rank,) = self.rules.ranks([task])
+                self.queue.lanes[lower].add(task, rank, self.rules.use_of(task.user))
+
+    def _open_priority(self) -> None:
+        """What is kept for the head of a priority is open to lower ones: they give it back (B2, P1)."""
+        self.refused.clear()
+        self.refused_unless_passing.clear()
+        if self.reservation is not None:
+            self.reservation = None
+            self.ledger.reserve(())
+            self.market.forget()
+
+    def _consider(self, waiting: Waiting) -> None:
+        """Start it, free nodes for it, or leave it waiting."""
+        task = waiting.task
+        if not self.ledger.can_ever(task) or not self._in_quota(task, waiting.priority):
+            return
+        if task.not_before is not None and task.not_before > self.now:
+            return
+        passing = self._passes(waiting)
+        if not passing and not task.promise and size_of(task) in self.refused_unless_passing:
+            return
+        if not self._start(waiting, passing=passing) and not self._make_room(waiting):
+            self._give_up(waiting, passing=passing)
+
+    def _passes(self, waiting: Waiting) -> bool:
+        """Whether the task may use nodes that are kept for the head of the queue (B2)."""
+        head = self.reservation
+        return head is not None and self.ledger.keeps_free and passes(waiting.task, head, self.rules)
+
+    # -- starting ---------------------------------------------------------------------------------
+
+    def _start(self, waiting: Waiting, *, passing: bool) -> bool:
+        names = self._place(waiting, passing=passing)
+        if names is None:
+            return False
+        task, priority = waiting.task, waiting.priority
+        run = Run(
+            id=RunId(""),
+            number=0,
+            ranks=tuple([RunRank(rank=number, node=name) for number, name in enumerate(names)]),
+            priority=priority,
+            started_at=self.now,
+        )
+        turn = turn_of(task, run, self.policy, self.now, share_of(task, self.ledger.gpus_per_node))
+        self.ledger.release(task)
+        gpus = self.ledger.take(names, turn)
+        self.accounts.add(task.user, priority, self.accounts.units(task))
+        self.decisions.append(Start(task_id=task.id, nodes=names, priority=priority, gpus=gpus))
+        del self.answers.waiting[task.id]
+        self.started.add(task.user)
+        return True
+
+    def _place(self, waiting: Waiting, *, passing: bool) -> tuple[str, ...] | None:
+        task, priority = waiting.task, waiting.priority
+        across = task.nodes > 1 and self._may_cross(task, priority, soon=False)
+        if passing or self.ledger.special(task, priority):
+            own = self.ledger.promised_to(task) if task.promise else []
+            names = self.ledger.now_for(task, priority, reserved=passing)
+            kept = [name for name in names if name in own]
+            if len(kept) >= task.nodes and (chosen := self._choose(kept, task, across)) is not None:
+                return chosen
+            if len(own) == task.nodes:  # its own are on their way: it does not take what is promised to others
+                names = self.ledger.without_others(names, task)
+            return self._choose(names, task, across)
+        if self.ledger.count_open(task.gpus) < task.nodes:
+            return None
+        if task.gpus is None:
+            return choose(self.ledger.empty, task.nodes, across=across)
+        if task.nodes == 1 and (name := self.ledger.open_part(task.gpus)) is not None:
+            return (name,)
+        if task.nodes == 1:
+            return choose(self.ledger.empty, 1, across=True)
+        return self._choose(self.ledger.now_for(task, priority), task, across)
+
+    # -- making room (P1 to P5) -------------------------------------------------------------------
+
+    def _make_room(self, waiting: Waiting) -> bool:
+        """Promise nodes that are being freed, and tell others to leave if that is not enough."""
+        task, priority = waiting.task, waiting.priority
+        kept = self.ledger.promised_to(task) if task.promise else []
+        across = self._may_cross(task, priority, soon=True)
+        if len(kept) == task.nodes and self._choose(kept, task, across) is not None:
+            self._keep(waiting, tuple(kept))
+            return True
+        if not self.ledger.special(task, priority) and not self._enough_in_sight(waiting):
+            return False
+        open_now = self.ledger.now_for(task, priority)
+        soon = self.ledger.soon_for(task, priority)
+        names = self._choose((*soon, *open_now), task, across)
+        if names is None:
+            victims = self.chooser.victims(self.market.offers(waiting.kind), task, (*open_now, *soon))
+            if victims is None:
+                return False
+            self._suspend(waiting, victims)
+            names = self._choose(
+                (*self.ledger.soon_for(task, priority), *self.ledger.now_for(task, priority)),
+                task,
+                self._may_cross(task, priority, soon=True),
+            )
+        assert names is not None, f"task {task.id} has no room although others leave for it"
+        self._keep(waiting, names)
+        return True
+
+    def _enough_in_sight(self, waiting: Waiting) -> bool:
+        """Whether what is free, what is being freed and what others may have to give are enough, by count alone."""
+        task, offers = waiting.task, self.market.offers(waiting.kind)
+        soon = self.ledger.count_open(task.gpus) + self.ledger.count_soon(task.gpus)
+        return soon + offers.total - offers.own.get(task.user, 0) >= task.nodes
+
+    def _keep(self, waiting: Waiting, names: tuple[str, ...]) -> None:
+        task = waiting.task
+        self.ledger.release(task)
+        self.ledger.promise(names, task, waiting.priority)
+        self.lapsed.pop(task.id, None)
+        if frozenset(names) != task.promise:
+            self.decisions.append(Keep(task_id=task.id, nodes=frozenset(names)))
+        self._set_aside(task, waiting.priority)
+        self.answers.kinds[task.id] = VerdictKind.DRAINING
+
+    def _suspend(self, waiting: Waiting, offers: Sequence[Offer]) -> None:
+        for turn in {turn.task.id: turn for offer in offers for turn in offer.turns}.values():
+            reason = reason_for(turn, waiting.kind, self.rules)
+            self.decisions.append(Suspend(task_id=turn.task.id, reason=reason, beneficiary=waiting.task.id))
+            self.ledger.leave(turn)
+
+    # -- waiting for room -------------------------------------------------------------------------
+
+    def _give_up(self, waiting: Waiting, *, passing: bool) -> None:
+        """Nothing can be done for the task. It may be the head of the queue (B1); its size need not be tried again."""
+        everybody = passing or self.reservation is None or not self.ledger.keeps_free
+        self._refuse(waiting, everybody=everybody)
+        if self.rules.blocks:
+            self.blocked = True
+        lane = self.queue.lanes[waiting.priority]
+        others = lane.promised or len(self.refused) < len(lane.sizes)  # nobody else could take what is kept for it
+        if self.rules.reserves and self.reservation is None and others:
+            self._reserve_for(waiting)
+
+    def _refuse(self, waiting: Waiting, *, everybody: bool) -> None:
+        """Note the size, and all sizes that are no easier, unless the refusal was the task's own (P3, P5, F3)."""
+        task = waiting.task
+        if task.left_for is not None or not self.ledger.alike(task):
+            return
+        if self.market.offers(waiting.kind).own.get(task.user, 0):
+            return
+        if any(turn.task.user == task.user for turn in self.ledger.crossers):
+            return
+        gpus, nodes = size_of(task)
+        lane = self.queue.lanes[waiting.priority]
+        harder = {size for size in lane.sizes if size[0] >= gpus and size[1] >= nodes}
+        (self.refused if everybody else self.refused_unless_passing).update(harder)
+
+    def _reserve_for(self, waiting: Waiting) -> None:
+        """Keep nodes for the first task of the priority that must wait for room, if it can be said until when (B1)."""
+        found = earliest(waiting.task, waiting.priority, waiting.rank, self.ledger, self.rules)
+        self.market.work += len(self.ledger.spots)
+        if found is not None:
+            self.reservation = found
+            self.answers.reservations[waiting.priority] = found
+            self.ledger.reserve(found.nodes)
+            self.market.forget()
