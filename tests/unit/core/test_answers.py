@@ -1,4 +1,4 @@
-"""The data of verdicts (`hai_scheduler.core.answers`), read off things as the whole plan leaves them."""
+"""The data of verdicts (`hai_scheduler.core.answers`), read as `hai_scheduler.core.group_plan` leaves things."""
 
 from __future__ import annotations
 
