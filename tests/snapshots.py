@@ -128,6 +128,8 @@ def _task(number: int, free: dict[str, list[int]], random: Random, *, calm: bool
         run = _run(number, names, gpus, free, random, fields["priority"])
         state = TaskState.RUNNING if run.notice is None else TaskState.SUSPENDING
         return a_task(number, state=state, run=run, **fields)
+    if fields["time_limit"] is not None:  # what has used it up does not wait any more
+        fields["time_limit"] += fields["served"]
     more = {
         "held": not calm and random.random() < 0.1,
         "not_before": None if calm else random.choice([None] * 8 + [NOW + timedelta(minutes=1)]),

@@ -1,4 +1,4 @@
-"""Measure, print, store: `python -m bench [plans] [platform] [traces] [--cold]`."""
+"""Measure, print, store: `python -m bench [plans] [platform] [traces] [--cold] [--study NAME]`."""
 
 from __future__ import annotations
 
@@ -29,6 +29,13 @@ def main() -> None:
     )
     parser.add_argument("--cold", action="store_true", help="platform: also `make up` in a fresh clone, some minutes")
     parser.add_argument("--nodes", type=int, default=NODES, help=f"platform: simulated nodes ({NODES})")
+    parser.add_argument(
+        "--study",
+        action="append",
+        default=[],
+        choices=("pooled", "whole", "muri", "frontier"),
+        help="traces: only this one; may be given again",
+    )
     words = parser.parse_args()
     for what in words.what:
         if what not in (*USUAL, "traces"):
@@ -48,7 +55,7 @@ def main() -> None:
     if "traces" in what:
         from bench import traces
 
-        found["traces"] = traces.measure(report, ROOT)
+        found["traces"] = traces.measure(report, ROOT, words.study)
     found |= {"measured": list(what), "seconds": round(time.monotonic() - began), **report.data()}
     print(report.table())
     _store(found)

@@ -68,7 +68,7 @@ def _point(case: Case, summary: Summary) -> dict[str, Any]:
     return {
         **(numbers if case.discipline is Discipline.HAI else {}),
         "mean_completion_h": round(summary["completion_s"]["all"]["mean"] / 3600, 3),
-        "p90_wait_below_node_s": summary["queue_s"]["below_node"]["p90"],
+        "p90_wait_h": round(summary["queue_s"]["all"]["p90"] / 3600, 3),
         "lost_node_h": round(summary["lost_node_s"] / 3600, 1),
         "lost_share": round(summary["lost_node_s"] / (held * summary["makespan_s"]), 5),
         "suspensions": summary["suspensions"],

@@ -1,8 +1,8 @@
 """How long one plan takes: `python -m bench plans`. Steady states, one core, beside the original's open algorithm.
 
 Times are CPU seconds of the one thread that plans (it waits for nothing, so on an idle machine they are wall time;
-the table shows wall time beside them). The garbage collector is on, as in production. Each measurement has a fresh
-process on one CPU.
+the table shows wall time beside them). The service holds the garbage collector off while it plans, and so do these;
+a second series leaves it on. Each measurement has a fresh process on one CPU.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -28,6 +29,11 @@ from hai_scheduler.core.decisions import Plan
 from hai_scheduler.core.plan import plan
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.snapshot import Snapshot
+from hai_scheduler.service.undisturbed import undisturbed
+from hai_scheduler.sim.formats.trace import Trace, jobs_of
+from hai_scheduler.sim.generate import Mix, generate
+from hai_scheduler.sim.scenario import Setting, cluster_of
+from hai_scheduler.sim.simulate import simulate
 
 TOPIC = "one plan"
 GROWTH = "growth of one plan"
@@ -44,6 +50,7 @@ SERIES = {
     "both, 10 tasks a node": [Shape(400, 4_000), Shape(1_200, 12_000), Shape(3_600, 36_000)],
 }
 GROWTH_WARM = 60
+SIMULATED = Mix(tasks=2_000, load=0.9, nodes=32)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,8 +63,8 @@ class Measured:
     #: Seconds of each warm plan, and of the very first on an empty cluster.
     cpu: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
-    #: The same with the garbage collector off while a plan is made.
-    uncollected: list[float] = field(default_factory=list)
+    #: The same with the garbage collector on while a plan is made.
+    collected: list[float] = field(default_factory=list)
     from_empty: float = 0.0
     decisions: list[int] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
@@ -82,6 +89,10 @@ def measure(report: Report) -> None:
     for name, shapes in SERIES.items():
         say(f"growth in {name}")
         _growth(report, name, shapes)
+    say("the simulator")
+    seconds, plans = alone(simulated)
+    note = f"{SIMULATED.tasks:,} made-up tasks, {SIMULATED.nodes} nodes, load {SIMULATED.load}, {plans:,} plans"
+    report.add("the simulator", "tasks simulated per second", SIMULATED.tasks / seconds, "/s", note)
 
 
 def alone(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -106,9 +117,12 @@ def steady(shape: Shape, plans: int, warm_up: int, keep: bool = False) -> Measur
     def planner(snapshot: Snapshot) -> Plan:
         return plan(snapshot, policy)
 
-    began = time.process_time()
-    world.fill(planner)
-    found.from_empty = time.process_time() - began
+    snapshot = world.snapshot()
+    with undisturbed():
+        began = time.process_time()
+        made = planner(snapshot)
+        found.from_empty = time.process_time() - began
+    world.fill(lambda _: made)
     world.settle(planner)
     world.warm_up(planner, warm_up)
     found.unsettled = bool(planner(world.snapshot()).decisions)
@@ -121,11 +135,9 @@ def steady(shape: Shape, plans: int, warm_up: int, keep: bool = False) -> Measur
     for _ in range(plans if keep else 0):
         world.step()
         snapshot = world.snapshot()
-        gc.disable()
         cpu = time.process_time()
         made = planner(snapshot)
-        found.uncollected.append(time.process_time() - cpu)
-        gc.enable()
+        found.collected.append(time.process_time() - cpu)
         world.carry_out(made)
     found.last = world.snapshot() if keep else None
     return found
@@ -134,10 +146,11 @@ def steady(shape: Shape, plans: int, warm_up: int, keep: bool = False) -> Measur
 def _plan_once(world: World, planner: Planner, found: Measured) -> None:
     world.step()
     snapshot = world.snapshot()
-    wall, cpu = time.perf_counter(), time.process_time()
-    made = planner(snapshot)
-    found.cpu.append(time.process_time() - cpu)
-    found.wall.append(time.perf_counter() - wall)
+    with undisturbed():
+        wall, cpu = time.perf_counter(), time.process_time()
+        made = planner(snapshot)
+        found.cpu.append(time.process_time() - cpu)
+        found.wall.append(time.perf_counter() - wall)
     found.decisions.append(len(made.decisions))
     found.kinds.update(type(decision).__name__ for decision in made.decisions)
     found.work.append(made.work)
@@ -147,8 +160,20 @@ def _plan_once(world: World, planner: Planner, found: Measured) -> None:
 def first(snapshot: Snapshot) -> float:
     """Seconds of the first plan of this process."""
     began = time.process_time()
-    plan(snapshot, Policy())
+    with undisturbed():
+        plan(snapshot, Policy())
     return time.process_time() - began
+
+
+def simulated() -> tuple[float, int]:
+    """Seconds and plans of a simulation."""
+    nodes = cluster_of(SIMULATED.nodes)
+    trace = Trace(file="made up", jobs=tuple(generate(SIMULATED)))
+    setting = Setting(nodes=nodes, restart_cost=timedelta(seconds=60))
+    jobs, _ = jobs_of(trace, nodes)
+    began = time.process_time()
+    outcome = simulate(setting, jobs)
+    return time.process_time() - began, len(outcome.records.plan_seconds)
 
 
 def original(shape: Shape, snapshot: Snapshot, times: int, quota: bool, tight: bool) -> tuple[float, float]:
@@ -160,9 +185,10 @@ def original(shape: Shape, snapshot: Snapshot, times: int, quota: bool, tight: b
     on_it: list[float] = []
     own: list[float] = []
     for number in range(times * 2):
-        began = time.process_time()
-        made = schedule(given, rng, quota=quota, tight=tight)
-        (on_it if number < times else own).append(time.process_time() - began)
+        with undisturbed():
+            began = time.process_time()
+            made = schedule(given, rng, quota=quota, tight=tight)
+            (on_it if number < times else own).append(time.process_time() - began)
         if number >= times - 1:
             carry_out(given, made)
             end_some(given, 2, rng)
@@ -189,9 +215,9 @@ def _show(report: Report, shape: Shape, found: Measured, cold: float) -> None:
     report.add(TOPIC, f"{shape}: warm, max", max(found.cpu) * 1000, "ms")
     wall = f"p50; p99 {percentile(found.wall, 99) * 1000:,.1f} ms: others worked on this machine"
     report.add(TOPIC, f"{shape}: warm, wall time", percentile(found.wall, 50) * 1000, "ms", wall)
-    quiet = percentile(found.uncollected, 50) * 1000
-    note = f"p50; p99 {percentile(found.uncollected, 99) * 1000:,.1f} ms"
-    report.add(TOPIC, f"{shape}: warm, garbage collector off meanwhile", quiet, "ms", note)
+    collected = percentile(found.collected, 50) * 1000
+    note = f"p50; p99 {percentile(found.collected, 99) * 1000:,.1f} ms"
+    report.add(TOPIC, f"{shape}: warm, garbage collector left on", collected, "ms", note)
     report.add(TOPIC, f"{shape}: first plan of a process", cold * 1000, "ms")
     report.add(TOPIC, f"{shape}: from an empty cluster", found.from_empty * 1000, "ms", "starts all that it can hold")
     kinds = ", ".join(f"{name} {number}" for name, number in sorted(found.kinds.items()))

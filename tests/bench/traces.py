@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import multiprocessing
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -38,6 +38,8 @@ PROCESSES = 2
 class Study:
     """Jobs and a cluster for them."""
 
+    #: What it is chosen by.
+    key: str
     name: str
     file: str
     nodes: int
@@ -74,41 +76,52 @@ class Case:
 
 
 PHILLY = "philly/philly.csv"
-POOLED = Study("philly, October and November, 72 nodes of 8 GPUs", PHILLY, 72, BEGIN, END)
-WHOLE = Study("philly, its jobs of 8 GPUs and more, 32 nodes", PHILLY, 32, BEGIN, END, whole=True)
-MURI = Study("muri trace2, 64 nodes of 8 GPUs", "muri/trace2.csv", 64)
-#: The widest study whose many simulations take minutes, not hours: a week at a load of about 1.
-WEEK = Study("philly, a week of November, 48 nodes", PHILLY, 48, BEGIN + timedelta(38), BEGIN + timedelta(45))
+POOLED = Study("pooled", "philly, October and November, 72 nodes of 8 GPUs", PHILLY, 72, BEGIN, END)
+WHOLE = Study("whole", "philly, its jobs of 8 GPUs and more, 32 nodes", PHILLY, 32, BEGIN, END, whole=True)
+MURI = Study("muri", "muri trace2, 64 nodes of 8 GPUs", "muri/trace2.csv", 64)
+#: A load of about 1, and a simulation takes half a minute.
+MONTH = Study(
+    "frontier",
+    "philly, its jobs of 8 GPUs and more in October, 40 nodes",
+    PHILLY,
+    40,
+    BEGIN,
+    BEGIN + timedelta(31),
+    True,
+)
 #: Longest first: two processes end at about the same time.
-CASES = [
+CASES = (
     *(Case(POOLED, Discipline(name)) for name in ("fifo", "backfill", "las", "hai", "srtf")),
     *(Case(WHOLE, Discipline(name)) for name in ("hai", "fifo", "srtf")),
     *(Case(MURI, Discipline(name)) for name in ("hai", "fifo", "srtf")),
-]
+)
 
 
-def measure(report: Report, root: Path) -> dict[str, Summary]:
-    """Simulate all cases and draw the frontier; the summaries by case."""
+def measure(report: Report, root: Path, studies: Sequence[str] = ()) -> dict[str, Summary]:
+    """Simulate the studies (all, if none is named), judge them and draw the frontier; the summaries by case."""
     traces = root.parent / "shared" / "traces"
     if not traces.is_dir():
         report.skip("traces", f"there are no traces on this machine: {traces} does not exist")
         return {}
     from bench.frontier import cases, draw
 
-    wanted = [*CASES, *cases(WEEK)]
-    found = dict(_all(wanted, traces))
+    chosen = [case for case in (*CASES, *cases(MONTH)) if not studies or case.study.key in studies]
+    found = dict(_all(chosen, traces))
     for study, judge in ((POOLED, _pooled), (WHOLE, _whole), (MURI, _muri)):
         of = {case.discipline: summary for case, summary in found.items() if case.study is study}
-        _show(report, study, of)
-        judge(report, study, of)
-    draw(report, root, {case: summary for case, summary in found.items() if case.study is WEEK})
+        if of:
+            _show(report, study, of)
+            judge(report, study, of)
+    points = {case: summary for case, summary in found.items() if case.study is MONTH}
+    if points:
+        draw(report, root, points)
     return {str(case): summary for case, summary in found.items()}
 
 
 # -- simulations, in processes of their own -----------------------------------------------------------
 
 
-def _all(cases: list[Case], traces: Path) -> Iterable[tuple[Case, Summary]]:
+def _all(cases: Sequence[Case], traces: Path) -> Iterable[tuple[Case, Summary]]:
     context, began = multiprocessing.get_context("spawn"), time.monotonic()
     found: dict[int, Summary] = {}
     with ProcessPoolExecutor(PROCESSES, mp_context=context, max_tasks_per_child=1) as pool:

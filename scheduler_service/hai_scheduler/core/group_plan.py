@@ -14,7 +14,7 @@ from hai_scheduler.core.model import Rank as RunRank
 from hai_scheduler.core.order import UserUse
 from hai_scheduler.core.placement import choose
 from hai_scheduler.core.policy import Policy
-from hai_scheduler.core.preemption import Chooser, Kind, Market, Offer, reason_for
+from hai_scheduler.core.preemption import Chooser, Kind, Market, reason_for
 from hai_scheduler.core.quarantine import quarantines
 from hai_scheduler.core.queue import Lane, Queue, Size, size_of
 from hai_scheduler.core.quota import LEVELS, Accounts, QuotaBook
@@ -381,8 +381,8 @@ class GroupPlan:
         self._set_aside(task, waiting.priority)
         self.answers.kinds[task.id] = VerdictKind.DRAINING
 
-    def _suspend(self, waiting: Waiting, offers: Sequence[Offer]) -> None:
-        for turn in {turn.task.id: turn for offer in offers for turn in offer.turns}.values():
+    def _suspend(self, waiting: Waiting, turns: Sequence[Turn]) -> None:
+        for turn in turns:
             reason = reason_for(turn, waiting.kind, self.rules)
             self.decisions.append(Suspend(task_id=turn.task.id, reason=reason, beneficiary=waiting.task.id))
             self.ledger.leave(turn)

@@ -7,7 +7,7 @@ enough of that node. Offers to tasks of one kind are kept sorted by harm, so tha
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -224,11 +224,44 @@ class Chooser:
         self._rules = rules
         self.work = 0
 
-    def victims(self, offers: Offers, task: Task, have: Sequence[str]) -> list[Offer] | None:
+    def victims(self, offers: Offers, task: Task, have: Sequence[str]) -> list[Turn] | None:
         """Who leaves so that the gang fits: within one zone if that can be, else across zones (F1, F2).
 
         None if nobody's leaving would do. `have` are the nodes that it can have anyway.
         """
+        found = self._found(offers, task, have)
+        if found is None:
+            return None
+        turns = list({turn.task.id: turn for offer in found for turn in offer.turns}.values())
+        if any(len(turn.nodes) > 1 and not turn.whole for turn in turns):
+            self._let_off(turns, offers.kind.priority, task, have)
+        return turns
+
+    def _let_off(self, turns: list[Turn], priority: Priority, task: Task, have: Sequence[str]) -> None:
+        """Drop those who are not needed, most harm first: who shares several nodes is in an offer for each of them."""
+        fit = self._fit(turns, priority, task, have)
+        for turn in sorted(turns, key=self._rules.harm_of, reverse=True):
+            others = [other for other in turns if other is not turn]
+            if self._fit(others, priority, task, have) == fit:
+                turns.remove(turn)
+
+    def _fit(self, turns: Sequence[Turn], priority: Priority, task: Task, have: Sequence[str]) -> int:
+        """How the gang fits when these have left: 0 in one zone, 1 across zones, 2 not at all."""
+        ledger = self._ledger
+        names = dict.fromkeys(have)
+        for name in (name for turn in turns for name in turn.nodes):
+            spot = ledger.spots.get(name)
+            if spot is not None and not spot.reserved and ledger.suits(spot, task):
+                left = sum(held_by(turn, spot) for turn in turns if turn in spot.turns and not turn.leaving)
+                if len(spot.free) + spot.leaving() + left - ledger.kept_from(spot, task, priority) >= spot.amount(task):
+                    names[name] = None
+        zones = Counter(ledger.zone_of(name) for name in names)
+        if max(zones.values(), default=0) >= task.nodes:
+            return 0
+        crossing = ledger.crossing(task, priority, soon=True) - sum(turn in turns for turn in ledger.crossers)
+        return 1 if len(names) >= task.nodes and crossing < self._rules.policy.max_cross_zone else 2
+
+    def _found(self, offers: Offers, task: Task, have: Sequence[str]) -> list[Offer] | None:
         zones = self._ledger.zones
         if len(zones) == 1:
             return self._offers(offers, Ask(task=task, need=task.nodes - len(have), without=have))
@@ -237,7 +270,7 @@ class Chooser:
             here = sum(self._ledger.zone_of(name) == zone for name in have)
             found = self._offers(offers, Ask(task=task, need=task.nodes - here, without=have, zone=zone))
             if found is not None:
-                options.append(([offer.key for offer in reversed(found)], zone, found))
+                options.append(([offer.key[:3] for offer in reversed(found)], zone, found))
         if options:
             return min(options, key=lambda option: option[:2])[2]
         return self._victims_across(offers, task, have)

@@ -93,6 +93,10 @@ def test_the_order_of_the_input_does_not_matter(shot: Snapshot, random: Random) 
     assert plan(mixed, POLICY) == plan(shot, POLICY)
 
 
+def queue(made: Plan) -> list[TaskId]:
+    return sorted(made.verdicts, key=lambda task_id: (made.verdicts[task_id].position or 0, task_id))
+
+
 def kept(made: Plan) -> list[Keep]:
     return [decision for decision in made.decisions if isinstance(decision, Keep)]
 
@@ -201,7 +205,9 @@ def test_time_alone_changes_nothing_before_the_plan_says_look_again(shot: Snapsh
     times = [notice.deadline for notice in notices] + [before.look_again or NOW]  # at a deadline something happens
     later = min(times)
     almost = replace(shot, now=max(NOW, later - max(INSTANT, (later - NOW) / 1000)))
-    assert plan(almost, POLICY).decisions == before.decisions
+    after = plan(almost, POLICY)
+    assume(queue(after) == queue(before))  # decayed use changes continuously, and the order of users with it (O3)
+    assert after.decisions == before.decisions
 
 
 def test_there_are_examples_of_every_verdict() -> None:

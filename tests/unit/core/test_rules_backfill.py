@@ -326,6 +326,12 @@ def test_b3_quota_is_set_aside_with_the_nodes() -> None:
     assert made.verdicts[2].kind is VerdictKind.QUOTA
 
 
+def test_b3_a_promise_lapses_when_there_is_no_quota_for_it_any_more() -> None:
+    quotas = (*EVERYBODY, a_quota("user:ann", limit=1))
+    tasks = (waits(1, 2, user="ann", promise=frozenset({"node-1", "node-2"})), waits(2, 2))
+    assert starts(decide(snapshot(*tasks, nodes=2, quotas=quotas))) == {2: ("node-1", "node-2")}
+
+
 def test_b3_a_promise_outlives_the_victim_until_its_task_starts() -> None:
     """An earlier equal that now would fit does not get the nodes: the victim left for task 3."""
     tasks = (waits(1, 2, user="ann"), waits(3, 2, promise=frozenset({"node-1", "node-2"})))

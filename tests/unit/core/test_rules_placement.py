@@ -21,6 +21,7 @@ from unit.core.tables import (
     kinds,
     leaving,
     runs,
+    shares,
     snapshot,
     starts,
     suspends,
@@ -99,6 +100,16 @@ def test_f1_nodes_are_freed_within_one_zone_if_that_can_be() -> None:
     assert suspends(decide(snapshot(*there, waits(9, 2, priority=HIGH), nodes=nodes))) == {3: 9, 4: 9}
 
 
+def test_f1_of_two_zones_the_one_where_fewer_must_leave() -> None:
+    """Task 8 leaves either way; in zone b nobody else has to."""
+    nodes = laid_out(a1=2, b1=2)
+    there = (
+        runs(3, "a1-2", minutes=45, level=LOW),
+        shares(8, {"a1-1": (0, 1, 2), "b1-1": (0, 1, 2)}, level=LOW, minutes=5),
+    )
+    assert suspends(decide(snapshot(*there, waits(9, 2, gpus=6, priority=HIGH), nodes=nodes))) == {8: 9}
+
+
 # -- F2 -----------------------------------------------------------------------------------------------
 
 TWO = laid_out(a1=2, b1=2)
@@ -173,6 +184,20 @@ def test_f2_turns_among_equals_go_round_for_those_that_span_zones(minutes: float
     assert bool(suspends(made)) is told
     if not told:
         assert made.verdicts[2].earliest_start == NOW + for_minutes(1)
+
+
+def test_f2_whoever_may_not_leave_for_it_keeps_its_place() -> None:
+    higher = crossing(1, "a1-1", "b1-1", level=Priority.VERY_HIGH)
+    assert suspends(decide(snapshot(higher, waits(2, 2, priority=HIGH), nodes=FOUR))) == {}
+    own = runs(1, "a1-1", "b1-1", minutes=600, user="user2")
+    assert suspends(decide(snapshot(own, waits(2, 2), nodes=FOUR))) == {}, "P3"
+
+
+def test_f2_the_earliest_start_waits_for_the_place_though_nodes_are_free() -> None:
+    running = crossing(1, "a1-1", "b1-1", level=Priority.NORMAL, minutes=29)
+    made = decide(snapshot(running, waits(2, 2), waits(3), nodes=FOUR))
+    assert kinds(made)[2] is VerdictKind.TOPOLOGY
+    assert made.verdicts[3].data["until"] == NOW + for_minutes(1)
 
 
 def test_f2_nodes_are_not_freed_for_two_tasks_of_which_one_may_span_zones() -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_checkpoint, a_node, a_notice, a_run, a_task
+from builders import a_checkpoint, a_node, a_notice, a_run, a_task, a_use
 from hai_scheduler.core.decisions import Suspend
 from hai_scheduler.core.model import Priority, Task, TaskState
 from hai_scheduler.core.policy import Policy
@@ -166,8 +166,10 @@ def test_p3_compares_what_they_count_as_now() -> None:
 
 def test_p3_the_user_next_in_line_may_have_what_the_first_may_not() -> None:
     running = runs(1, "node-1", minutes=600, user="ann")
-    made = decide(snapshot(running, waits(2, user="ann"), waits(3, user="bob"), nodes=1))
+    uses = (a_use("bob", node_seconds=1e9, at=NOW),)
+    made = decide(snapshot(running, waits(2, user="ann"), waits(3, user="bob"), nodes=1, uses=uses))
     assert suspends(made) == {1: 3}
+    assert made.verdicts[2].position == 1
 
 
 def test_p3_a_shared_node_is_freed_by_others_than_the_own_task() -> None:

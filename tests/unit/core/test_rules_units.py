@@ -165,6 +165,15 @@ def test_u2_enough_of_a_shared_node_is_freed_and_no_more() -> None:
     assert suspends(made) == {1: 9, 2: 9}
 
 
+def test_u2_who_shares_several_nodes_frees_all_of_them_and_nobody_leaves_besides() -> None:
+    """Task 1 is on both nodes: with it gone node-1 and node-2 are free, so that task 3 need not leave (P4)."""
+    there = (
+        shares(1, {"node-1": (0, 1), "node-2": (0, 1)}, level=LOW, minutes=20),
+        runs(3, "node-3", level=LOW, minutes=1),
+    )
+    assert suspends(decide(snapshot(*there, waits(9, 2, gpus=7, priority=HIGH), nodes=3))) == {1: 9}
+
+
 def test_u2_everybody_on_a_shared_node_leaves_for_a_whole_node_task_or_nobody() -> None:
     low, high = shares(1, {"node-1": (0,)}, level=LOW), shares(2, {"node-1": (1,)}, level=HIGH, minutes=1)
     assert suspends(decide(snapshot(low, high, waits(9, priority=HIGH), nodes=1))) == {}

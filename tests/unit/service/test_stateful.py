@@ -347,6 +347,6 @@ class ServiceMachine(RuleBasedStateMachine):
 
 
 ServiceMachine.TestCase.settings = settings(
-    max_examples=150 * int(os.environ.get("HAI_EXAMPLES", "1")), stateful_step_count=30, deadline=None
+    max_examples=100 * int(os.environ.get("HAI_EXAMPLES", "1")), stateful_step_count=30, deadline=None
 )
 TestServiceUnderWhateverHappens = ServiceMachine.TestCase
