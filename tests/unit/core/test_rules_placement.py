@@ -219,6 +219,27 @@ def test_f2_a_promise_that_spans_zones_gives_way_to_a_higher_task() -> None:
     assert starts(decide(emptied(carried_out(later, made)))).keys() == {9}
 
 
+#: It shares a node in each of two zones, or two nodes of one.
+IN_TWO = shares(1, {"a1-1": (0, 1), "b1-1": (0, 1)}, level=LOW, minutes=20)
+IN_ONE = shares(1, {"d1-1": (0, 1), "d1-2": (0, 1)}, level=LOW, minutes=20)
+
+
+def test_f2_who_keeps_the_gang_in_one_zone_is_not_let_off() -> None:
+    """Across zones task 1 alone would do; within zone a task 3 must leave as well (F1)."""
+    there = (IN_TWO, runs(3, "a1-2", level=LOW, minutes=1))
+    made = decide(snapshot(*there, waits(9, 2, gpus=7, priority=HIGH), nodes=laid_out(a1=2, b1=1)))
+    assert suspends(made) == {1: 9, 3: 9}
+
+
+def test_f2_who_leaves_for_its_place_alone_is_not_let_off() -> None:
+    there = (IN_ONE, crossing(5, "a1-1", "b1-1"))
+    gang = waits(9, 3, gpus=7, priority=HIGH, avoid=frozenset({"a1-1", "b1-1"}))
+    shot = snapshot(*there, gang, nodes=laid_out(a1=1, b1=1, c1=1, d1=2))
+    made = decide(shot)
+    assert suspends(made) == {1: 9, 5: 9}
+    assert starts(decide(emptied(carried_out(shot, made))))[9] == ("c1-1", "d1-1", "d1-2")
+
+
 # -- F3 -----------------------------------------------------------------------------------------------
 
 
