@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,7 @@ from hai_scheduler.core.model import Rank as RunRank
 from hai_scheduler.core.order import UserUse
 from hai_scheduler.core.placement import choose
 from hai_scheduler.core.policy import Policy
-from hai_scheduler.core.preemption import Chooser, Kind, Market, reason_for
+from hai_scheduler.core.preemption import Chooser, Kind, Market, Offers, reason_for
 from hai_scheduler.core.quarantine import quarantines
 from hai_scheduler.core.queue import Lane, Queue, Size, size_of
 from hai_scheduler.core.quota import LEVELS, Accounts, QuotaBook
@@ -87,14 +88,20 @@ class GroupPlan:
         self.answers.paused = snapshot.paused
         #: Quota that is set aside for tasks with a promise, by task.
         self.aside: dict[TaskId, Priority] = {}
-        #: Waiting tasks whose promises cannot be kept.
-        self.lapsed: dict[TaskId, None] = {}
+        #: What tasks had been promised whose promises this plan changes.
+        self.before: dict[TaskId, frozenset[str]] = {}
         #: For whom nodes are kept free at the present priority (B1).
         self.reservation: Reservation | None = None
         #: Sizes of tasks of the present priority for which nothing can be done any more: for nobody, and for nobody
         #: who may not use what is kept for the head of the queue.
         self.refused: set[Size] = set()
         self.refused_unless_passing: set[Size] = set()
+        #: ... and for no other task of a user whose own tasks do not leave for him (P3).
+        self.refused_to: defaultdict[str, set[Size]] = defaultdict(set)
+        #: Whether a task of the present priority was refused for reasons of its own, so that others' leavings may do.
+        self.choosy = False
+        #: Whether room came free that tasks of the present priority had been refused.
+        self.reopened = False
         self.looks = 0
         self.blocked = False
         #: Users of whom something has started.
@@ -116,14 +123,15 @@ class GroupPlan:
         if not ready:
             return
         use = {user: self.rules.use_of(user) for user in {task.user for task in ready}}
-        places = zip(self.rules.ranks(ready), ready, strict=True)
+        ranks = self.rules.ranks(ready)
         if not self.snapshot.paused:
             self._keep_promises(ready, use)
-        self._line_up(places, use)
+            if self.before:
+                ready = [self.answers.waiting[task.id] for task in ready]
+        self._line_up(zip(ranks, ready, strict=True), use)
         if not self.snapshot.paused:
             self._serve()
-            lapsed = (task_id for task_id in self.lapsed if task_id in self.answers.waiting)
-            self.decisions += [Keep(task_id=task_id, nodes=frozenset()) for task_id in lapsed]
+            self._say_promises()
 
     # -- what must leave anyway -------------------------------------------------------------------
 
@@ -170,7 +178,8 @@ class GroupPlan:
     def _keep_promises(self, ready: Sequence[Task], use: Mapping[str, float]) -> None:
         """Keep nodes and quota for tasks that others have been told to leave for.
 
-        A promise lapses when it cannot be kept whole any more, so that no node idles for nothing.
+        A promise lapses when it cannot be kept whole any more, so that no node idles for nothing; the task then waits
+        at its place in the queue like all others.
         """
         promised = [task for task in ready if task.promise]
         keys = {
@@ -179,22 +188,40 @@ class GroupPlan:
         }
         for task in sorted(promised, key=lambda task: keys[task.id]):
             level = self.accounts.level_of(task)
-            if self._in_quota(task, level) and self._promise(task, level):
-                self._set_aside(task, level)
+            names = self._kept(task, level) if self._in_quota(task, level) else None
+            if names is None:
+                self._promised(task, ())
             else:
-                self.lapsed[task.id] = None
+                self.ledger.promise(names, task, level)
+                self._set_aside(task, level)
 
-    def _promise(self, task: Task, priority: Priority) -> bool:
-        """Keep as many nodes as the task needs: those promised before, others being freed, free ones."""
+    def _kept(self, task: Task, priority: Priority) -> tuple[str, ...] | None:
+        """The nodes promised to the task, if they are free or being freed and nobody else's."""
         names = [*self.ledger.soon_for(task, priority), *self.ledger.now_for(task, priority)]
         own = [name for name in names if name in task.promise]
-        across = self._may_cross(task, priority, soon=True)
-        chosen = self._choose(own, task, across) or self._choose(dict.fromkeys((*own, *names)), task, across)
-        if chosen is None:
-            return False
+        return self._choose(own, task, self._may_cross(task, priority, soon=True))
+
+    def _promised(self, task: Task, names: Collection[str]) -> None:
+        """Note what the task is promised from now on."""
+        self.before.setdefault(task.id, task.promise)
+        self.answers.waiting[task.id] = replace(task, promise=frozenset(names))
+
+    def _lapse(self, task: Task) -> None:
+        """What was promised to the task is open to others, at once and all of it."""
         self.ledger.release(task)
-        self.ledger.promise(chosen, task, priority)
-        return True
+        self._take_back(task)
+        self._promised(task, ())
+
+    def _give_way(self, tasks: Iterable[TaskId]) -> None:
+        """Promises of these tasks were lower and in the way."""
+        for task_id in sorted(tasks):
+            self._lapse(self.answers.waiting[task_id])
+
+    def _say_promises(self) -> None:
+        for task_id, before in self.before.items():
+            task = self.answers.waiting.get(task_id)
+            if task is not None and task.promise != before:
+                self.decisions.append(Keep(task_id=task_id, nodes=task.promise))
 
     def _choose(self, names: Collection[str], task: Task, across: bool) -> tuple[str, ...] | None:
         """Nodes for the gang; others' promises give way only if it cannot do without (B3)."""
@@ -223,25 +250,42 @@ class GroupPlan:
     # -- the queue (O1, Q4) -----------------------------------------------------------------------
 
     def _serve(self) -> None:
-        """Look at the tasks in order, priority by priority, for as long as anything can be done for anybody."""
+        """Look at the tasks in order, priority by priority, and again where room has come free for those before."""
         for priority in LEVELS:
             lane = self.queue.lanes[priority]
             lane.open()
-            self._open_priority()
-            while not self.blocked and not self._nothing_left(lane, priority):
-                entry = lane.pop()
-                if entry is None:
-                    break
-                self.looks += 1
-                task = entry[4]
-                if self.aside:
-                    self._take_back(task)
-                if task.priority is None and (lower := self.accounts.level_of(task)) < priority:
-                    self.queue.lanes[lower].add(task, *entry[:2])  # its level was used up meanwhile (Q4)
-                    continue
+            self._serve_lane(lane, priority)
+            while self.reopened and not self.blocked:
+                lane.again()
+                self._serve_lane(lane, priority)
+
+    def _serve_lane(self, lane: Lane, priority: Priority) -> None:
+        """Look at the tasks of a priority for as long as anything can be done for anybody."""
+        self._open_priority()
+        while not self.blocked and not self._nothing_left(lane, priority):
+            entry = lane.pop()
+            if entry is None:
+                break
+            self.looks += 1
+            task = self.answers.waiting.get(entry[4].id)
+            if task is None:  # it has started
                 lane.seen.append(entry)
-                if task.promise or size_of(task) not in self.refused:
-                    self._consider(Waiting(task, priority, entry[0]))
+                continue
+            if self.aside:
+                self._take_back(task)
+            if task.priority is None and (lower := self.accounts.level_of(task)) < priority:
+                self.queue.lanes[lower].add(task, *entry[:2])  # its level was used up meanwhile (Q4)
+                continue
+            lane.seen.append(entry)
+            if task.promise or not self._is_refused(task):
+                self._consider(Waiting(task, priority, entry[0]))
+            if task.promise and task.id in self.answers.waiting and task.id not in self.aside:
+                self._lapse(task)
+                self.reopened = True
+
+    def _is_refused(self, task: Task) -> bool:
+        size = size_of(task)
+        return size in self.refused or size in self.refused_to.get(task.user, ())
 
     def _nothing_left(self, lane: Lane, priority: Priority) -> bool:
         """Whether nothing can be done for any task that is left in the lane."""
@@ -268,6 +312,8 @@ class GroupPlan:
         """What is kept for the head of a priority is open to lower ones: they give it back (B2, P1)."""
         self.refused.clear()
         self.refused_unless_passing.clear()
+        self.refused_to.clear()
+        self.choosy = self.reopened = False
         if self.reservation is not None:
             self.reservation = None
             self.ledger.reserve(())
@@ -307,8 +353,10 @@ class GroupPlan:
         )
         turn = turn_of(task, run, self.policy, self.now, share_of(task, self.ledger.gpus_per_node))
         self.ledger.release(task)
-        gpus = self.ledger.take(names, turn)
+        gpus, gave_way = self.ledger.take(names, turn)
+        self._give_way(gave_way)
         self.accounts.add(task.user, priority, self.accounts.units(task))
+        self._look_back(task, names)
         self.decisions.append(Start(task_id=task.id, nodes=names, priority=priority, gpus=gpus))
         del self.answers.waiting[task.id]
         self.started.add(task.user)
@@ -346,13 +394,14 @@ class GroupPlan:
         if len(kept) == task.nodes and self._choose(kept, task, across) is not None:
             self._keep(waiting, tuple(kept))
             return True
-        if not self.ledger.special(task, priority) and not self._enough_in_sight(waiting):
+        offers = self._offers(waiting)
+        if offers is None:
             return False
         open_now = self.ledger.now_for(task, priority)
         soon = self.ledger.soon_for(task, priority)
         names = self._choose((*soon, *open_now), task, across)
         if names is None:
-            victims = self.chooser.victims(self.market.offers(waiting.kind), task, (*open_now, *soon))
+            victims = self.chooser.victims(offers, task, (*open_now, *soon))
             if victims is None:
                 return False
             self._suspend(waiting, victims)
@@ -361,24 +410,36 @@ class GroupPlan:
                 task,
                 self._may_cross(task, priority, soon=True),
             )
-        assert names is not None, f"task {task.id} has no room although others leave for it"
+            assert names is not None, f"task {task.id} has no room although others leave for it"
+            self._keep(waiting, names)
+            self.reopened |= self.choosy and self._left_over(victims)
+            return True
         self._keep(waiting, names)
         return True
 
-    def _enough_in_sight(self, waiting: Waiting) -> bool:
-        """Whether what is free, what is being freed and what others may have to give are enough, by count alone."""
-        task, offers = waiting.task, self.market.offers(waiting.kind)
-        soon = self.ledger.count_open(task.gpus) + self.ledger.count_soon(task.gpus)
-        return soon + offers.total - offers.own.get(task.user, 0) >= task.nodes
+    def _left_over(self, victims: Iterable[Turn]) -> bool:
+        """Whether their leaving frees more than is promised: nodes, GPUs, or the one place across zones (F2)."""
+        return any(
+            turn in self.ledger.crossers or any(self.ledger.has_left(name) for name in turn.nodes) for turn in victims
+        )
+
+    def _offers(self, waiting: Waiting) -> Offers | None:
+        """What others may have to give; None if that, and what is free or being freed, is too little by count alone."""
+        task = waiting.task
+        if self.ledger.special(task, waiting.priority):
+            return self.market.offers_to(task.user, waiting.kind, task.nodes)
+        need = task.nodes - self.ledger.count_open(task.gpus) - self.ledger.count_soon(task.gpus)
+        offers = self.market.offers_to(task.user, waiting.kind, need)
+        return offers if offers.total - offers.own.get(task.user, 0) >= need else None
 
     def _keep(self, waiting: Waiting, names: tuple[str, ...]) -> None:
         task = waiting.task
         self.ledger.release(task)
-        self.ledger.promise(names, task, waiting.priority)
-        self.lapsed.pop(task.id, None)
-        if frozenset(names) != task.promise:
-            self.decisions.append(Keep(task_id=task.id, nodes=frozenset(names)))
+        self._give_way(self.ledger.promise(names, task, waiting.priority))
         self._set_aside(task, waiting.priority)
+        if task.promise != frozenset(names):
+            self._promised(task, names)
+            self._look_back(task, names)
         self.answers.kinds[task.id] = VerdictKind.DRAINING
 
     def _suspend(self, waiting: Waiting, turns: Sequence[Turn]) -> None:
@@ -386,6 +447,18 @@ class GroupPlan:
             reason = reason_for(turn, waiting.kind, self.rules)
             self.decisions.append(Suspend(task_id=turn.task.id, reason=reason, beneficiary=waiting.task.id))
             self.ledger.leave(turn)
+
+    def _look_back(self, task: Task, names: Collection[str]) -> None:
+        """Whether those before the task may have more, now that it has these nodes.
+
+        They may if it had been promised others. The one for whom nodes are kept free may have others, sooner, if a
+        promise has become a turn, and none if its quota was taken.
+        """
+        head = self.reservation
+        if head is None:
+            self.reopened |= not task.promise.issubset(names)
+        else:
+            self.reopened |= bool(task.promise) or not self._in_quota(head.task, head.priority)
 
     # -- waiting for room -------------------------------------------------------------------------
 
@@ -403,16 +476,24 @@ class GroupPlan:
     def _refuse(self, waiting: Waiting, *, everybody: bool) -> None:
         """Note the size, and all sizes that are no easier, unless the refusal was the task's own (P3, P5, F3)."""
         task = waiting.task
-        if task.left_for is not None or not self.ledger.alike(task):
-            return
-        if self.market.offers(waiting.kind).own.get(task.user, 0):
-            return
-        if any(turn.task.user == task.user for turn in self.ledger.crossers):
-            return
         gpus, nodes = size_of(task)
         lane = self.queue.lanes[waiting.priority]
         harder = {size for size in lane.sizes if size[0] >= gpus and size[1] >= nodes}
-        (self.refused if everybody else self.refused_unless_passing).update(harder)
+        if not self._is_choosy(waiting):
+            (self.refused if everybody else self.refused_unless_passing).update(harder)
+            return
+        self.choosy = True
+        if everybody and task.left_for is None and self.ledger.alike(task):
+            self.refused_to[task.user] |= harder
+
+    def _is_choosy(self, waiting: Waiting) -> bool:
+        """Whether others of its size may be given what it is not (P3, P5, F3)."""
+        task = waiting.task
+        if task.left_for is not None or not self.ledger.alike(task):
+            return True
+        if self.market.offers(waiting.kind).own.get(task.user, 0):
+            return True
+        return any(turn.task.user == task.user for turn in self.ledger.crossers)
 
     def _reserve_for(self, waiting: Waiting) -> None:
         """Keep nodes for the first task of the priority that must wait for room, if it can be said until when (B1)."""

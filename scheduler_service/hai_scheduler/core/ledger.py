@@ -60,9 +60,11 @@ class Spot:
         """GPUs whose holders have been told to leave."""
         return sum([held_by(turn, self) for turn in self.turns if turn.leaving])
 
-    def kept(self) -> int:
-        """GPUs that are promised."""
-        return sum([promise.gpus for promise in self.promises]) if self.promises else 0
+    def kept(self, priority: Priority | None = None) -> int:
+        """GPUs that are promised, at that priority or a higher one if one is given."""
+        if not self.promises:
+            return 0
+        return sum([promise.gpus for promise in self.promises if priority is None or promise.priority >= priority])
 
 
 def held_by(turn: Turn, spot: Spot) -> int:
@@ -248,7 +250,7 @@ class Ledger:
         names = [name for shown, part in self._part.items() for name in part if task.gpus and shown >= task.gpus]
         names += [name for part in self.empty.values() for name in part]
         extra = [*self._promised, *(self._reserved if reserved else ())]
-        names += [name for name in extra if self.may_have(self.spots[name], task, priority, soon=False)]
+        names += [name for name in extra if self.may_have(self.spots[name], task, priority, reserved=reserved)]
         names = [name for name in dict.fromkeys(names) if self.suits(self.spots[name], task)]
         return sorted(names, key=lambda name: self._preference(self.spots[name], task))
 
@@ -283,10 +285,11 @@ class Ledger:
             return False
         return task.gpus is None or task.gpus <= spot.node.gpus
 
-    def may_have(self, spot: Spot, task: Task, priority: Priority, *, soon: bool) -> bool:
-        """Whether enough GPUs of the node are its own promise, or nobody's that it must respect (B3, P5)."""
-        have = len(spot.free) + (spot.leaving() if soon else 0)
-        return have - self.kept_from(spot, task, priority) >= spot.amount(task)
+    def may_have(self, spot: Spot, task: Task, priority: Priority, *, reserved: bool) -> bool:
+        """Whether enough free GPUs of the node are its own promise, or nobody's that it must respect (B1, B3, P5)."""
+        if spot.reserved and not reserved:
+            return False
+        return len(spot.free) - self.kept_from(spot, task, priority) >= spot.amount(task)
 
     def kept_from(self, spot: Spot, task: Task, priority: Priority) -> int:
         """GPUs of the node that are promised to others whom the task must respect."""
@@ -321,8 +324,9 @@ class Ledger:
 
     # -- changes ----------------------------------------------------------------------------------
 
-    def promise(self, names: Collection[str], task: Task, priority: Priority) -> None:
-        """Keep room on the nodes for a task; lower promises that are in the way give way."""
+    def promise(self, names: Collection[str], task: Task, priority: Priority) -> set[TaskId]:
+        """Keep room on the nodes for a task; whose promises, being lower, had to give way there."""
+        gave_way: set[TaskId] = set()
         for name in names:
             spot = self.spots[name]
             want = spot.amount(task)
@@ -332,12 +336,14 @@ class Ledger:
                 if have - spot.kept() >= want or other.priority >= priority:
                     break
                 spot.promises.remove(other)
+                gave_way.add(other.task_id)
             spot.promises.append(Promise(task.id, priority, want))
             self._promised[name] = None
             self.gang_nodes.discard(name)
             self._file(spot)
         if self.spans_zones(names):
             self._to_cross[task.id] = priority
+        return gave_way
 
     def release(self, task: Task) -> None:
         """The task's promises are no more."""
@@ -353,9 +359,13 @@ class Ledger:
         """Nodes kept for the task, by name."""
         return sorted(name for name in self._promised if any(p.task_id == task.id for p in self.spots[name].promises))
 
-    def take(self, names: Iterable[str], turn: Turn) -> tuple[tuple[int, ...], ...]:
-        """The nodes are a starting run's now; the GPU indices by rank, empty for whole nodes (U2)."""
+    def take(self, names: Iterable[str], turn: Turn) -> tuple[tuple[tuple[int, ...], ...], set[TaskId]]:
+        """The nodes are a starting run's now.
+
+        Returns the GPU indices by rank, empty for whole nodes (U2), and whose promises had to give way there.
+        """
         indices: list[tuple[int, ...]] = []
+        gave_way: set[TaskId] = set()
         for name in names:
             spot = self.spots[name]
             want = spot.amount(turn.task)
@@ -363,23 +373,23 @@ class Ledger:
                 indices.append(tuple(spot.free[:want]))
             spot.free = spot.free[want:]
             spot.turns.append(turn)
-            self._yield_promises(spot, turn.task)
+            gave_way |= self._yield_promises(spot)
             self._settle(spot)
         self.started.append(turn)
         if self.spans_zones(turn.nodes):
             self.crossers.append(turn)
-        return tuple(indices)
+        return tuple(indices), gave_way
 
-    def _yield_promises(self, spot: Spot, task: Task) -> None:
-        """Drop the task's own promise, and those that have no room any more: they were of lower priority."""
-        if not spot.promises:
-            return
-        spot.promises = [promise for promise in spot.promises if promise.task_id != task.id]
+    def _yield_promises(self, spot: Spot) -> set[TaskId]:
+        """Drop promises that have no room any more, lowest first; whose they were."""
+        gave_way: set[TaskId] = set()
         have = len(spot.free) + spot.leaving()
         for promise in sorted(spot.promises, key=lambda promise: promise.priority):
             if spot.kept() <= have:
                 break
             spot.promises.remove(promise)
+            gave_way.add(promise.task_id)
+        return gave_way
 
     def _settle(self, spot: Spot) -> None:
         if not spot.promises:
@@ -393,6 +403,15 @@ class Ledger:
             if name in self.spots:
                 self._leaving[name] = None
                 self.changed.append(name)
+
+    def promised_there(self, name: str, task_id: TaskId | None) -> bool:
+        """Whether something of the node is promised to the task."""
+        return task_id is not None and any(promise.task_id == task_id for promise in self.spots[name].promises)
+
+    def has_left(self, name: str) -> bool:
+        """Whether something of the node that is free, or being freed, is promised to nobody."""
+        spot = self.spots.get(name)
+        return spot is not None and len(spot.free) + spot.leaving() > spot.kept()
 
     def reserve(self, names: Iterable[str]) -> None:
         """Keep the nodes for the head of the queue (B1), instead of those that were kept before."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from hai_scheduler.core.ledger import Ledger, Spot, held_by
@@ -27,6 +27,8 @@ class Kind:
     rank: float
     #: None is whole nodes.
     gpus: int | None
+    #: Offers without equal tasks of this user (P3); None: all of them.
+    besides: str | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -96,6 +98,8 @@ class Market:
         self._turns = turns
         self._rules = rules
         self._by_kind: dict[Kind, Offers] = {}
+        #: Who shares nodes, and at which priority.
+        self._sharers = {(turn.task.user, turn.priority) for turn in turns if not turn.whole}
         #: Turns and nodes looked at.
         self.work = 0
 
@@ -111,6 +115,17 @@ class Market:
         elif found.seen < len(self._ledger.changed):
             self._refresh(found)
         return found
+
+    def offers_to(self, user: str, kind: Kind, need: int) -> Offers:
+        """What a user's task of the kind may take that needs so many nodes.
+
+        On a shared node the least harmful may be the user's own, who do not leave for it (P3), though others would do.
+        """
+        offers = self.offers(kind)
+        own = offers.own.get(user, 0)
+        if own and offers.total - own < need and (user, kind.priority) in self._sharers:
+            return self.offers(replace(kind, besides=user))
+        return offers
 
     def _all(self, kind: Kind) -> Offers:
         offers = Offers(kind, seen=len(self._ledger.changed))
@@ -132,6 +147,8 @@ class Market:
 
     def _may_end(self, turn: Turn, kind: Kind) -> bool:
         if turn.leaving or turn.priority > kind.priority:
+            return False
+        if turn.task.user == kind.besides and turn.priority == kind.priority:
             return False
         return self._rules.reason(turn, kind.priority, kind.rank) is not None
 
@@ -175,7 +192,7 @@ class Market:
     def _of_node(self, spot: Spot, kind: Kind, able: list[Turn]) -> Offer | None:
         """The least harmful of those tasks of a shared node that may end, whose leaving frees enough of it."""
         want = spot.size if kind.gpus is None else kind.gpus
-        have = len(spot.free) + spot.leaving() - spot.kept()
+        have = len(spot.free) + spot.leaving() - spot.kept(kind.priority)  # lower promises give way
         if have >= want or not self._of_use(spot.node.name, kind):
             return None
         able.sort(key=self._rules.harm_of)
@@ -347,7 +364,7 @@ class Chooser:
     def _freed(self, offer: Offer, ask: Ask) -> tuple[str, ...]:
         if ask.task.user in offer.users or any(self._just_made_room(turn, ask.task) for turn in offer.turns):
             return ()
-        if not (ask.without or ask.zone is not None or ask.task.avoid):
+        if not (ask.without or ask.zone is not None or ask.task.avoid or ask.task.left_for):
             return offer.nodes
         return tuple(
             name
@@ -355,6 +372,7 @@ class Chooser:
             if name not in ask.without
             and name not in ask.task.avoid
             and ask.zone in (None, self._ledger.spots[name].node.zone)
+            and not self._ledger.promised_there(name, ask.task.left_for)  # P5
         )
 
     def _just_made_room(self, turn: Turn, waiting: Task) -> bool:

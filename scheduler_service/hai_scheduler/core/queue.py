@@ -76,6 +76,12 @@ class Lane:
                 return entry
         return None
 
+    def again(self) -> None:
+        """Begin anew: those that were looked at come once more."""
+        self._begun += reversed(self.seen)
+        self.promised += sum(bool(entry[4].promise) for entry in self.seen)
+        self.seen = []
+
     def remove(self, task: Task) -> None:
         """The task waits in another lane."""
         self._gone.add(task.id)

@@ -20,7 +20,7 @@ from hai_scheduler.core.turns import slice_of
 from unit.core.closed_world import Told, World
 
 MORE = int(os.environ.get("HAI_EXAMPLES", "1"))
-WORLDS = settings(max_examples=20 * MORE, deadline=None)
+WORLDS = settings(max_examples=12 * MORE, deadline=None)
 TWO_DAYS = timedelta(hours=48)
 HOUR = timedelta(hours=1)
 GRACE = timedelta(seconds=120)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 from random import Random
@@ -28,8 +29,8 @@ INSTANT = timedelta(microseconds=1)
 ROOM = {VerdictKind.TURN, VerdictKind.CAPACITY, VerdictKind.RESERVED, VerdictKind.TOPOLOGY}
 #: More of them with, for example, HAI_EXAMPLES=20.
 MORE = int(os.environ.get("HAI_EXAMPLES", "1"))
-FEW = settings(max_examples=100 * MORE, deadline=None)
-SOME = settings(max_examples=300 * MORE, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+FEW = settings(max_examples=100 * MORE, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+SOME = settings(max_examples=300 * MORE, deadline=None)
 
 
 def starts(made: Plan) -> list[Start]:
@@ -72,14 +73,30 @@ def test_a_start_never_exceeds_quota(shot: Snapshot) -> None:
 @given(snapshots(), st.sampled_from(Discipline))
 @SOME
 def test_planning_again_changes_nothing(shot: Snapshot, discipline: Discipline) -> None:
-    """P5. What is left of a node that is being freed for one task may be kept for another, and that is all."""
+    """P5: nobody is told twice, nothing that was decided is taken back, and the plan comes to rest.
+
+    Room that is made for one task may do for another besides, who may not ask for it himself (P3): what is left of a
+    node is kept for him then and, where the place of one who spans zones is free (F2), others may leave for him.
+    """
     # A user's tasks take seats over from one another (O3); and nothing has been promised by other rules.
     fields = {"custom_rank": None} if discipline is Discipline.HAI else {"custom_rank": None, "promise": frozenset()}
     shot = replace(shot, tasks=tuple(replace(task, **fields) for task in shot.tasks))
-    after = carried_out(shot, plan(shot, POLICY, discipline))
-    again = plan(after, POLICY, discipline)
-    assert all(isinstance(decision, Keep) and decision.nodes for decision in again.decisions)
-    assert plan(carried_out(after, again), POLICY, discipline).decisions == ()
+    made = plan(shot, POLICY, discipline)
+    first = {suspend.beneficiary for suspend in told(made)}
+    place = any(over_zones(shot, by_id(shot)[suspend.task_id].run.nodes) for suspend in told(made))
+    for _ in range(len(shot.tasks)):
+        shot = carried_out(shot, made)
+        made = plan(shot, POLICY, discipline)
+        assert all(isinstance(decision, Keep) and decision.nodes for decision in made.decisions) or place
+        assert not first & {keep.task_id for keep in kept(made) if not keep.nodes}
+        if not made.decisions:
+            return
+    raise AssertionError(f"it does not come to rest: {made.decisions}")
+
+
+def over_zones(shot: Snapshot, names: Iterable[str]) -> bool:
+    zones = {node.name: node.zone for node in shot.nodes}
+    return len({zones[name] for name in names}) > 1
 
 
 @given(snapshots(), st.randoms(use_true_random=False))
@@ -145,7 +162,7 @@ def test_nobody_is_suspended_unless_the_beneficiary_then_starts(shot: Snapshot) 
 
 
 @given(snapshots())
-@SOME
+@FEW
 def test_nobody_is_suspended_who_is_not_needed(shot: Snapshot) -> None:
     """P4: had any one of those who were told to leave stayed, the beneficiary could not start, or only over zones.
 
@@ -155,15 +172,14 @@ def test_nobody_is_suspended_who_is_not_needed(shot: Snapshot) -> None:
     made = plan(shot, POLICY)
     after = carried_out(shot, made)
     assume(len([task for task in after.tasks if task.promise]) == 1)
-    before, zones = by_id(shot), {node.name: node.zone for node in shot.nodes}
+    before = by_id(shot)
     for suspend in told(made):
         if is_behind_another(made, suspend.beneficiary):
             continue
         stays = before[suspend.task_id]
         others = replace(after, tasks=tuple(stays if task.id == stays.id else task for task in after.tasks))
         for start in starts(plan(emptied(others), POLICY)):
-            over_zones = len({zones[name] for name in start.nodes}) > 1
-            assert start.task_id != suspend.beneficiary or over_zones
+            assert start.task_id != suspend.beneficiary or over_zones(shot, start.nodes)
 
 
 def is_behind_another(made: Plan, task_id: TaskId) -> bool:

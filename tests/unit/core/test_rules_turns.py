@@ -172,11 +172,15 @@ def test_p3_the_user_next_in_line_may_have_what_the_first_may_not() -> None:
     assert made.verdicts[2].position == 1
 
 
-def test_p3_a_shared_node_is_freed_by_others_than_the_own_task() -> None:
-    own, other = shares(1, {"node-1": (0, 1, 2, 3)}, user="ann"), shares(2, {"node-1": (4, 5, 6, 7)}, minutes=40)
-    made = decide(snapshot(own, other, waits(3, user="ann", gpus=4), nodes=1))
-    assert suspends(made) in ({2: 3}, {}), "never its own"
-    assert 1 not in suspends(made)
+@pytest.mark.parametrize(("own_gpus", "gives"), [(4, 4), (2, 6)])
+def test_p3_a_shared_node_is_freed_by_others_than_the_own_task(own_gpus: int, gives: int) -> None:
+    """The own task would be the least harmful to end; it has just saved."""
+    saved = {"checkpoint": a_checkpoint(at=NOW)}
+    own = shares(1, {"node-1": tuple(range(own_gpus))}, minutes=40, user="ann", run=saved)
+    other = shares(2, {"node-1": tuple(range(own_gpus, 8))}, minutes=40)
+    assert suspends(decide(snapshot(own, other, waits(3, user="ann", gpus=gives), nodes=1))) == {2: 3}
+    assert suspends(decide(snapshot(own, other, waits(3, user="ann", gpus=gives + 1), nodes=1))) == {}
+    assert suspends(decide(snapshot(own, other, waits(3, user="bob", gpus=own_gpus), nodes=1))) == {1: 3}
 
 
 # -- P4 -----------------------------------------------------------------------------------------------
