@@ -225,8 +225,9 @@ def _pooled(report: Report, study: Study, of: dict[Discipline, Summary]) -> None
     report.add(study.name, "fifo / hai, mean completion", _mean(fifo) / _mean(hai), "x", at_least=3)
     for other in (Discipline.LAS, Discipline.BACKFILL):
         report.add(study.name, f"{other.value} / hai, mean completion", _mean(of[other]) / _mean(hai), "x")
-    wait = hai["queue_s"]["below_node"]["p90"]
-    report.add(study.name, "hai: p90 wait of tasks below a node", wait, "s", at_most=120)
+    wait = hai["wait_s"]["below_node"]["p90"]
+    note = f"with restarts {hai['queue_s']['below_node']['p90']:.0f} s"
+    report.add(study.name, "hai: p90 wait of tasks below a node", wait, "s", note, at_most=120)
 
 
 def _whole(report: Report, study: Study, of: dict[Discipline, Summary]) -> None:

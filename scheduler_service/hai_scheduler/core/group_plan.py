@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hai_scheduler.core.answers import Answers
-from hai_scheduler.core.decisions import Decision, Keep, Start, Stop, Suspend
+from hai_scheduler.core.decisions import Decision, Keep, Start, Suspend
 from hai_scheduler.core.discipline import Discipline
 from hai_scheduler.core.ledger import Ledger
-from hai_scheduler.core.model import Node, NodeMark, Priority, Run, RunId, Task, TaskId, TaskState
+from hai_scheduler.core.model import Node, NodeMark, Priority, Run, RunId, Task, TaskId
 from hai_scheduler.core.model import Rank as RunRank
+from hai_scheduler.core.must_leave import must_leave
 from hai_scheduler.core.order import UserUse
 from hai_scheduler.core.placement import choose
 from hai_scheduler.core.policy import Policy
@@ -19,8 +20,7 @@ from hai_scheduler.core.preemption import Chooser, Kind, Market, Offers, reason_
 from hai_scheduler.core.quarantine import quarantines
 from hai_scheduler.core.queue import Lane, Queue, Size, size_of
 from hai_scheduler.core.quota import LEVELS, Accounts, QuotaBook
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.core.reservation import Reservation, earliest, ends_at, passes
+from hai_scheduler.core.reservation import Reservation, earliest, passes
 from hai_scheduler.core.rules import RULES, Rules
 from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.core.turns import Turn, turn_of
@@ -114,7 +114,9 @@ class GroupPlan:
 
     def run(self) -> None:
         """Fill `decisions` and `answers`."""
-        self._end_what_must_end()
+        for turn, decision in must_leave(self.turns.values(), self.snapshot, self.draining):
+            self.decisions.append(decision)
+            self.ledger.leave(turn)
         ready = [task for task in self.waiting if not task.held]
         self.answers.waiting = {task.id: task for task in ready}
         for task in self.waiting if len(ready) < len(self.waiting) else ():
@@ -133,31 +135,7 @@ class GroupPlan:
             self._serve()
             self._say_promises()
 
-    # -- what must leave anyway -------------------------------------------------------------------
-
-    def _end_what_must_end(self) -> None:
-        draining = self.draining
-        for turn in self.turns.values():
-            if self._overtime(turn) and turn.task.state is not TaskState.STOPPING:
-                self.decisions.append(Stop(task_id=turn.task.id, reason=Reason.TIME_LIMIT))
-            elif self.snapshot.paused and self._stays_too_long(turn.run):
-                self.decisions.append(Suspend(task_id=turn.task.id, reason=Reason.PAUSED))
-            elif draining and not turn.leaving and draining.intersection(turn.nodes):
-                self.decisions.append(Suspend(task_id=turn.task.id, reason=Reason.DRAINED))
-            else:
-                continue
-            self.ledger.leave(turn)
-
-    def _stays_too_long(self, run: Run) -> bool:
-        """Whether a pause has to tell the run to leave, or to leave sooner than it was told."""
-        if run.notice is None:
-            return True
-        grace = self.snapshot.pause_grace
-        return grace is not None and run.notice.deadline > self.now + grace
-
-    def _overtime(self, turn: Turn) -> bool:
-        ends = ends_at(turn)
-        return ends is not None and turn.run.running_at is not None and ends <= self.now
+    # -- the queue, filled ------------------------------------------------------------------------
 
     def _line_up(self, places: Iterable[tuple[float, Task]], use: Mapping[str, float]) -> None:
         """Put every task into the lane of its priority; AUTO tasks where they have quota (Q4)."""
@@ -258,25 +236,26 @@ class GroupPlan:
             while self.reopened and not self.blocked:
                 lane.again()
                 self._serve_lane(lane, priority)
+            if self.started and lane.auto:
+                self._let_fall(lane, priority)
 
     def _serve_lane(self, lane: Lane, priority: Priority) -> None:
         """Look at the tasks of a priority for as long as anything can be done for anybody."""
         self._open_priority()
-        while not self.blocked and not self._nothing_left(lane, priority):
-            entry = lane.pop()
+        while not self.blocked and not self._nothing_left(lane):
+            entry = lane.pop(self.refused)
             if entry is None:
                 break
             self.looks += 1
             task = self.answers.waiting.get(entry[4].id)
-            if task is None:  # it has started
-                lane.seen.append(entry)
-                continue
+            if task is None:
+                continue  # it has started
             if self.aside:
                 self._take_back(task)
             if task.priority is None and (lower := self.accounts.level_of(task)) < priority:
-                self.queue.lanes[lower].add(task, *entry[:2])  # its level was used up meanwhile (Q4)
+                lane.remove(task)  # its level was used up meanwhile (Q4)
+                self.queue.lanes[lower].add(task, *entry[:2])
                 continue
-            lane.seen.append(entry)
             if task.promise or not self._is_refused(task):
                 self._consider(Waiting(task, priority, entry[0]))
             if task.promise and task.id in self.answers.waiting and task.id not in self.aside:
@@ -287,19 +266,16 @@ class GroupPlan:
         size = size_of(task)
         return size in self.refused or size in self.refused_to.get(task.user, ())
 
-    def _nothing_left(self, lane: Lane, priority: Priority) -> bool:
+    def _nothing_left(self, lane: Lane) -> bool:
         """Whether nothing can be done for any task that is left in the lane."""
-        if len(self.refused) < len(lane.sizes) or lane.promised:
-            return False
-        if self.started and lane.auto:
-            self._let_fall(lane, priority)
-        return True
+        return len(self.refused) >= len(lane.sizes) and not lane.promised
 
     def _let_fall(self, lane: Lane, priority: Priority) -> None:
         """Put AUTO tasks into lower lanes whose level was used up by what their users have started (Q4)."""
-        seen = {entry[4].id for entry in lane.seen}
         for task in lane.auto:
-            if task.user not in self.started or task.id in seen or task.id in self.aside:
+            if task.user not in self.started or task.id not in self.answers.waiting or task.id in self.aside:
+                continue
+            if lane.is_gone(task):
                 continue
             self.looks += 1
             lower = self.accounts.level_of(task)

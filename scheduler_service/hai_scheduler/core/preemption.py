@@ -98,6 +98,8 @@ class Market:
         self._turns = turns
         self._rules = rules
         self._by_kind: dict[Kind, Offers] = {}
+        #: The turns that may end for each kind, whatever it wants of a node.
+        self._able: dict[Kind, list[Turn]] = {}
         #: Who shares nodes, and at which priority.
         self._sharers = {(turn.task.user, turn.priority) for turn in turns if not turn.whole}
         #: Turns and nodes looked at.
@@ -131,8 +133,8 @@ class Market:
         offers = Offers(kind, seen=len(self._ledger.changed))
         shared: defaultdict[str, list[Turn]] = defaultdict(list)
         found: list[Offer | None] = []
-        for turn in self._turns:
-            if not self._may_end(turn, kind):
+        for turn in self._able_for(replace(kind, gpus=None)):
+            if turn.leaving:
                 continue
             if turn.task.gpus is None:
                 found.append(self._of_gang(turn, kind))
@@ -141,9 +143,16 @@ class Market:
                 shared[name].append(turn)
         spots = self._ledger.spots
         found += [self._of_node(spots[name], kind, able) for name, able in shared.items() if name in spots]
-        self.work += len(self._turns) + len(shared)
+        self.work += len(shared)
         offers.fill(offer for offer in found if offer is not None)
         return offers
+
+    def _able_for(self, kind: Kind) -> list[Turn]:
+        able = self._able.get(kind)
+        if able is None:
+            self.work += len(self._turns)
+            able = self._able[kind] = [turn for turn in self._turns if self._may_end(turn, kind)]
+        return able
 
     def _may_end(self, turn: Turn, kind: Kind) -> bool:
         if turn.leaving or turn.priority > kind.priority:

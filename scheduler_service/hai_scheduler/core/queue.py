@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -36,14 +36,12 @@ class Lane:
     def __init__(self) -> None:
         #: Its tasks. One that is AUTO, or has been promised nodes, comes in by `add`.
         self.bunches: defaultdict[Bunch, list[Task]] = defaultdict(list)
-        #: Bunches that were not begun, smallest first, and what is left of the one that was, last first.
-        self._heap: list[Bunch] | None = None
+        #: Bunches that were not begun, smallest first, and what is left to look at of the one that was, last first.
+        self._heap: list[Bunch] = []
         self._begun: list[Entry] = []
         self._gone: set[TaskId] = set()
         #: AUTO tasks in it (Q4).
         self.auto: list[Task] = []
-        #: Those that were looked at, in order.
-        self.seen: list[Entry] = []
         self.sizes: set[Size] = set()
         #: How many tasks with promised nodes have not been looked at (B3).
         self.promised = 0
@@ -58,18 +56,21 @@ class Lane:
 
     def open(self) -> None:
         """All tasks are in it."""
-        self._heap = list(self.bunches)
-        heapq.heapify(self._heap)
+        self._begin()
         sizes = {(task.gpus, task.nodes) for bunch in self.bunches.values() for task in bunch}
         self.sizes = {(_WHOLE if gpus is None else gpus, nodes) for gpus, nodes in sizes}
 
-    def pop(self) -> Entry | None:
-        """The next in order; None when all have been looked at."""
-        heap = self._heap or []
-        while self._begun or heap:
+    def _begin(self) -> None:
+        self._heap = list(self.bunches)
+        heapq.heapify(self._heap)
+
+    def pop(self, refused: Collection[Size]) -> Entry | None:
+        """The next in order; None when all have been looked at, but for those of sizes that are refused already."""
+        while self._begun or self._heap:
             if not self._begun:
-                key = heapq.heappop(heap)
-                self._begun = _in_order(key, self.bunches[key])[::-1]
+                key = heapq.heappop(self._heap)
+                self._begun = _in_order(key, self.bunches[key], refused)[::-1]
+                continue
             entry = self._begun.pop()
             if entry[4].id not in self._gone:
                 self.promised -= bool(entry[4].promise)
@@ -78,29 +79,34 @@ class Lane:
 
     def again(self) -> None:
         """Begin anew: those that were looked at come once more."""
-        self._begun += reversed(self.seen)
-        self.promised += sum(bool(entry[4].promise) for entry in self.seen)
-        self.seen = []
+        self._begun = []
+        self._begin()
+        tasks = (task for bunch in self.bunches.values() for task in bunch)
+        self.promised = sum(bool(task.promise) and task.id not in self._gone for task in tasks)
 
     def remove(self, task: Task) -> None:
         """The task waits in another lane."""
         self._gone.add(task.id)
+
+    def is_gone(self, task: Task) -> bool:
+        """Whether the task was removed."""
+        return task.id in self._gone
 
     def ranks(self) -> set[float]:
         """The ranks of its tasks."""
         return {rank for rank, _ in self.bunches}
 
     def order(self) -> Iterator[Entry]:
-        """All of it: what was looked at, then the rest."""
-        yield from self.seen
-        rest = self._begun[::-1]
-        for key in sorted(self.bunches if self._heap is None else self._heap):
-            rest += _in_order(key, self.bunches[key])
-        yield from (entry for entry in rest if entry[4].id not in self._gone)
+        """All of it."""
+        for key in sorted(self.bunches):
+            yield from (entry for entry in _in_order(key, self.bunches[key]) if entry[4].id not in self._gone)
 
 
-def _in_order(key: Bunch, tasks: list[Task]) -> list[Entry]:
-    """The tasks of a bunch by seat: first submission, or what their user has dealt out anew (O3)."""
+def _in_order(key: Bunch, tasks: list[Task], refused: Collection[Size] = ()) -> list[Entry]:
+    """The tasks of a bunch by seat: first submission, or what their user has dealt out anew (O3).
+
+    Those of sizes that are refused are left out, unless they have been promised nodes.
+    """
     hands: defaultdict[tuple[str, Priority | None], list[Task]] = defaultdict(list)
     for task in tasks:
         if task.custom_rank is not None:
@@ -109,6 +115,8 @@ def _in_order(key: Bunch, tasks: list[Task]) -> list[Entry]:
         if (task.user, task.priority) in hands:
             hands[task.user, task.priority].append(task)
     dealt = seats(hands.values()) if hands else {}
+    if refused:
+        tasks = [task for task in tasks if task.promise or size_of(task) not in refused]
     return sorted((*key, *(dealt.get(task.id) or (task.submitted_at, task.id)), task) for task in tasks)
 
 

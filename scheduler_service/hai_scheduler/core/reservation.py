@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from heapq import nsmallest
@@ -10,6 +11,9 @@ from hai_scheduler.core.ledger import Ledger, Spot, held_by
 from hai_scheduler.core.model import Priority, Task, TaskId
 from hai_scheduler.core.rules import Rules
 from hai_scheduler.core.turns import Turn
+
+#: From when a task can have its part of a node, and the node.
+_Time = tuple[datetime, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +40,8 @@ def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules:
     times = _times(task, priority, ledger, leaves)
     options = [
         (option[-1][0], option)
-        for zone in ledger.zones
-        if len(option := nsmallest(task.nodes, (pair for pair in times if ledger.zone_of(pair[1]) == zone)))
-        == task.nodes
+        for here in _by_zone(times, ledger)
+        if len(option := nsmallest(task.nodes, here)) == task.nodes
     ]
     across_at = _across_at(task, priority, ledger, leaves) if len(ledger.zones) > 1 else None
     if across_at is not None and len(option := nsmallest(task.nodes, times)) == task.nodes:
@@ -58,9 +61,18 @@ def _across_at(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) 
     return times[too_many - 1] if len(times) >= too_many else None
 
 
-def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> list[tuple[datetime, str]]:
+def _by_zone(times: list[_Time], ledger: Ledger) -> Iterable[list[_Time]]:
+    if len(ledger.zones) == 1:
+        return [times]
+    found: dict[str, list[_Time]] = {zone: [] for zone in ledger.zones}
+    for pair in times:
+        found[ledger.zone_of(pair[1])].append(pair)
+    return found.values()
+
+
+def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> list[_Time]:
     """When the task can have its part of each node, as far as that can be said."""
-    found: list[tuple[datetime, str]] = []
+    found: list[_Time] = []
     plain = [] if task.avoid or task.gpus is not None else ledger.gangs
     for turn in plain:
         when = leaves.at(turn)
@@ -127,12 +139,12 @@ def leaves_at(turn: Turn, task: Task, priority: Priority, rank: float, rules: Ru
         return max(rules.now, deadline)
     if turn.priority < priority:
         return rules.now
-    known = [ends_at(turn)]
-    own = turn.task.user == task.user and turn.priority == priority
-    if turn.priority == priority and not own:
-        known.append(rules.equal_at(turn, rank))
-    times = [when for when in known if when is not None]
-    return max(rules.now, min(times)) if times else None
+    when = ends_at(turn)
+    if turn.priority == priority and turn.task.user != task.user:
+        gives_back = rules.equal_at(turn, rank)
+        if when is None or (gives_back is not None and gives_back < when):
+            when = gives_back
+    return when if when is None or when > rules.now else rules.now
 
 
 def ends_at(turn: Turn) -> datetime | None:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from statistics import fmean, median
 from typing import Any
 
+from hai_scheduler.core.model import TaskId
 from hai_scheduler.sim.records import RunRecord, TaskRecord
 from hai_scheduler.sim.simulate import Outcome
 from hai_scheduler.sim.spans import Spans
@@ -51,6 +52,9 @@ def summarize(outcome: Outcome) -> dict[str, Any]:
     submission_s = _s(outcome.begin, outcome.last_submission)
     lost = sum(run.share * (_s(run.started_at, run.ended_at) - _kept(run)) for run in records.runs)
     users = _users(tasks)
+    held: defaultdict[TaskId, float] = defaultdict(float)
+    for run in records.runs:
+        held[run.task_id] += _s(run.started_at, run.ended_at)
     each = [task.suspensions for task in tasks] + [task.suspensions for task in outcome.unfinished]
     plans = sorted(records.plan_seconds)
     return {
@@ -66,6 +70,7 @@ def summarize(outcome: Outcome) -> dict[str, Any]:
         "busy_useful": _rounded(window.busy_useful()),
         "completion_s": _by_size(tasks, lambda task: _s(task.submitted_at, task.ended_at)),
         "queue_s": _by_size(tasks, lambda task: _s(task.submitted_at, task.ended_at) - task.work.total_seconds()),
+        "wait_s": _by_size(tasks, lambda task: _s(task.submitted_at, task.ended_at) - held[task.task_id]),
         "suspensions": sum(each),
         "suspensions_per_task_max": max(each, default=0),
         "lost_node_s": _rounded(lost, 3),

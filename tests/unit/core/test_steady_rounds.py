@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from bench.rounds import World
 from bench.snapshots import Shape
-
 from hai_scheduler.core.decisions import Plan
 from hai_scheduler.core.plan import plan
 from hai_scheduler.core.policy import Policy
@@ -20,7 +20,7 @@ def decide(snapshot: Snapshot) -> Plan:
     return plan(snapshot, POLICY)
 
 
-@pytest.mark.parametrize(("nodes", "tasks", "seed"), [(200, 900, 0), (200, 900, 1), (60, 500, 2), (40, 120, 3)])
+@pytest.mark.parametrize(("nodes", "tasks", "seed"), [(200, 900, 0), (200, 900, 1), (150, 1200, 2), (200, 400, 3)])
 def test_p5_a_plan_that_was_carried_out_leaves_nothing_to_decide(nodes: int, tasks: int, seed: int) -> None:
     world = World(Shape(nodes, tasks), seed=seed, policy=POLICY)
     world.fill(decide)

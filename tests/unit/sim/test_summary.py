@@ -187,6 +187,7 @@ def test_a_whole_simulation_adds_up() -> None:
     assert made["suspensions"] == 2
     assert (made["occupancy"], made["useful"]) == (1.0, round(7200 / 7320, 4))
     assert made["queue_s"]["all"]["mean"] == (5460 + 7320) / 2 - 3600
+    assert made["wait_s"]["all"]["mean"] == (5460 + 7320 - 7320) / 2, "one held the node at any time"
 
 
 def test_intervals_know_how_much_of_them_lies_between_two_times() -> None:
