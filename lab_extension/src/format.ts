@@ -109,6 +109,7 @@ const REASONS: Record<string, string> = {
   user_stopped: 'it was stopped by hand',
   yielded: 'it gave its nodes back',
   node_lost: 'a node was lost',
+  evicted: 'the cluster took a node of it away',
   start_failed: 'it could not be started on its nodes'
 };
 

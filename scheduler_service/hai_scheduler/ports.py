@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any, Protocol
 
 from hai_scheduler.core.model import (
@@ -265,6 +266,29 @@ class Secret:
     __str__ = __repr__
 
 
+class MountKind(StrEnum):
+    """What is mounted."""
+
+    #: A folder of the node.
+    HOST_PATH = "host_path"
+    #: A persistent volume claim of the namespace.
+    PVC = "pvc"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """One folder that a rank sees, its rule resolved: no template is left in it."""
+
+    kind: MountKind
+    #: The absolute folder on the node, or the name of the claim.
+    source: str
+    #: Folder within the claim; empty is all of it.
+    sub_path: str = ""
+    #: Absolute, without `..`.
+    mount_path: str
+    read_only: bool = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """All that a cluster needs to start a run."""
@@ -283,6 +307,16 @@ class Launch:
     profile: str
     #: What the ranks speak to the service with.
     token: Secret
+    #: Its node group.
+    group: str = "training"
+    #: How long it has to save after a notice.
+    grace: timedelta = timedelta(seconds=120)
+    #: The image that its ranks run in, where ranks have images; None is the cluster's default.
+    image: str | None = None
+    #: Folders that its ranks see, where ranks have file systems of their own.
+    mounts: tuple[Mount, ...] = ()
+    #: Rights of the user beyond the ordinary: `rdma`.
+    rights: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,6 +365,17 @@ class Cluster(Protocol):
 
     async def kill(self, run_id: RunId) -> None:
         """End every rank: SIGTERM, ten seconds later SIGKILL, with all their descendants. Unknown runs are fine."""
+        ...
+
+    async def addresses(self, run_id: RunId) -> tuple[str, ...] | None:
+        """Where its ranks reach each other, in rank order; None until every rank's supervisor is up.
+
+        Raises NotFound for a run that it does not know.
+        """
+        ...
+
+    async def settle(self, run_id: RunId) -> None:
+        """The end of the run was recorded: all but its logs may go. Unknown runs are fine."""
         ...
 
     async def read_log(self, run_id: RunId, rank: int, *, offset: int, limit: int) -> LogChunk:

@@ -309,3 +309,30 @@ async def test_a_live_run_is_not_forgotten(harness, cluster) -> None:
     with contextlib.suppress(Temporary):
         await cluster.forget(RunId("1.1"))
     assert (await observed(cluster, "1.1")).ranks[0].state is RankState.RUNNING
+
+
+async def test_a_run_has_addresses_when_all_of_it_is_up(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.waits(), "node-1", "node-2"))
+    await ranks_when(harness, cluster, "1.1", RankState.RUNNING)
+
+    async def look() -> tuple[str, ...] | None:
+        return await cluster.addresses(RunId("1.1"))
+
+    addresses = await harness.settle(look)
+    assert len(addresses) == 2
+    assert all(addresses)
+    await harness.release()
+
+
+async def test_an_unknown_run_has_no_addresses(cluster) -> None:
+    with pytest.raises(NotFound):
+        await cluster.addresses(RunId("9.1"))
+
+
+async def test_a_settled_run_keeps_its_log(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.prints("hello")))
+    await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    await cluster.settle(RunId("1.1"))
+    await cluster.settle(RunId("1.1"))
+    assert await log_of(harness, cluster, "1.1") == "hello\n"
+    await cluster.settle(RunId("9.1"))

@@ -67,7 +67,14 @@ class Kill:
     run_id: RunId
 
 
-Effect = Launch | Notify | Kill
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """The end of the run is recorded: the cluster may drop what showed it."""
+
+    run_id: RunId
+
+
+Effect = Launch | Notify | Kill | Settle
 Advanced = tuple[Task, tuple[Effect, ...]]
 
 

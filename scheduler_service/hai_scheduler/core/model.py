@@ -119,12 +119,16 @@ class Node:
     gpus: int = 0
     #: Whether the cluster can reach it now.
     ready: bool = True
+    #: Whether the cluster itself offers it to nobody new: it was cordoned there, or its labels contradict each other.
+    closed: bool = False
+    #: Why it is not ready, or closed, in the cluster's words.
+    message: str = ""
     mark: NodeMark = NodeMark.NONE
 
     @property
     def schedulable(self) -> bool:
         """Whether new runs may be placed here (F3)."""
-        return self.ready and self.mark is NodeMark.NONE
+        return self.ready and not self.closed and self.mark is NodeMark.NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,6 +335,8 @@ class TaskSpec:
     env: dict[str, str] = field(default_factory=dict)
     #: Where the job is told to keep its checkpoints; None lets the platform choose.
     checkpoint_dir: str | None = None
+    #: The environment it runs in, by name: image, python, variables; None is the platform's default.
+    environment: str | None = None
     tags: tuple[str, ...] = ()
 
 
@@ -386,6 +392,10 @@ class RankObservation:
     job_state: str | None = None
     #: Why the rank could not be started; such an end is not the user's.
     start_error: str | None = None
+    #: The cluster itself ends the rank then (a drain, an eviction): the whole run must leave before (H1).
+    leaving_by: datetime | None = None
+    #: What the cluster says about its end: out of memory, evicted, deleted by hand.
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -394,3 +404,5 @@ class Observation:
 
     run_id: RunId
     ranks: tuple[RankObservation, ...]
+    #: All of it has ended, and the cluster keeps what shows this until it is told that the end was recorded.
+    unsettled: bool = False

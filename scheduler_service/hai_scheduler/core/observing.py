@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from hai_scheduler.core.events import Done, Event, Overdue, RanksSeen, Saved, StartFailed, StateKept
+from hai_scheduler.core.events import AskedToSuspend, Done, Event, Overdue, RanksSeen, Saved, StartFailed, StateKept
 from hai_scheduler.core.model import Observation, Rank, RankObservation, RankState, Run, Task
+from hai_scheduler.core.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,11 @@ def read(task: Task, observation: Observation | None, now: datetime, *, max_fail
         events.append(RanksSeen(at=now, ranks=ranks))
     if all(rank.state.gone for rank in ranks):
         return Seen(tuple(events))
+    taken = [rank.leaving_by for rank in shown.values() if rank.leaving_by is not None and not rank.state.gone]
+    if taken and run.notice is None and run.killed_at is None:
+        left = max(timedelta(0), min(taken) - now)
+        events.append(AskedToSuspend(at=now, reason=Reason.EVICTED, at_most=left, limit=left))
+        return Seen(tuple(events))
     if missing and run.notice is not None and run.killed_at is None:
         # It was told to leave before all of it was there: what is there ends, the rest never starts.
         events.append(Overdue(at=now))
@@ -74,7 +80,7 @@ def _merge(rank: Rank, shown: RankObservation | None, run: Run) -> Rank:
             exit_code=shown.exit_code,
             notified_at=rank.notified_at or shown.notified_at,
             done=rank.done or shown.done or shown.done_all,
-            message=shown.start_error or rank.message,
+            message=shown.start_error or shown.message or rank.message,
         )
     if rank.state is RankState.RUNNING:
         return replace(rank, state=RankState.LOST, message="its node no longer knows of it")

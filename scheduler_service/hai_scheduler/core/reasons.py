@@ -20,6 +20,8 @@ class Reason(StrEnum):
     TURN_OVER = "turn_over"
     #: A node of it is being drained.
     DRAINED = "drained"
+    #: The cluster took a node of it away: somebody drains it there, or evicts what runs on it.
+    EVICTED = "evicted"
     #: The platform is being paused or stopped.
     PAUSED = "paused"
     #: Its owner, or an admin, suspended it.
@@ -46,6 +48,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.PREEMPTED: "a task of higher priority needed its nodes",
     Reason.TURN_OVER: "its turn was over and a task of equal priority waited",
     Reason.DRAINED: "a node of it was being drained",
+    Reason.EVICTED: "the cluster needed a node of it for something else",
     Reason.PAUSED: "the platform was paused",
     Reason.USER_SUSPENDED: "it was suspended by hand",
     Reason.USER_STOPPED: "it was stopped by hand",

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from hai_scheduler.core.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, Started
-from hai_scheduler.core.lifecycle import Effect, Kill, Launch
+from hai_scheduler.core.lifecycle import Effect, Kill, Launch, Settle
 from hai_scheduler.core.model import Node, NodeMark, Observation, RunId, Task, TaskId
 from hai_scheduler.core.observing import read
 from hai_scheduler.core.plan import plan
@@ -134,10 +134,7 @@ class Cycle:
                         effects.append(Kill(run.id))
             if not task.state.ended:
                 tasks[task.id] = task
-        orphans = (
-            o.run_id for o in observed.values() if o.run_id not in live and not all(rank.state.gone for rank in o.ranks)
-        )
-        effects += [Kill(run_id) for run_id in orphans]
+        effects += _left_behind(observed.values(), live)
         return tasks, list(dict.fromkeys(effects))
 
     async def _snapshot(self, tx: Tx, nodes: tuple[Node, ...], tasks: Mapping[TaskId, Task], ends: RunEnds) -> Snapshot:
@@ -259,3 +256,14 @@ class Cycle:
             except Temporary as error:
                 log.warning("watching the cluster failed and starts again: %s", error)
             await self.clock.sleep(1.0)
+
+
+def _left_behind(observed: Iterable[Observation], live: Collection[RunId]) -> Iterator[Effect]:
+    """What is to be done about runs that belong to no live task: end them, or tell that their end is recorded."""
+    for shown in observed:
+        if shown.run_id in live:
+            continue
+        if not all(rank.state.gone for rank in shown.ranks):
+            yield Kill(shown.run_id)
+        elif shown.unsettled:
+            yield Settle(shown.run_id)

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hai_scheduler.core.lifecycle import Effect, Kill, Launch, Notify
+from hai_scheduler.core.lifecycle import Effect, Kill, Launch, Notify, Settle
 from hai_scheduler.core.model import Node, Run
 from hai_scheduler.ports import Bus, Cluster, NotFound, Store, Temporary
 from hai_scheduler.ports import Launch as Order
@@ -54,6 +54,8 @@ class Effects:
                     await self.bus.ring(run_topic(effect.run_id))
                 case Kill():
                     await self.cluster.kill(effect.run_id)
+                case Settle():
+                    await self.cluster.settle(effect.run_id)
         except (Temporary, NotFound, OSError) as error:
             log.warning("%s of run %s will be tried again: %s", type(effect).__name__, effect.run_id, error)
             return str(error)
@@ -79,6 +81,8 @@ class Effects:
                 env=environment_of(task, run, spec, self.places, gpus_per_node=_gpus_per_node(run, nodes)),
                 profile=task.profile.value,
                 token=self.tokens.make(run.id),
+                group=task.group,
+                grace=task.grace,
             )
         )
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 from builders import a_checkpoint, a_notice, a_run, a_task, at
-from hai_scheduler.core.events import Done, Overdue, RanksSeen, Saved, StartFailed, StateKept
+from hai_scheduler.core.events import AskedToSuspend, Done, Overdue, RanksSeen, Saved, StartFailed, StateKept
 from hai_scheduler.core.lifecycle import advance
 from hai_scheduler.core.model import Observation, Rank, RankObservation, RankState, RunId, Task, TaskState
 from hai_scheduler.core.observing import Seen, read
+from hai_scheduler.core.reasons import Reason
 
 PENDING = (Rank(rank=0, node="a"), Rank(rank=1, node="b"))
 
@@ -94,3 +96,20 @@ def test_a_rank_that_is_gone_at_its_deadline_is_not_ended_again() -> None:
     gone = RankObservation(rank=0, state=RankState.EXITED, exit_code=0)
     events = look(task, shows(gone), seconds=500).events
     assert [type(event) for event in events] == [RanksSeen]
+
+
+def test_when_the_cluster_takes_a_node_away_the_whole_run_is_told_to_leave_in_time() -> None:
+    task = a_task(state=TaskState.RUNNING)
+    (event,) = look(task, shows(is_up(0, leaving_by=at(45))), seconds=15).events
+    assert event == AskedToSuspend(
+        at=at(15), reason=Reason.EVICTED, at_most=timedelta(seconds=30), limit=timedelta(seconds=30)
+    )
+    task, _ = advance(task, event)
+    assert task.run.notice.deadline == at(45)
+    assert look(task, shows(is_up(0, leaving_by=at(45))), seconds=16).events == ()
+
+
+def test_what_the_cluster_says_about_an_end_stays_with_the_rank() -> None:
+    gone = RankObservation(rank=0, state=RankState.EXITED, exit_code=137, message="out of memory")
+    (event,) = look(a_task(state=TaskState.RUNNING), shows(gone)).events
+    assert event.ranks[0].message == "out of memory"

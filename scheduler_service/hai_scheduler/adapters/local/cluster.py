@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hai_scheduler.adapters.local.environment import rank_environment
+from hai_scheduler.adapters.local.environment import MASTER, rank_environment
 from hai_scheduler.adapters.local.folders import RankFolder, RunFolder, sweep
 from hai_scheduler.adapters.local.logs import read_log
 from hai_scheduler.adapters.local.nodes import LocalNode
@@ -237,6 +237,17 @@ class LocalCluster:
         # Asked first: whatever is written afterwards is seen by the next call.
         final = rank.gone or (rank.folder.status() or {}).get("state") == "exited"
         return read_log(rank.folder.path / "log", offset=offset, limit=limit, final=final)
+
+    async def addresses(self, run_id: RunId) -> tuple[str, ...] | None:
+        """All ranks are on this machine. Raises NotFound."""
+        await self._load()
+        run = self._runs.get(str(run_id))
+        if run is None:
+            raise NotFound(f"there is no run {run_id} here")
+        return (MASTER,) * len(run.ranks)
+
+    async def settle(self, run_id: RunId) -> None:
+        """What shows the end of a run is its folder, and that stays until the run is forgotten."""
 
     async def forget(self, run_id: RunId) -> None:
         """Remove the folder of an ended run. Raises Temporary while anything of it is left."""

@@ -9,7 +9,8 @@ from pathlib import Path
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.ports import Launch
 
-_MASTER = "127.0.0.1"
+#: Where ranks reach each other.
+MASTER = "127.0.0.1"
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #: What belongs to the service or to a user's Jupyter server, never to a task.
 _PRIVATE_PREFIXES = ("JUPYTERHUB_", "CONFIGPROXY_")
@@ -73,11 +74,11 @@ def _place(launch: Launch, rank: int, node: LocalNode, folder: Path, port: int) 
         "HAI_NODE_NAME": node.node.name,
         "HAI_RUNTIME_DIR": str(folder / "runtime"),
         "HAI_TOKEN_FILE": str(folder / "token"),
-        "MASTER_ADDR": _MASTER,
-        "MASTER_IP": _MASTER,
+        "MASTER_ADDR": MASTER,
+        "MASTER_IP": MASTER,
         "MASTER_PORT": str(port),
         "PET_NODE_RANK": str(rank),
-        "PET_MASTER_ADDR": _MASTER,
+        "PET_MASTER_ADDR": MASTER,
         "PET_MASTER_PORT": str(port),
         "PET_NPROC_PER_NODE": str(max(1, len(gpus))),
         "CUDA_VISIBLE_DEVICES": devices,

@@ -178,6 +178,17 @@ class MemoryCluster:
         reached = start + len(data)
         return LogChunk(start=start, next=reached, data=data, final=reached == end and found.gone(now))
 
+    async def addresses(self, run_id: RunId) -> tuple[str, ...] | None:
+        """See `Cluster.addresses`: names of nodes, once every rank has begun."""
+        run = self._runs.get(run_id)
+        if run is None:
+            raise NotFound(f"there is no run {run_id} here")
+        now, nodes = self._clock.now(), run.launch.nodes
+        return nodes if len(run.ranks) == len(nodes) and all(now >= rank.up_at for rank in run.ranks.values()) else None
+
+    async def settle(self, run_id: RunId) -> None:
+        """See `Cluster.settle`. A run is kept as it is until it is forgotten."""
+
     async def forget(self, run_id: RunId) -> None:
         """See `Cluster.forget`. A run that has not ended is kept; what its task had saved is kept as well."""
         run = self._runs.get(run_id)
