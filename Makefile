@@ -77,7 +77,7 @@ $(VENV)/.up: $(LAB_SOURCES) $(VENV)/.platform
 
 $(VENV)/.dev: pyproject.toml requirements.lock $(VENV)/.platform
 	@echo "[dev] installing the tools for tests and checks"
-	@$(PIP) -e '.[dev,examples,gpu,hub,notebook,postgres,scheduler,sim]'
+	@$(PIP) -e '.[dev,examples,gpu,hub,kubernetes,kubespawner,notebook,postgres,redis,scheduler,sim]'
 	@touch $@
 
 $(VENV)/.node: lab_extension/package-lock.json $(VENV)/.dev

@@ -243,7 +243,7 @@ class GroupPlan:
         """Look at the tasks of a priority for as long as anything can be done for anybody."""
         self._open_priority()
         while not self.blocked and not self._nothing_left(lane):
-            entry = lane.pop(self.refused)
+            entry = lane.pop(self._is_hopeless)
             if entry is None:
                 break
             self.looks += 1
@@ -256,15 +256,20 @@ class GroupPlan:
                 lane.remove(task)  # its level was used up meanwhile (Q4)
                 self.queue.lanes[lower].add(task, *entry[:2])
                 continue
-            if task.promise or not self._is_refused(task):
+            if not self._is_hopeless(task):
                 self._consider(Waiting(task, priority, entry[0]))
             if task.promise and task.id in self.answers.waiting and task.id not in self.aside:
                 self._lapse(task)
                 self.reopened = True
 
-    def _is_refused(self, task: Task) -> bool:
+    def _is_hopeless(self, task: Task) -> bool:
+        """Whether its size was refused, to everybody, to its user, or to those who may not pass the head as it may not."""
+        if task.promise:
+            return False
         size = size_of(task)
-        return size in self.refused or size in self.refused_to.get(task.user, ())
+        if size in self.refused or size in self.refused_to.get(task.user, ()):
+            return True
+        return size in self.refused_unless_passing and not self._passes(task)
 
     def _nothing_left(self, lane: Lane) -> bool:
         """Whether nothing can be done for any task that is left in the lane."""
@@ -302,16 +307,14 @@ class GroupPlan:
             return
         if task.not_before is not None and task.not_before > self.now:
             return
-        passing = self._passes(waiting)
-        if not passing and not task.promise and size_of(task) in self.refused_unless_passing:
-            return
+        passing = self._passes(task)
         if not self._start(waiting, passing=passing) and not self._make_room(waiting):
             self._give_up(waiting, passing=passing)
 
-    def _passes(self, waiting: Waiting) -> bool:
+    def _passes(self, task: Task) -> bool:
         """Whether the task may use nodes that are kept for the head of the queue (B2)."""
         head = self.reservation
-        return head is not None and self.ledger.keeps_free and passes(waiting.task, head, self.rules)
+        return head is not None and self.ledger.keeps_free and passes(task, head, self.rules)
 
     # -- starting ---------------------------------------------------------------------------------
 

@@ -101,6 +101,8 @@ class Ledger:
         self.crossers: list[Turn] = []
         self._to_cross: dict[TaskId, Priority] = {}
         self._reserved: dict[str, None] = {}
+        #: Whether GPUs of reserved nodes are free; None: to be found.
+        self._keeps_free: bool | None = False
         #: The lowest priority that anything is promised at; None: to be found.
         self._lowest: Priority | None = None
         self.zones = sorted({spot.node.zone for spot in self.spots.values()})
@@ -208,7 +210,9 @@ class Ledger:
     @property
     def keeps_free(self) -> bool:
         """Whether GPUs that are kept for the head of the queue are free now (B1)."""
-        return any(self.spots[name].free for name in self._reserved)
+        if self._keeps_free is None:
+            self._keeps_free = any(self.spots[name].free for name in self._reserved)
+        return self._keeps_free
 
     def most(self, gpus: int | None) -> int:
         """How many nodes of the group have that many GPUs (None: how many nodes there are)."""
@@ -376,6 +380,7 @@ class Ledger:
             gave_way |= self._yield_promises(spot)
             self._settle(spot)
         self.started.append(turn)
+        self._keeps_free = None
         if self.spans_zones(turn.nodes):
             self.crossers.append(turn)
         return tuple(indices), gave_way
@@ -416,6 +421,7 @@ class Ledger:
     def reserve(self, names: Iterable[str]) -> None:
         """Keep the nodes for the head of the queue (B1), instead of those that were kept before."""
         before, self._reserved = self._reserved, dict.fromkeys(names)
+        self._keeps_free = None
         for name in (*before, *self._reserved):
             self.spots[name].reserved = name in self._reserved
             self._file(self.spots[name])

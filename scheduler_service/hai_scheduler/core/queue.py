@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -25,6 +25,9 @@ def size_of(task: Task) -> Size:
     """The task's size."""
     return (_WHOLE if task.gpus is None else task.gpus, task.nodes)
 
+
+#: Whether nothing can be done for a task any more.
+Hopeless = Callable[[Task], bool]
 
 #: Tasks of one rank, and of users with equal use: in order of rank, then use.
 Bunch = tuple[float, float]
@@ -64,12 +67,12 @@ class Lane:
         self._heap = list(self.bunches)
         heapq.heapify(self._heap)
 
-    def pop(self, refused: Collection[Size]) -> Entry | None:
-        """The next in order; None when all have been looked at, but for those of sizes that are refused already."""
+    def pop(self, hopeless: Hopeless) -> Entry | None:
+        """The next in order; None when all have been looked at, but for those that are hopeless already."""
         while self._begun or self._heap:
             if not self._begun:
                 key = heapq.heappop(self._heap)
-                self._begun = _in_order(key, self.bunches[key], refused)[::-1]
+                self._begun = _in_order(key, self.bunches[key], hopeless)[::-1]
                 continue
             entry = self._begun.pop()
             if entry[4].id not in self._gone:
@@ -102,11 +105,8 @@ class Lane:
             yield from (entry for entry in _in_order(key, self.bunches[key]) if entry[4].id not in self._gone)
 
 
-def _in_order(key: Bunch, tasks: list[Task], refused: Collection[Size] = ()) -> list[Entry]:
-    """The tasks of a bunch by seat: first submission, or what their user has dealt out anew (O3).
-
-    Those of sizes that are refused are left out, unless they have been promised nodes.
-    """
+def _in_order(key: Bunch, tasks: list[Task], hopeless: Hopeless | None = None) -> list[Entry]:
+    """The tasks of a bunch by seat, without the hopeless: first submission, or what their user has dealt out (O3)."""
     hands: defaultdict[tuple[str, Priority | None], list[Task]] = defaultdict(list)
     for task in tasks:
         if task.custom_rank is not None:
@@ -115,8 +115,8 @@ def _in_order(key: Bunch, tasks: list[Task], refused: Collection[Size] = ()) -> 
         if (task.user, task.priority) in hands:
             hands[task.user, task.priority].append(task)
     dealt = seats(hands.values()) if hands else {}
-    if refused:
-        tasks = [task for task in tasks if task.promise or size_of(task) not in refused]
+    if hopeless is not None:
+        tasks = [task for task in tasks if not hopeless(task)]
     return sorted((*key, *(dealt.get(task.id) or (task.submitted_at, task.id)), task) for task in tasks)
 
 

@@ -126,6 +126,8 @@ def passes(task: Task, head: Reservation, rules: Rules) -> bool:
     until = head.at - rules.now
     if task.time_limit is not None and task.time_limit - task.served <= until:
         return True
+    if until < rules.policy.min_run:
+        return False  # no turn gives back sooner (P2)
     if task.user == head.task.user:
         return False  # P3: it would not have to give them back
     gives_back = rules.gives_back(task, head.rank)

@@ -58,7 +58,7 @@ def test_a_queue_gives_places_through_its_lanes() -> None:
     for priority, task in ((NORMAL, waits(1)), (NORMAL, waits(2)), (HIGH, waits(3))):
         queue.lanes[priority].add(task, 0.0, 0.0)
     queue.lanes[NORMAL].open()
-    looked_at = queue.lanes[NORMAL].pop(())
+    looked_at = queue.lanes[NORMAL].pop(lambda _: False)
     assert looked_at is not None
     assert looked_at[3] == 1
     assert [queue.place_of(n).position for n in (3, 1, 2)] == [1, 2, 3]
@@ -73,7 +73,7 @@ def test_a_lane_is_in_order_of_rank_then_use_then_seat() -> None:
     lane.open()
     lane.remove(waits(2))
     order = []
-    while (entry := lane.pop(())) is not None:
+    while (entry := lane.pop(lambda _: False)) is not None:
         order.append(entry[3])
     assert order == [3, 4, 1], "the second waits in another lane"
 
