@@ -263,7 +263,7 @@ class GroupPlan:
                 self.reopened = True
 
     def _is_hopeless(self, task: Task) -> bool:
-        """Whether its size was refused, to everybody, to its user, or to those who may not pass the head as it may not."""
+        """Whether its size was refused to everybody, to its user, or to those who may not pass the head."""
         if task.promise:
             return False
         size = size_of(task)
