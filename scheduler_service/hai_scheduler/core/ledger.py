@@ -114,6 +114,7 @@ class Ledger:
         #: and can be used: what is known of such a gang holds for all of them.
         self.gangs = [turn for turn in turns if turn.task.gpus is None]
         self.gang_nodes: set[str] = set()
+        self._others: list[Spot] | None = None
         for turn in turns:
             self._seat(turn)
         self.empty: defaultdict[Leaf, list[str]] = defaultdict(list)
@@ -206,6 +207,13 @@ class Ledger:
             return self.empties
         parts = sum(len(names) for shown, names in self._part.items() if shown >= gpus)
         return parts + (self.empties if gpus <= self.gpus_per_node else 0)
+
+    @property
+    def others(self) -> list[Spot]:
+        """The nodes that are not `gang_nodes`."""
+        if self._others is None:
+            self._others = [spot for name, spot in self.spots.items() if name not in self.gang_nodes]
+        return self._others
 
     @property
     def keeps_free(self) -> bool:
@@ -343,7 +351,9 @@ class Ledger:
                 gave_way.add(other.task_id)
             spot.promises.append(Promise(task.id, priority, want))
             self._promised[name] = None
-            self.gang_nodes.discard(name)
+            if name in self.gang_nodes:
+                self.gang_nodes.discard(name)
+                self._others = None
             self._file(spot)
         if self.spans_zones(names):
             self._to_cross[task.id] = priority

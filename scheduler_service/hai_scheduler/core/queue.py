@@ -107,6 +107,9 @@ class Lane:
 
 def _in_order(key: Bunch, tasks: list[Task], hopeless: Hopeless | None = None) -> list[Entry]:
     """The tasks of a bunch by seat, without the hopeless: first submission, or what their user has dealt out (O3)."""
+    left = tasks if hopeless is None else [task for task in tasks if not hopeless(task)]
+    if not left:
+        return []
     hands: defaultdict[tuple[str, Priority | None], list[Task]] = defaultdict(list)
     for task in tasks:
         if task.custom_rank is not None:
@@ -115,9 +118,7 @@ def _in_order(key: Bunch, tasks: list[Task], hopeless: Hopeless | None = None) -
         if (task.user, task.priority) in hands:
             hands[task.user, task.priority].append(task)
     dealt = seats(hands.values()) if hands else {}
-    if hopeless is not None:
-        tasks = [task for task in tasks if not hopeless(task)]
-    return sorted((*key, *(dealt.get(task.id) or (task.submitted_at, task.id)), task) for task in tasks)
+    return sorted((*key, *(dealt.get(task.id) or (task.submitted_at, task.id)), task) for task in left)
 
 
 @dataclass(frozen=True, slots=True)

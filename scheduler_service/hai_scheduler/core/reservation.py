@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from heapq import nsmallest
+from operator import itemgetter
 
 from hai_scheduler.core.ledger import Ledger, Spot, held_by
 from hai_scheduler.core.model import Priority, Task, TaskId
 from hai_scheduler.core.rules import Rules
 from hai_scheduler.core.turns import Turn
 
-#: From when a task can have its part of a node, and the node.
-_Time = tuple[datetime, str]
+#: From when a task can have its part of nodes, and the nodes.
+_Times = tuple[datetime, list[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +38,10 @@ def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules:
         return None
     leaves = _Leaves(task, priority, rank, rules)
     times = _times(task, priority, ledger, leaves)
-    options = [
-        (option[-1][0], option)
-        for here in _by_zone(times, ledger)
-        if len(option := nsmallest(task.nodes, here)) == task.nodes
-    ]
+    within = (_first(times, task.nodes, ledger, zone) for zone in ledger.zones)
+    options = [(option[-1][0], option) for option in within if option]
     across_at = _across_at(task, priority, ledger, leaves) if len(ledger.zones) > 1 else None
-    if across_at is not None and len(option := nsmallest(task.nodes, times)) == task.nodes:
+    if across_at is not None and (option := _first(times, task.nodes, ledger, None)):
         options.append((max(across_at, option[-1][0]), option))
     if not options:
         return None
@@ -61,30 +58,31 @@ def _across_at(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) 
     return times[too_many - 1] if len(times) >= too_many else None
 
 
-def _by_zone(times: list[_Time], ledger: Ledger) -> Iterable[list[_Time]]:
-    if len(ledger.zones) == 1:
-        return [times]
-    found: dict[str, list[_Time]] = {zone: [] for zone in ledger.zones}
-    for pair in times:
-        found[ledger.zone_of(pair[1])].append(pair)
-    return found.values()
+def _first(times: list[_Times], nodes: int, ledger: Ledger, zone: str | None) -> list[tuple[datetime, str]]:
+    """The nodes that can be had first, in one zone or, None, anywhere; ties by name. Empty if there are too few."""
+    found: list[tuple[datetime, str]] = []
+    for when, names in times:
+        if len(found) >= nodes and when > found[-1][0]:
+            break
+        found += [(when, name) for name in names if zone is None or ledger.zone_of(name) == zone]
+    return nsmallest(nodes, found) if len(found) >= nodes else []
 
 
-def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> list[_Time]:
-    """When the task can have its part of each node, as far as that can be said."""
-    found: list[_Time] = []
+def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> list[_Times]:
+    """When the task can have its part of each node, as far as that can be said; soonest first."""
+    found: list[_Times] = []
     plain = [] if task.avoid or task.gpus is not None else ledger.gangs
     for turn in plain:
+        if turn.priority > priority and turn.task.time_limit is None and not turn.leaving:
+            continue  # nothing is known; most turns are such
         when = leaves.at(turn)
         if when is not None:
-            found += [(when, name) for name in turn.nodes if name in ledger.gang_nodes]
-    for name, spot in ledger.spots.items():
-        if plain and name in ledger.gang_nodes:
-            continue
+            found.append((when, [name for name in turn.nodes if name in ledger.gang_nodes]))
+    for spot in ledger.others if plain else ledger.spots.values():
         when = _available(spot, task, priority, ledger, leaves) if ledger.suits(spot, task) else None
         if when is not None:
-            found.append((when, name))
-    return found
+            found.append((when, [spot.name]))
+    return sorted(found, key=itemgetter(0))
 
 
 class _Leaves:
