@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 
 import pytest
 from hypothesis import settings
@@ -10,6 +11,10 @@ from hypothesis import settings
 settings.register_profile("steady", derandomize=True, database=None)
 settings.register_profile("searching", database=None)
 settings.load_profile("searching" if "HAI_EXAMPLES" in os.environ else "steady")
+
+# A shell that runs tests in the background may have them ignore Ctrl-C, and every process that they start with them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 UNSTABLE = re.compile(r"set\(\{| at 0x[0-9a-f]+")
 
