@@ -8,7 +8,7 @@ LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/
 PIP := PIP_CONSTRAINT=requirements.lock PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check test test-fast e2e bench bench-traces pictures reference lock clean
+.PHONY: help up install check test test-fast test-kubernetes e2e bench bench-kubernetes bench-traces pictures reference helm images lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -39,6 +39,12 @@ e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
 bench: $(VENV)/.up $(VENV)/.dev  ## measure plans and a real platform (ARGS=plans for the former alone); figures go to the screen and to bench-results/
 	PYTHONPATH=tests $(BIN)/python -m bench $(ARGS)
 
+test-kubernetes: $(VENV)/.up $(VENV)/.dev  ## the tests on a real Kubernetes: the cluster that KUBECONFIG names
+	$(BIN)/pytest tests/kubernetes -q $(ARGS)
+
+bench-kubernetes: $(VENV)/.dev  ## starting on a real API server (KUBECONFIG) with 1,500 simulated nodes, beside its own scheduler
+	PYTHONPATH=tests $(BIN)/python -m bench kubernetes $(ARGS)
+
 bench-traces: $(VENV)/.dev  ## simulate public traces (../shared/traces) and hold the results against targets
 	PYTHONPATH=tests $(BIN)/python -m bench traces $(ARGS)
 
@@ -49,6 +55,12 @@ reference: $(VENV)/.dev  ## write docs/reference anew
 	$(BIN)/python -m hai_scheduler.api.reference > docs/reference/rest.md
 	$(BIN)/python -m hai_scheduler.settings_reference > docs/reference/settings.md
 	$(BIN)/python -m hai_client.cli.reference > docs/reference/cli.md
+	$(BIN)/python -m hai_hub.values_reference > docs/reference/values.md
+
+helm: $(VENV)/.helm  ## put helm and kubectl into .venv/bin, unless they are on PATH
+
+images: $(VENV)/.dev  ## build the images of the chart with buildah or docker (ARGS="hub init --registry R --archive DIR")
+	@$(BIN)/python helm/images/build.py $(ARGS)
 
 lock: $(VENV)/.up $(VENV)/.dev  ## write requirements.lock from what is installed
 	$(BIN)/python -m pip freeze --exclude-editable --exclude hai-lab --exclude hai-platform > requirements.lock
@@ -78,6 +90,10 @@ $(VENV)/.up: $(LAB_SOURCES) $(VENV)/.platform
 $(VENV)/.dev: pyproject.toml requirements.lock $(VENV)/.platform
 	@echo "[dev] installing the tools for tests and checks"
 	@$(PIP) -e '.[dev,examples,gpu,hub,kubernetes,kubespawner,notebook,postgres,redis,scheduler,sim]'
+	@touch $@
+
+$(VENV)/.helm: helm/tools/fetch.py $(VENV)/.venv
+	@$(BIN)/python helm/tools/fetch.py $(BIN)
 	@touch $@
 
 $(VENV)/.node: lab_extension/package-lock.json $(VENV)/.dev

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from hai_scheduler.core.environments import Environment
 from hai_scheduler.core.model import (
     Checkpoint,
+    MountKind,
     Node,
     Notice,
     Priority,
@@ -27,6 +29,7 @@ from hai_scheduler.core.model import (
     TaskState,
     Use,
 )
+from hai_scheduler.core.mounts import Action, MountRule
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Event, Launch, Secret
 
@@ -140,6 +143,18 @@ def a_use(user: str = "alice", **fields: Any) -> Use:
 def a_strike(node: str = "node-1", **fields: Any) -> Strike:
     """A run of task 1 failed on the node at `T0`, and it was not its user's fault."""
     return Strike(node=node, **{"task_id": TaskId(1), "at": T0, **fields})
+
+
+def a_mount_rule(name: str = "data", **fields: Any) -> MountRule:
+    """Everybody reads the nodes' `/src/data` at `/data`; a rule that removes has no source."""
+    removes = fields.get("action") is Action.REMOVE
+    what = {"kind": None, "source": ""} if removes else {"kind": MountKind.HOST_PATH, "source": f"/src/{name}"}
+    return MountRule(**{"name": name, "subject": "public", "mount_path": "/data", **what, **fields})
+
+
+def an_environment(name: str = "torch", **fields: Any) -> Environment:
+    """An image, for everybody."""
+    return Environment(**{"name": name, "image": "quay.io/ml/torch:2", "subjects": frozenset({"public"}), **fields})
 
 
 def an_event(kind: str = "task.submitted", **fields: Any) -> Event:

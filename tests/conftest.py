@@ -12,9 +12,14 @@ settings.register_profile("steady", derandomize=True, database=None)
 settings.register_profile("searching", database=None)
 settings.load_profile("searching" if "HAI_EXAMPLES" in os.environ else "steady")
 
-# A shell that runs tests in the background may have them ignore Ctrl-C, and every process that they start with them.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell that runs tests in the background may have them ignore these, and every process that they start with them.
+for number, usual in (
+    (signal.SIGHUP, signal.SIG_DFL),
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGQUIT, signal.SIG_DFL),
+):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, usual)
 
 UNSTABLE = re.compile(r"set\(\{| at 0x[0-9a-f]+")
 

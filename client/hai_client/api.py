@@ -7,17 +7,17 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from http.client import HTTPResponse
-from typing import Any, Self, TypeVar
-from urllib.parse import quote
+from typing import Any, Self
 
 from hai_client import schema, settings, sse
+from hai_client.calls import quoted
 from hai_client.codec import decode, encode
 from hai_client.errors import Invalid, NotLoggedIn, Unavailable
 from hai_client.explain_schema import Decision, DecisionPage, Explanation, Forecast
 from hai_client.http import Query, Transport
 from hai_client.policy_schema import Policy
+from hai_client.storage_api import StorageCalls
 
-T = TypeVar("T")
 #: A task's number, its name, or `user/name` for an admin.
 TaskKey = int | str
 
@@ -25,7 +25,7 @@ _PAGE = 200
 _LOG_PAGE = 2000
 
 
-class Client:
+class Client(StorageCalls):
     """A connection to a platform, with one user's rights.
 
     Tasks may be named by id or by name; a name is the caller's latest task of that name. Every method raises
@@ -45,7 +45,7 @@ class Client:
             if found.token is None:
                 raise NotLoggedIn(f"token: none for {found.url}; run `hai login --url {found.url}` or set HAI_TOKEN")
             transport = Transport(found.api_url, found.token)
-        self._http = transport
+        super().__init__(transport)
 
     @classmethod
     def of(cls, found: settings.Settings) -> Self:
@@ -298,15 +298,15 @@ class Client:
 
     def cordon(self, node: str) -> schema.Node:
         """Start nothing new on a node. For admins."""
-        return self._get(schema.Node, "POST", f"/nodes/{_quoted(node, 'node')}/cordon")
+        return self._get(schema.Node, "POST", f"/nodes/{quoted(node, 'node')}/cordon")
 
     def uncordon(self, node: str) -> schema.Node:
         """Lift a cordon or a drain. For admins."""
-        return self._get(schema.Node, "POST", f"/nodes/{_quoted(node, 'node')}/uncordon")
+        return self._get(schema.Node, "POST", f"/nodes/{quoted(node, 'node')}/uncordon")
 
     def drain(self, node: str) -> schema.Node:
         """Start nothing new on a node and ask what runs there to leave. For admins."""
-        return self._get(schema.Node, "POST", f"/nodes/{_quoted(node, 'node')}/drain")
+        return self._get(schema.Node, "POST", f"/nodes/{quoted(node, 'node')}/drain")
 
     def quotas(self) -> tuple[schema.Quota, ...]:
         """The rows of quota that concern the caller; all of them for admins."""
@@ -390,20 +390,6 @@ class Client:
         """Whether the service is well. Needs no token."""
         return self._get(schema.Health, "GET", "/health")
 
-    def _get(
-        self,
-        kind: type[T],
-        method: str,
-        path: str,
-        *,
-        query: Query | None = None,
-        body: Any = None,
-        headers: Mapping[str, str] | None = None,
-        again: bool | None = None,
-    ) -> T:
-        answer = self._http.call(method, path, query=query, body=body, headers=headers, again=again)
-        return decode(kind, answer)
-
 
 def _submission(request: schema.TaskRequest) -> dict[str, Any]:
     return {key: value for key, value in encode(request).items() if value is not None}
@@ -413,13 +399,6 @@ def _resume(last_id: str | None) -> dict[str, str]:
     return {} if last_id is None else {"Last-Event-ID": last_id}
 
 
-def _quoted(text: str, field: str) -> str:
-    # Dots alone would be taken for steps in the path.
-    if not text.strip("."):
-        raise Invalid(f"{field}: {text!r} is not a name; `hai list` and `hai nodes` show the names")
-    return quote(text, safe="", errors="replace")
-
-
 def _path(task: TaskKey, verb: str | None = None) -> str:
-    path = f"/tasks/{_quoted(str(task), 'task')}"
+    path = f"/tasks/{quoted(str(task), 'task')}"
     return f"{path}/{verb}" if verb else path

@@ -23,7 +23,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -34,7 +34,7 @@ MAX_STATE = 4096
 DEFAULT_PORT = 29500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True)
 class Notice:
     """The word that this task must leave its nodes."""
 
@@ -53,7 +53,7 @@ class Notice:
     @property
     def seconds_left(self) -> float:
         """Seconds until the deadline, at least 0."""
-        return max(0.0, (self.deadline - datetime.now(UTC)).total_seconds())
+        return max(0.0, (self.deadline - datetime.now(timezone.utc)).total_seconds())
 
 
 class Job:
@@ -145,8 +145,8 @@ class Job:
             reason=data["reason"],
             message=data["message"],
             beneficiary=data.get("beneficiary"),
-            at=datetime.fromisoformat(data["at"]),
-            deadline=datetime.fromisoformat(data["deadline"]),
+            at=_time(data["at"]),
+            deadline=_time(data["deadline"]),
         )
 
     def saving(self, seconds: float) -> None:
@@ -199,7 +199,7 @@ class Job:
             return
         self._reports += 1
         name = f"{time.time_ns():020d}-{os.getpid()}-{self._reports:06d}.json"
-        report = {"kind": kind, "at": datetime.now(UTC).isoformat().replace("+00:00", "Z")}
+        report = {"kind": kind, "at": datetime.now(timezone.utc).isoformat().replace("+00:00", "Z")}
         report.update({field: value for field, value in fields.items() if value is not None})
         error = _try_write(self._runtime / "reports" / name, json.dumps(report))
         if error is not None:
@@ -226,6 +226,11 @@ def _spare_children(numbers: list[signal.Signals], handler: Callable[..., None])
         in_parent()
 
     os.register_at_fork(before=before, after_in_parent=in_parent, after_in_child=in_child)
+
+
+def _time(text: str) -> datetime:
+    """Read a time as the platform writes it. Python before 3.11 does not know what Z means."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
 def _simulated(environ: Mapping[str, str], now: float) -> float | None:

@@ -45,6 +45,8 @@ class TaskRequest:
     retry_backoff_s: float = 0.0
     #: Exit statuses that are worth a retry; none: any failure.
     retry_exit_codes: tuple[int, ...] = ()
+    #: Name of the environment that it runs in; None is one's default, else the platform's own.
+    environment: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +189,8 @@ class Task(TaskSummary):
     retry_exit_codes: tuple[int, ...] = ()
     #: While it waits for a retry: it is not started before.
     retry_at: datetime | None = None
+    #: Name of the environment that it runs in; None is the platform's own.
+    environment: str | None = None
     runs: tuple[Run, ...] = ()
 
 

@@ -8,10 +8,14 @@ from typing import Any
 from traitlets.config import Config
 from traitlets.config.loader import LazyConfigValue
 
+from hai_hub import ports
+from hai_hub.culler_setup import install_culler
 from hai_hub.overrides import read_overrides
 from hai_hub.roles import CUSTOM_SCOPES, SERVER_SCOPES, USER_SCOPES, roles
 from hai_hub.services import scheduler_service, up_service
 from hai_hub.settings import API_PATH, HubSettings
+from hai_hub.spawner_check import check_spawner
+from hai_hub.spot import install_spot
 
 
 def install(c: Config, settings: HubSettings) -> None:
@@ -25,7 +29,7 @@ def install(c: Config, settings: HubSettings) -> None:
         settings: Everything that HAI needs to know.
 
     Raises:
-        ValueError: The file of overrides is wrong.
+        ValueError: The file of overrides is wrong, or a setting of servers is.
         FileNotFoundError: A secret has not been made.
     """
     # Importing JupyterHub takes seconds, which `hai up`, a user of this package, would spend for nothing.
@@ -40,6 +44,9 @@ def install(c: Config, settings: HubSettings) -> None:
     _servers(c, settings)
     _rights(c, settings)
     _add_named(c, "services", [scheduler_service(settings), up_service(settings)])
+    install_spot(c, settings.service_url + API_PATH)
+    _culling(c, settings)
+    check_spawner(c)
     watch_closely(settings.log_dir / "scheduler.log")
 
 
@@ -65,7 +72,7 @@ def _accounts(c: Config, settings: HubSettings) -> None:
 
 
 def _servers(c: Config, settings: HubSettings) -> None:
-    _default(c, "JupyterHub", "spawner_class", "hai_spawner.local.HaiLocalSpawner")
+    _default(c, "JupyterHub", "spawner_class", "hai_spawner.spot_local.HaiSpotLocalSpawner")
     _default(c, "HaiLocalSpawner", "home_root", str(settings.state_dir / "home"))
     _default(c, "HaiLocalSpawner", "log_root", str(settings.log_dir))
     _default(c, "HaiLocalSpawner", "hai_url", settings.url)
@@ -79,6 +86,18 @@ def _rights(c: Config, settings: HubSettings) -> None:
     _add_named(c, "load_roles", roles(settings.user))
     # Ours come from the `secrets` module: stretching them would only make every request slower.
     _default(c, "JupyterHub", "trust_user_provided_tokens", True)
+
+
+def _culling(c: Config, settings: HubSettings) -> None:
+    port = ports.choose(None, {settings.port, settings.hub_port, settings.service_port})
+    install_culler(
+        c,
+        service_url=f"http://127.0.0.1:{port}",
+        bind=("127.0.0.1", port),
+        public_url=settings.url,
+        api_url=settings.service_url + API_PATH,
+        state_file=settings.state_dir / "culler.json",
+    )
 
 
 def _given(c: Config, section: str, trait: str) -> bool:

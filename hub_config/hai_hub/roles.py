@@ -10,6 +10,8 @@ READ: Final = "custom:hai:tasks:read"
 WRITE: Final = "custom:hai:tasks:write"
 ADMIN: Final = "custom:hai:admin"
 METRICS: Final = "custom:hai:metrics"
+PLACES: Final = "custom:hai:places"
+OWNERS: Final = "custom:hai:owners"
 ACCESS: Final = f"access:services!service={SERVICE_NAME}"
 
 #: The service that `hai up` acts as. It has no address, only a token.
@@ -18,8 +20,10 @@ UP_SERVICE: Final = "hai-up"
 CUSTOM_SCOPES: Final[dict[str, dict[str, Any]]] = {
     READ: {"description": "See own tasks, the cluster and the queue"},
     WRITE: {"description": "Submit and change own tasks", "subscopes": [READ]},
-    ADMIN: {"description": "Act on all tasks, on nodes and on quota", "subscopes": [WRITE]},
+    ADMIN: {"description": "Act on all tasks, on nodes and on quota", "subscopes": [WRITE, PLACES, OWNERS]},
     METRICS: {"description": "Read the scheduler's metrics"},
+    PLACES: {"description": "Read which folders and environments a user's containers get"},
+    OWNERS: {"description": "Read the names of users with live tasks"},
 }
 
 #: What every user may do.

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from hai_lab import activity
+from hai_lab.lifetime import Lifetime
 from hai_lab.platform import Platform
 from hai_lab.routes import routes
+from hai_lab.spot import Spot
 
 __version__ = "0.1.0"
 
@@ -28,4 +31,7 @@ def _load_jupyter_server_extension(serverapp: Any) -> None:
     """
     web_app = serverapp.web_app
     web_app.settings["hai_lab_platform"] = Platform.from_environment()
+    web_app.settings["hai_lab_lifetime"] = Lifetime.from_environment()
+    web_app.settings["hai_lab_spot"] = Spot.from_environment()
+    web_app.settings["hai_lab_watch"] = activity.watch(web_app.settings, activity.kept())
     web_app.add_handlers(".*$", routes(web_app.settings["base_url"]))

@@ -10,30 +10,19 @@ from typing import Any
 
 import httpx
 import tornado.web
-from jupyter_server.base.handlers import APIHandler
 from tornado.iostream import StreamClosedError
 
 from hai_lab.defaults import submit_defaults
+from hai_lab.handler import HaiHandler
+from hai_lab.lifetime import LifetimeHandler
 from hai_lab.platform import Platform, unreachable
 from hai_lab.problem import Problem
+from hai_lab.spot import LeaveHandler, SpotHandler
 
 #: Headers of the platform that the browser gets to see.
 RESPONSE_HEADERS = ("Cache-Control", "Content-Type", "Retry-After")
 #: The platform's own limit, kept here so that nothing larger is even sent.
 MAX_BODY = 1024 * 1024
-
-
-class HaiHandler(APIHandler):
-    """What both routes share."""
-
-    def initialize(self) -> None:
-        """Keep a panel that only watches from counting as activity: idle servers must stay cullable."""
-        self._track_activity = self.request.method != "GET"
-
-    def refuse(self, problem: Problem) -> None:
-        """Answer with a problem document."""
-        self.set_status(problem.status)
-        self.finish(json.dumps(problem.document()), set_content_type="application/problem+json")
 
 
 class ForwardHandler(HaiHandler):
@@ -146,5 +135,8 @@ def routes(base_url: str) -> list[tuple[str, Any]]:
     base = re.escape(base_url)
     return [
         (f"{base}hai-lab/api/.*", ForwardHandler),
+        (f"{base}hai-lab/lifetime", LifetimeHandler),
         (f"{base}hai-lab/submit-defaults", SubmitDefaultsHandler),
+        (f"{base}hai-lab/spot", SpotHandler),
+        (f"{base}hai-lab/spot/leave", LeaveHandler),
     ]

@@ -15,10 +15,12 @@ import { Api } from './api/client';
 import { addCommands, CommandIDs, type ISettingValues } from './commands';
 import { pathOf } from './documents';
 import { ClusterModel } from './models/cluster';
+import { lifetimePlugin } from './lifetime';
 import { Feed } from './models/feed';
 import { TasksModel } from './models/tasks';
 import { OverviewWidget } from './panels/overview/widget';
 import type { TaskWidget } from './panels/task/widget';
+import { spotPlugin } from './spot/plugin';
 
 const ID = 'hai-lab:plugin';
 
@@ -97,4 +99,4 @@ function activate(
   void cluster.start();
 }
 
-export default plugin;
+export default [plugin, lifetimePlugin, spotPlugin];

@@ -14,6 +14,7 @@ def main(argv: list[str]) -> int:
         from hai_scheduler.adapters.sql.migrate import StateDamaged, StateTooNew
         from hai_scheduler.app import serve
         from hai_scheduler.config import ConfigError, HaiScheduler
+        from hai_scheduler.ports import Temporary
     except ModuleNotFoundError as error:
         print(f"hai-scheduler: {error.name} is missing: pip install 'hai-platform[scheduler]'", file=sys.stderr)
         return 2
@@ -25,6 +26,9 @@ def main(argv: list[str]) -> int:
     except (ConfigError, NodesError, StateDamaged, StateTooNew) as error:
         print(f"hai-scheduler: {error}", file=sys.stderr)
         return 2
+    except Temporary as error:
+        print(f"hai-scheduler: {error}; start it again when it can be reached", file=sys.stderr)
+        return 1
     return 0
 
 

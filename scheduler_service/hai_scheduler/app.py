@@ -22,9 +22,11 @@ from hai_scheduler.api.application import make_application, make_server
 from hai_scheduler.api.auth import Auth
 from hai_scheduler.api.metrics import Metrics
 from hai_scheduler.api.services import Services
-from hai_scheduler.config import Settings
+from hai_scheduler.config import ConfigError, Settings
 from hai_scheduler.core.model import Priority, Quota
-from hai_scheduler.ports import Bus, Clock, Cluster, Files, Secret, Store
+from hai_scheduler.files import Files
+from hai_scheduler.kubernetes_start import open_kubernetes
+from hai_scheduler.ports import Bus, Clock, Cluster, Secret, Store
 from hai_scheduler.service.admin import Administration
 from hai_scheduler.service.cycle import Cycle
 from hai_scheduler.service.decisions import Decisions
@@ -32,18 +34,28 @@ from hai_scheduler.service.effects import Effects
 from hai_scheduler.service.environment import Places
 from hai_scheduler.service.explanations import Explanations
 from hai_scheduler.service.feed import Feed
+from hai_scheduler.service.following import Following
 from hai_scheduler.service.forecasts import Forecasts
+from hai_scheduler.service.gangs import Gangs
 from hai_scheduler.service.housekeeping import Housekeeping
 from hai_scheduler.service.jobs import Jobs
+from hai_scheduler.service.leadership import Leadership
 from hai_scheduler.service.logs import Logs
+from hai_scheduler.service.mount_rules import MountRules
+from hai_scheduler.service.named_environments import NamedEnvironments
 from hai_scheduler.service.own_quota import OwnQuotas
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.policy_changes import PolicyChanges
 from hai_scheduler.service.queries import Queries
+from hai_scheduler.service.rank_logs import RankLogs
+from hai_scheduler.service.readiness import Readiness
+from hai_scheduler.service.run_facts import RunBook
 from hai_scheduler.service.run_tokens import RunTokens
 from hai_scheduler.service.settings import ServiceSettings
 from hai_scheduler.service.submissions import Submissions
+from hai_scheduler.service.surroundings import Surroundings
 from hai_scheduler.service.watch import Watch
+from hai_scheduler.service_secret import compare_secrets, kept_secret
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +76,7 @@ class Parts:
     """The service around a world."""
 
     cycle: Cycle
+    following: Following
     services: Services
     housekeeping: Housekeeping
 
@@ -73,7 +86,17 @@ def assemble(world: World, settings: ServiceSettings, *, tokens: RunTokens, plac
     store, bus, clock = world.store, world.bus, world.clock
     watch = Watch()
     book = PolicyBook(settings)
-    effects = Effects(store=store, cluster=world.cluster, bus=bus, tokens=tokens, places=places)
+    surroundings = Surroundings(store=store)
+    effects = Effects(
+        store=store,
+        cluster=world.cluster,
+        bus=bus,
+        clock=clock,
+        tokens=tokens,
+        places=places,
+        policies=book,
+        surroundings=surroundings,
+    )
     queries = Queries(store=store, clock=clock, watch=watch, places=places)
     submissions = Submissions(
         store=store,
@@ -83,6 +106,7 @@ def assemble(world: World, settings: ServiceSettings, *, tokens: RunTokens, plac
         settings=settings,
         policies=book,
         watch=watch,
+        surroundings=surroundings,
         files=world.files,
     )
     return Parts(
@@ -95,14 +119,19 @@ def assemble(world: World, settings: ServiceSettings, *, tokens: RunTokens, plac
             settings=settings,
             policies=book,
             watch=watch,
-            holder=holder,
+            leadership=Leadership(store=store, clock=clock, holder=holder, length=settings.lease_length),
         ),
+        following=Following(store=store, cluster=world.cluster, bus=bus, clock=clock, policies=book, watch=watch),
         services=Services(
             store=store,
             submissions=submissions,
             administration=Administration(store=store, bus=bus, clock=clock, watch=watch),
             jobs=Jobs(store=store, bus=bus, clock=clock, effects=effects, watch=watch),
+            run_book=RunBook(store=store, cluster=world.cluster),
+            gangs=Gangs(store=store, cluster=world.cluster, bus=bus, clock=clock),
+            rank_logs=RankLogs(store=store),
             queries=queries,
+            readiness=Readiness(store=store, clock=clock, watch=watch),
             explanations=Explanations(queries=queries, clock=clock, watch=watch),
             decisions=Decisions(store=store),
             forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions),
@@ -110,9 +139,14 @@ def assemble(world: World, settings: ServiceSettings, *, tokens: RunTokens, plac
             feed=Feed(store=store, bus=bus),
             own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, watch=watch),
             policy=PolicyChanges(store=store, bus=bus, clock=clock, watch=watch, book=book),
+            mount_rules=MountRules(store=store, bus=bus, clock=clock, watch=watch),
+            environments=NamedEnvironments(store=store, bus=bus, clock=clock),
+            surroundings=surroundings,
             metrics=Metrics(watch),
         ),
-        housekeeping=Housekeeping(store=store, cluster=world.cluster, clock=clock, settings=settings, policies=book),
+        housekeeping=Housekeeping(
+            store=store, cluster=world.cluster, clock=clock, settings=settings, policies=book, watch=watch
+        ),
     )
 
 
@@ -123,27 +157,47 @@ async def serve(settings: Settings) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    secret = _secret(settings.state_dir / "service_secret")
+    secret = settings.service_secret or kept_secret(settings.state_dir / "service_secret")
     tokens = RunTokens(secret)
-    api_url = f"http://{_reachable(settings.ip)}:{settings.port}{settings.prefix}api/v1"
-    world = await _open_world(settings, api_url)
+    places = _places(settings)
+    world = await _open_world(settings, places.api_url)
     try:
         await _default_quota(world.store, {node.group for node in await world.cluster.nodes()})
+        await compare_secrets(world.store, secret)
         parts = assemble(
             world,
             settings.service,
             tokens=tokens,
-            places=Places(api_url=api_url, checkpoint_root=str(settings.state_dir / "checkpoints")),
+            places=places,
             holder=f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(4)}",
         )
         await _run(parts, settings, secret, tokens, stop)
     finally:
+        await world.bus.close()
         await world.cluster.close()
         await world.store.close()
 
 
+def _places(settings: Settings) -> Places:
+    """Where ranks find things, as they see them."""
+    if settings.kubernetes is not None:
+        return Places(api_url=settings.kubernetes.api_url, checkpoint_root=settings.kubernetes.checkpoint_root)
+    return Places(
+        api_url=f"http://{_reachable(settings.ip)}:{settings.port}{settings.prefix}api/v1",
+        checkpoint_root=str(settings.state_dir / "checkpoints"),
+    )
+
+
 async def _open_world(settings: Settings, api_url: str) -> World:
     clock = SystemClock()
+    if settings.kubernetes is not None:
+        store = await open_store(settings.db_url)
+        try:
+            pods = await open_kubernetes(settings.kubernetes, store.logs, clock)
+        except BaseException:
+            await store.close()
+            raise
+        return World(store=store, cluster=pods, bus=await _open_bus(settings, clock), clock=clock)
     nodes = local_nodes(count=settings.nodes, gpus_per_node=settings.gpus_per_node, file=settings.nodes_file)
     cluster = LocalCluster(
         LocalSettings(
@@ -151,10 +205,29 @@ async def _open_world(settings: Settings, api_url: str) -> World:
             nodes=nodes,
             api_url=api_url,
             path_prefix=(str(Path(sys.executable).parent),),
+            shared=settings.redis_url is not None,
         )
     )
     store = await open_store(settings.db_url)
-    return World(store=store, cluster=cluster, bus=MemoryBus(clock), clock=clock, files=LocalFiles())
+    return World(store=store, cluster=cluster, bus=await _open_bus(settings, clock), clock=clock, files=LocalFiles())
+
+
+async def _open_bus(settings: Settings, clock: Clock) -> Bus:
+    """The doorbell of this process, and of all replicas where there may be several."""
+    here = MemoryBus(clock)
+    if settings.redis_url is None:
+        return here
+    try:
+        # Only where it is used must the client of Redis be installed.
+        from hai_scheduler.adapters.redis.bus import open_bus
+
+        return await open_bus(settings.redis_url.reveal(), here)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"HaiScheduler.redis_url: {error.name} is missing: pip install 'hai-platform[redis]'"
+        ) from None
+    except ValueError as error:
+        raise ConfigError(f"HaiScheduler.redis_url: {error}") from None
 
 
 async def _run(parts: Parts, settings: Settings, secret: Secret, tokens: RunTokens, stop: asyncio.Event) -> None:
@@ -163,6 +236,7 @@ async def _run(parts: Parts, settings: Settings, secret: Secret, tokens: RunToke
     server.listen(settings.port, address=settings.ip)
     log.info("listening on http://%s:%d%s", settings.ip, settings.port, settings.prefix)
     scheduling = asyncio.create_task(parts.cycle.run())
+    following = asyncio.create_task(parts.following.run())
     sweeping = asyncio.create_task(parts.housekeeping.run())
     stopping = asyncio.create_task(stop.wait())
     try:
@@ -171,7 +245,7 @@ async def _run(parts: Parts, settings: Settings, secret: Secret, tokens: RunToke
         await parts.cycle.stop()
         await scheduling
     finally:
-        for task in (sweeping, stopping, scheduling):
+        for task in (following, sweeping, stopping, scheduling):
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
@@ -194,16 +268,3 @@ def _reachable(ip: str) -> str:
     if ip in ("", "0.0.0.0", "::"):  # noqa: S104  # compared with, not bound to
         return "127.0.0.1"
     return f"[{ip}]" if ":" in ip else ip
-
-
-def _secret(path: Path) -> Secret:
-    """The service's secret: made at the first start, 0600, the same for ever, so that run tokens outlive restarts."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return Secret(path.read_text(encoding="ascii").strip())
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(secrets.token_hex(32))
-        file.flush()
-        os.fsync(file.fileno())
-    return Secret(path.read_text(encoding="ascii").strip())

@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlparse
 
-from traitlets import Dict, Float, Int, TraitError, Unicode
+from traitlets import Dict, Enum, Float, Int, TraitError, Unicode
 from traitlets.config import Application, Configurable
 
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
 from hai_scheduler import __version__
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.policy import Policies, Policy, PolicyError
+from hai_scheduler.kubernetes_config import KubernetesSettings
+from hai_scheduler.ports import Secret
 from hai_scheduler.service.policy_numbers import BY_NAME, NUMBERS, Kind, changed
 from hai_scheduler.service.settings import ServiceSettings
+
+#: Characters of the secret that all replicas share, at least.
+LEAST_SECRET: Final = 32
 
 
 class ConfigError(ValueError):
@@ -91,7 +97,8 @@ class Settings:
     """All that `app` needs to put the service together."""
 
     state_dir: Path
-    db_url: str
+    #: It may hold a password.
+    db_url: str = field(repr=False)
     ip: str
     port: int
     #: Path of the service under the Hub, with slashes at both ends.
@@ -100,6 +107,12 @@ class Settings:
     gpus_per_node: int | None
     nodes_file: Path | None
     service: ServiceSettings
+    #: Ranks are pods there; None: they are processes of this machine.
+    kubernetes: ClusterSettings | None = None
+    #: Where the bus between replicas is; None: this is the only one. It may hold a password.
+    redis_url: Secret | None = None
+    #: What signs run tokens and cookies; None: the one in the state folder.
+    service_secret: Secret | None = None
 
 
 class HaiScheduler(Application):
@@ -108,14 +121,27 @@ class HaiScheduler(Application):
     name = "hai-scheduler"
     version = __version__
     description = "The scheduler service of HAI. JupyterHub starts it; see docs/operations.md."
-    classes = [SchedulingPolicy]  # noqa: RUF012  # traitlets reads it so
+    classes = [SchedulingPolicy, KubernetesSettings]  # noqa: RUF012  # traitlets reads it so
 
     state_dir = Unicode("", help="Folder of the database, runs and logs. Must be given.").tag(config=True)
-    db_url = Unicode("", help="SQLAlchemy address of the database; empty is SQLite in the state folder.").tag(
-        config=True
-    )
+    db_url = Unicode(
+        "",
+        help="Address of the database, `postgresql://USER@HOST/NAME` or `sqlite:///FILE`; empty is SQLite in the state "
+        "folder. The environment variable HAI_DB_URL wins over it: an address with a password belongs there.",
+    ).tag(config=True)
+    redis_url = Unicode(
+        "",
+        help="Address of the Redis that wakes up replicas, `redis://HOST:6379/0` or `rediss://...` for TLS; needed by "
+        "more than one replica. The environment variable HAI_REDIS_URL wins over it: an address with a password "
+        "belongs there.",
+    ).tag(config=True)
     ip = Unicode("127.0.0.1", help="Address to listen on.").tag(config=True)
     port = Int(0, help="Port to listen on; 0 takes it from JUPYTERHUB_SERVICE_URL.").tag(config=True)
+    cluster = Enum(
+        ["local", "kubernetes"],
+        "local",
+        help="Where ranks run: as processes of this machine, or as pods (see KubernetesSettings).",
+    ).tag(config=True)
     nodes = Int(None, allow_none=True, help="How many nodes this machine is cut into.").tag(config=True)
     gpus_per_node = Int(None, allow_none=True, help="GPUs of each of them.").tag(config=True)
     nodes_file = Unicode("", help="TOML file that describes the nodes instead.").tag(config=True)
@@ -132,6 +158,7 @@ class HaiScheduler(Application):
         "db-url": "HaiScheduler.db_url",
         "ip": "HaiScheduler.ip",
         "port": "HaiScheduler.port",
+        "cluster": "HaiScheduler.cluster",
         "nodes": "HaiScheduler.nodes",
         "gpus-per-node": "HaiScheduler.gpus_per_node",
         "nodes-file": "HaiScheduler.nodes_file",
@@ -169,7 +196,9 @@ class HaiScheduler(Application):
         policy, policy_written = SchedulingPolicy(parent=self).numbers()
         return Settings(
             state_dir=state_dir,
-            db_url=self.db_url or f"sqlite+aiosqlite:///{state_dir / 'hai.sqlite'}",
+            db_url=os.environ.get("HAI_DB_URL") or self.db_url or f"sqlite+aiosqlite:///{state_dir / 'hai.sqlite'}",
+            redis_url=_secret(os.environ.get("HAI_REDIS_URL") or self.redis_url),
+            service_secret=_service_secret(),
             ip=self.ip,
             port=self.port or _hub_port(),
             prefix=os.environ.get("JUPYTERHUB_SERVICE_PREFIX", "/services/hai/"),
@@ -183,7 +212,23 @@ class HaiScheduler(Application):
                 keep_ended=_duration(self.keep_ended, "HaiScheduler.keep_ended"),
                 tasks_per_user=self.tasks_per_user,
             ),
+            kubernetes=KubernetesSettings(parent=self).frozen() if self.cluster == "kubernetes" else None,
         )
+
+
+def _secret(text: str) -> Secret | None:
+    return Secret(text) if text else None
+
+
+def _service_secret() -> Secret | None:
+    """The secret that all replicas share, from the environment. Raises ConfigError, which does not show it."""
+    secret = os.environ.get("HAI_SERVICE_SECRET", "").strip()
+    if secret and len(secret) < LEAST_SECRET:
+        raise ConfigError(
+            f"HAI_SERVICE_SECRET: has {len(secret)} characters, and needs {LEAST_SECRET}: "
+            "use a random one, for example of `openssl rand -hex 32`"
+        )
+    return _secret(secret)
 
 
 def _hub_port() -> int:

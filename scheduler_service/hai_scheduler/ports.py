@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any, Protocol
 
+from hai_scheduler.core.environments import Environment
 from hai_scheduler.core.model import (
+    Mount,
     Node,
     NodeMark,
     Observation,
@@ -23,6 +24,7 @@ from hai_scheduler.core.model import (
     TaskState,
     Use,
 )
+from hai_scheduler.core.mounts import MountRule
 
 
 class NotFound(LookupError):
@@ -35,6 +37,14 @@ class Conflict(Exception):
 
 class LeaseLost(Conflict):
     """Another scheduler holds the leader lease; nothing was written."""
+
+
+class Misplaced(Conflict):
+    """A piece of a log that does not follow what is kept of it; nothing was written. `expected` is where it ends."""
+
+    def __init__(self, expected: int) -> None:
+        super().__init__(f"the log goes on at {expected}")
+        self.expected = expected
 
 
 class Temporary(Exception):
@@ -200,6 +210,30 @@ class Tx(Protocol):
         """Write what the Hub shows of a user."""
         ...
 
+    async def mount_rules(self) -> Sequence[MountRule]:
+        """All of them, by name."""
+        ...
+
+    async def put_mount_rule(self, rule: MountRule) -> None:
+        """Write the rule of that name, all of it."""
+        ...
+
+    async def delete_mount_rule(self, name: str) -> bool:
+        """Remove the rule; whether there was one."""
+        ...
+
+    async def environments(self) -> Sequence[Environment]:
+        """All of them, by name."""
+        ...
+
+    async def put_environment(self, environment: Environment) -> None:
+        """Write the environment of that name, all of it."""
+        ...
+
+    async def delete_environment(self, name: str) -> bool:
+        """Remove the environment; whether there was one."""
+        ...
+
     async def node_marks(self) -> Mapping[str, NodeMark]:
         """Marks by node name; nodes without one are left out."""
         ...
@@ -214,6 +248,10 @@ class Tx(Protocol):
 
     async def put_setting(self, name: str, value: str | None) -> None:
         """Write or, with None, remove it."""
+        ...
+
+    async def lease(self) -> Lease | None:
+        """The leader lease as it was last written, expired or not; None while nobody holds it."""
         ...
 
     async def acquire_lease(self, holder: str, *, now: datetime, length: timedelta) -> Lease | None:
@@ -234,6 +272,11 @@ class Tx(Protocol):
 
 class Store(Protocol):
     """Durable truth. What a committed transaction wrote survives any crash."""
+
+    @property
+    def logs(self) -> KeptLogs:
+        """What ranks have sent of their logs."""
+        ...
 
     def read(self) -> AbstractAsyncContextManager[Tx]:
         """A consistent view. Writing in it raises RuntimeError. Raises Temporary, as `write` does."""
@@ -266,29 +309,6 @@ class Secret:
     __str__ = __repr__
 
 
-class MountKind(StrEnum):
-    """What is mounted."""
-
-    #: A folder of the node.
-    HOST_PATH = "host_path"
-    #: A persistent volume claim of the namespace.
-    PVC = "pvc"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mount:
-    """One folder that a rank sees, its rule resolved: no template is left in it."""
-
-    kind: MountKind
-    #: The absolute folder on the node, or the name of the claim.
-    source: str
-    #: Folder within the claim; empty is all of it.
-    sub_path: str = ""
-    #: Absolute, without `..`.
-    mount_path: str
-    read_only: bool = True
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """All that a cluster needs to start a run."""
@@ -313,7 +333,9 @@ class Launch:
     grace: timedelta = timedelta(seconds=120)
     #: The image that its ranks run in, where ranks have images; None is the cluster's default.
     image: str | None = None
-    #: Folders that its ranks see, where ranks have file systems of their own.
+    #: The Python of its environment, an absolute path: its folder comes first on the ranks' PATH.
+    python: str | None = None
+    #: Folders that its ranks see, where ranks have file systems of their own; a folder before those below it.
     mounts: tuple[Mount, ...] = ()
     #: Rights of the user beyond the ordinary: `rdma`.
     rights: frozenset[str] = frozenset()
@@ -332,6 +354,48 @@ class LogChunk:
     data: bytes
     #: Nothing will ever be added.
     final: bool
+
+
+class LogSource(Protocol):
+    """Where a cluster whose nodes are not this machine finds the logs of its ranks."""
+
+    async def read(self, run_id: RunId, rank: int, *, offset: int, limit: int, ended: bool) -> LogChunk:
+        """At most about `limit` bytes from `offset`. Raises NotFound if nothing was ever kept of that rank.
+
+        `ended`: the cluster is sure that the rank is gone, so that the end of what is there is final.
+        """
+        ...
+
+    async def forget(self, run_id: RunId) -> None:
+        """Remove the logs of the run, if there are any."""
+        ...
+
+
+class KeptLogs(LogSource, Protocol):
+    """Logs that ranks have sent, the newest part of each.
+
+    Every call is a transaction of its own: logs come often and concern nobody else, so that neither waits for the
+    writers of a store's other facts longer than the database makes it.
+    """
+
+    async def append(self, run_id: RunId, rank: int, *, offset: int, data: bytes, keep: int, skip: bool = False) -> int:
+        """Add a piece to the end of a rank's log, and drop the oldest ones beyond about `keep` bytes.
+
+        Args:
+            run_id: The run.
+            rank: The rank.
+            offset: Where the piece begins: bytes since the first line.
+            data: The piece, whole lines; not empty.
+            keep: How much of the log is kept, in bytes.
+            skip: Whether what is missing before the piece is lost for good.
+
+        Returns:
+            Where the log goes on.
+
+        Raises:
+            Misplaced: The log does not end at `offset`, or, with `skip`, ends behind it.
+        """
+        ...
 
 
 class Cluster(Protocol):
@@ -391,23 +455,6 @@ class Cluster(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """What is wrong with a path of a submission: the field, its value, what to do."""
-
-    field: str
-    value: str
-    message: str
-
-
-class Files(Protocol):
-    """What can be known, where the service runs, of the files that ranks will see."""
-
-    async def fault(self, command: Sequence[str], cwd: str, checkpoint_dir: str | None) -> Fault | None:
-        """The first path that no rank could use; None when all is well or nothing can be known."""
-        ...
-
-
 class Bus(Protocol):
     """A doorbell. A ring carries no fact; a lost ring costs latency, never a task."""
 
@@ -417,6 +464,10 @@ class Bus(Protocol):
 
     def listen(self, *topics: str) -> AbstractAsyncContextManager[Ears]:
         """Rings from the moment of entering on are kept until waited for."""
+        ...
+
+    async def close(self) -> None:
+        """Ring what was still to be rung and let go of every connection. Never raises."""
         ...
 
 

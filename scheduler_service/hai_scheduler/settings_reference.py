@@ -9,6 +9,7 @@ from traitlets import Undefined
 from traitlets.config import Configurable
 
 from hai_scheduler.config import HaiScheduler, SchedulingPolicy
+from hai_scheduler.kubernetes_config import KubernetesSettings
 from hai_scheduler.service.policy_numbers import NUMBERS
 
 _INTRODUCTION = """\
@@ -35,7 +36,14 @@ for a node group wins over one that is written for all; otherwise what an admin 
 """
 
 
-_KINDS = {"Unicode": "text", "Int": "whole number", "Float": "number", "Dict": "table"}
+_KINDS = {
+    "Unicode": "text",
+    "Int": "whole number",
+    "Float": "number",
+    "Dict": "table",
+    "Enum": "choice",
+    "List": "list",
+}
 #: Policy numbers stand in the order of their table.
 _PLACES = {number.name: place for place, number in enumerate(NUMBERS)}
 
@@ -43,7 +51,7 @@ _PLACES = {number.name: place for place, number in enumerate(NUMBERS)}
 def reference() -> str:
     """The whole page."""
     parts = [_INTRODUCTION]
-    for section in (HaiScheduler, SchedulingPolicy):
+    for section in (HaiScheduler, SchedulingPolicy, KubernetesSettings):
         parts += _section(section)
     return "\n".join(parts).rstrip() + "\n"
 
@@ -57,7 +65,8 @@ def _section(section: type[Configurable]) -> Iterator[str]:
     for name in sorted(traits, key=lambda name: (_PLACES.get(name, len(_PLACES)), name)):
         trait = traits[name]
         kind = _KINDS[type(trait).__name__]
-        default = "" if trait.default_value in ("", None, Undefined) else f"`{trait.default_value}`"
+        value = trait.default()
+        default = "" if value in ("", None, Undefined, [], {}) else f"`{value}`"
         word = words.get(f"{section.__name__}.{name}")
         yield f"| `{section.__name__}.{name}` | {kind} | {default} | {trait.help} | {f'`{word}`' if word else ''} |"
     yield ""

@@ -7,33 +7,34 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
 from jupyterhub.spawner import SimpleLocalProcessSpawner
-from traitlets import Unicode, default
+from traitlets import Integer, List, Unicode, default
 
+from hai_spawner.capacity import Room
+from hai_spawner.mixin import HaiSpawnerMixin
 from hai_spawner.naming import file_name
 from hai_spawner.process import before_exec, fingerprint
+from hai_spawner.sizes import Size
 
-#: Lab as a platform runs it: no calls to other sites, no installing from the browser.
-LAB_ARGUMENTS: Final = (
-    "--LabApp.news_url=None",
-    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-    "--LabApp.extension_manager=readonly",
-)
 #: Defaults of Lab's own settings (labconfig/), which no argument can set: it would ask about news.
 JUPYTER_CONFIG: Final = Path(__file__).parent / "jupyter"
 #: Seconds between two progress messages while a server starts.
 _STILL_STARTING_S: Final = 3.0
+#: Cores, memory and processes are shared by all servers of the machine: none of them is ever used up.
+_PLENTY: Final = Decimal("Infinity")
 
 
-class HaiLocalSpawner(SimpleLocalProcessSpawner):
+class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
     """A JupyterLab of the user's own, as a process under the Hub's account, with its home in the state folder.
 
-    All servers run as the same system user: it is for one machine whose users trust each other.
+    All servers run as the same system user: it is for one machine whose users trust each other. Cores and memory of
+    a size are told to the server and not enforced; devices are, by `CUDA_VISIBLE_DEVICES`.
     """
 
     # The base class has no types.
@@ -42,8 +43,11 @@ class HaiLocalSpawner(SimpleLocalProcessSpawner):
 
     home_root = Unicode("", config=True, help="Folder above the users' home folders. Must be set.")
     log_root = Unicode("", config=True, help="Folder for the servers' logs; empty: into the Hub's log.")
-    hai_url = Unicode("", config=True, help="Address of the Hub as the user's server reaches it (HAI_URL).")
-    hai_api_url = Unicode("", config=True, help="Address of the scheduler's REST interface (HAI_API_URL).")
+    gpus = List(
+        Integer(min=0),
+        config=True,
+        help="Indices of the GPUs that servers may have, one server a GPU; keep them from the scheduler's nodes.",
+    )
 
     _started = 0.0
 
@@ -55,10 +59,6 @@ class HaiLocalSpawner(SimpleLocalProcessSpawner):
     @default("args")
     def _default_args(self) -> list[str]:
         return ["--allow-root"] if os.geteuid() == 0 else []
-
-    @default("default_url")
-    def _default_default_url(self) -> str:
-        return "/lab"
 
     @default("http_timeout")
     def _default_http_timeout(self) -> int:
@@ -87,9 +87,23 @@ class HaiLocalSpawner(SimpleLocalProcessSpawner):
             raise ValueError(message)
         return str(Path(self.home_root) / file_name(self.user.name))
 
-    def get_args(self) -> list[str]:
-        """Arguments of the server: the platform's settings of Lab, then the configured ones, which win."""
-        return [*LAB_ARGUMENTS, *super().get_args()]
+    async def rooms(self) -> Sequence[Room]:
+        """This machine as one room: only devices are ever used up."""
+        taken = self._taken()
+        free = Decimal(sum(index not in taken for index in self.gpus))
+        plenty = dict.fromkeys(("cpu", "memory", "pods"), _PLENTY)
+        devices = {size.resource for size in self.known_sizes().values() if size.resource is not None}
+        total = plenty | dict.fromkeys(devices, Decimal(len(self.gpus)))
+        return [Room(node="this machine", total=total, free=plenty | dict.fromkeys(devices, free))]
+
+    def devices_for(self, size: Size | None) -> tuple[int, ...]:
+        """The first free GPUs."""
+        taken = self._taken()
+        return tuple(index for index in self.gpus if index not in taken)[: size.count if size else 0]
+
+    def _taken(self) -> set[int]:
+        others = self.ledger.others(self.user.name, self.name)
+        return {index for grant in others for index in grant.devices}
 
     def get_env(self) -> dict[str, str]:
         """The server's whole environment. Nothing is inherited but `env_keep`."""
@@ -99,9 +113,9 @@ class HaiLocalSpawner(SimpleLocalProcessSpawner):
         env["PATH"] = os.pathsep.join([own_bin, *(part for part in path.split(os.pathsep) if part != own_bin)])
         config = env.get("JUPYTER_CONFIG_PATH")
         env["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, (str(JUPYTER_CONFIG), config)))
-        for key, value in (("HAI_URL", self.hai_url), ("HAI_API_URL", self.hai_api_url)):
-            if value:
-                env.setdefault(key, value)
+        if self._size is not None:
+            grant = self.ledger.get(self.user.name, self.name)
+            env.setdefault("CUDA_VISIBLE_DEVICES", ",".join(map(str, grant.devices if grant else ())))
         return env
 
     def user_env(self, env: dict[str, str]) -> dict[str, str]:
@@ -144,6 +158,8 @@ class HaiLocalSpawner(SimpleLocalProcessSpawner):
 
     async def progress(self) -> AsyncIterator[dict[str, Any]]:
         """What the page shows while the server starts."""
+        for event in self.first_words():
+            yield event
         yield {"progress": 10, "message": f"Home folder of {self.user.name} is ready"}
         yield {"progress": 30, "message": "JupyterLab is starting"}
         shown = 30

@@ -54,8 +54,11 @@ class ClusterHarness(ABC):
         """A command that reports a checkpoint, a state and done, then behaves like `waits`; None if there is none."""
 
     @abstractmethod
-    def devices(self) -> tuple[str, ...]:
-        """A command that prints which GPU devices it sees, with commas between them, then behaves like `waits`."""
+    def devices(self) -> tuple[str, ...] | None:
+        """A command that prints which GPU devices it sees, with commas between them, then behaves like `waits`.
+
+        None where the adapter only asks for a number of them.
+        """
 
     @abstractmethod
     def missing(self) -> tuple[str, ...]:

@@ -94,7 +94,9 @@ class TestTasks:
             env={"A": "1", "LONG": "x" * 10_000},
             checkpoint_dir="/ckpt",
             tags=("nlp", "a,b"),
+            environment="torch",
         )
+        assert like_default(spec, TaskSpec(command=(), cwd="")) == [], "give these a value"
         async with store.write() as tx:
             task = await tx.add_task(a_task(), spec)
             given = await tx.get_spec(task.id)

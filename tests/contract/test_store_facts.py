@@ -10,16 +10,20 @@ import pytest
 
 from builders import (
     T0,
+    a_mount_rule,
     a_quota,
     a_strike,
     a_task,
     a_use,
+    an_environment,
     an_event,
     at,
 )
 from contract.store_kit import MINUTE, Opener, add, get, like_default
-from hai_scheduler.core.model import NodeMark, Priority, Quota, TaskId, TaskState
-from hai_scheduler.ports import LeaseLost, Store, UserRecord
+from hai_scheduler.core.environments import Environment
+from hai_scheduler.core.model import MountKind, NodeMark, Priority, Quota, TaskId, TaskState
+from hai_scheduler.core.mounts import Action, MountRule
+from hai_scheduler.ports import Lease, LeaseLost, Store, UserRecord
 
 
 class TestEvents:
@@ -215,6 +219,90 @@ class TestFacts:
             assert await tx.setting("paused") is None
 
 
+class TestSurroundings:
+    async def test_mount_rules_are_rows_by_name(self, store: Store) -> None:
+        rules = [a_mount_rule("Zoe"), a_mount_rule("a.b", mount_path="/ä {user}"), a_mount_rule("b")]
+        async with store.write() as tx:
+            assert list(await tx.mount_rules()) == []
+            await tx.put_mount_rule(a_mount_rule("b", priority=9))
+            for rule in reversed(rules):
+                await tx.put_mount_rule(rule)
+            assert list(await tx.mount_rules()) == rules
+        async with store.write() as tx:
+            assert await tx.delete_mount_rule("a.b")
+            assert not await tx.delete_mount_rule("a.b")
+            assert list(await tx.mount_rules()) == [rules[0], rules[2]]
+        async with store.read() as tx:
+            assert list(await tx.mount_rules()) == [rules[0], rules[2]]
+
+    async def test_every_field_of_a_mount_rule_comes_back_and_can_be_emptied_again(self, store: Store) -> None:
+        full = a_mount_rule(
+            kind=MountKind.PVC,
+            source="home-{user}/x",
+            read_only=False,
+            priority=-7,
+            node_group="jupyter",
+            description="ä\n",
+        )
+        unlike = like_default(full, MountRule(name="", subject="", mount_path=""))
+        assert unlike == ["action"], "give these a value"
+        for rule in (full, a_mount_rule(action=Action.REMOVE)):
+            async with store.write() as tx:
+                await tx.put_mount_rule(rule)
+            async with store.read() as tx:
+                assert list(await tx.mount_rules()) == [rule]
+
+    async def test_environments_are_rows_by_name(self, store: Store) -> None:
+        known = [an_environment("Zoe"), an_environment("a"), an_environment("torch-2")]
+        async with store.write() as tx:
+            assert list(await tx.environments()) == []
+            await tx.put_environment(an_environment("a", default=True))
+            for one in reversed(known):
+                await tx.put_environment(one)
+            assert list(await tx.environments()) == known
+        async with store.write() as tx:
+            assert await tx.delete_environment("a")
+            assert not await tx.delete_environment("a")
+            assert list(await tx.environments()) == [known[0], known[2]]
+
+    async def test_every_field_of_an_environment_comes_back_and_can_be_emptied_again(self, store: Store) -> None:
+        full = an_environment(
+            python="/opt/bin/python",
+            variables={"B": "{user}", "A": "ä", "EMPTY": ""},
+            subjects=frozenset({"public", "user:ä b", "group:x"}),
+            description="for all",
+            default=True,
+        )
+        assert like_default(full, Environment(name="")) == [], "give these a value"
+        for one in (full, Environment(name=full.name)):
+            async with store.write() as tx:
+                await tx.put_environment(one)
+            async with store.read() as tx:
+                assert list(await tx.environments()) == [one]
+
+    async def test_nobody_shares_an_environments_variables(self, store: Store) -> None:
+        variables = {"A": "1"}
+        async with store.write() as tx:
+            await tx.put_environment(an_environment(variables=variables))
+        variables["A"] = "2"
+        async with store.read() as tx:
+            (found,) = await tx.environments()
+            assert found.variables == {"A": "1"}
+            found.variables["A"] = "3"  # type: ignore[index]
+            assert (await tx.environments())[0].variables == {"A": "1"}
+
+    async def test_they_are_not_written_in_a_view(self, store: Store) -> None:
+        async with store.read() as tx:
+            for writing in (
+                tx.put_mount_rule(a_mount_rule()),
+                tx.delete_mount_rule("data"),
+                tx.put_environment(an_environment()),
+                tx.delete_environment("torch"),
+            ):
+                with pytest.raises(RuntimeError, match="read view"):
+                    await writing
+
+
 class TestLease:
     async def acquire(self, store: Store, holder: str, now: datetime = T0) -> int | None:
         async with store.write() as tx:
@@ -276,6 +364,19 @@ class TestLease:
         again = await self.acquire(store, "b", at(1))
         assert again is not None
         assert again > token
+
+    async def test_anybody_may_read_it_as_it_was_last_written(self, store: Store) -> None:
+        async with store.read() as tx:
+            assert await tx.lease() is None
+        token = await self.acquire(store, "a")
+        assert token is not None
+        async with store.read() as tx:
+            assert await tx.lease() == Lease(holder="a", token=token, expires_at=at(0) + MINUTE)
+        await self.acquire(store, "a", at(30))
+        async with store.write() as tx:
+            assert await tx.lease() == Lease(holder="a", token=token, expires_at=at(30) + MINUTE)
+            await tx.release_lease("a")
+            assert await tx.lease() is None
 
     async def test_a_check_holds_until_the_transaction_ends(self, opener: Opener) -> None:
         one, other = await opener(), await opener()

@@ -14,12 +14,12 @@ from hai_client.cli import verbs
 from hai_client.cli.app import find
 from hai_client.cli.parser import build, split_last
 from hai_client.errors import Invalid
-from hai_hub import options
+from hai_hub import cluster_cli, options
 from hai_scheduler.sim_cli import app as sim
 
 ORIGINAL = ("python", "bash", "exec")
 #: Pages that other programs write, or that show shapes instead of commands.
-WRITTEN_BY_PROGRAMS = ("docs/reference/cli.md", "docs/reference/rest.md", "docs/reference/settings.md")
+WRITTEN_BY_PROGRAMS = tuple(f"docs/reference/{name}.md" for name in ("cli", "rest", "settings", "values"))
 PAGES = [page for page in pages() if name_of(page) not in WRITTEN_BY_PROGRAMS]
 
 
@@ -48,7 +48,8 @@ def wrong_with(words: list[str]) -> str | None:
     if name == "up":
         shown = {word.partition("=")[0] for word in rest if word.startswith("--")} - up_options() - {"--help"}
         return f"hai up has no {sorted(shown)}" if shown else None
-    command = sim.COMMAND if name == "sim" else find(name) if name in verbs.BY_NAME else None
+    elsewhere = {"cluster": cluster_cli.COMMAND, "sim": sim.COMMAND}
+    command = elsewhere.get(name) or (find(name) if name in verbs.BY_NAME else None)
     if command is None:
         return f"{name} is no verb of hai"
     parser = build(command)

@@ -12,6 +12,7 @@ import pytest
 from docs.kit import files, spans, text_of
 from hai_client import job
 from hai_client.cli.reference import reference as cli_reference
+from hai_hub.values_reference import reference as values_reference
 from hai_scheduler.core.model import NodeMark, Priority, Profile, TaskState
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.reasons import Reason
@@ -83,10 +84,11 @@ def test_the_marks_of_nodes_are_the_verbs_of_operations() -> None:
 
 
 def variables() -> list[str]:
-    """The names of all variables that the two modules give to a rank."""
+    """The names of all variables that these modules give to a rank."""
     found: set[str] = set()
-    for name in ("service/environment.py", "adapters/local/environment.py"):
-        for node in ast.walk(ast.parse(text_of(f"{SERVICE}/{name}"))):
+    service = f"{SERVICE}/service/environment.py", f"{SERVICE}/adapters/local/environment.py"
+    for name in (*service, "client/hai_client/rank/environment.py"):
+        for node in ast.walk(ast.parse(text_of(name))):
             keys: list[ast.expr | None] = []
             if isinstance(node, ast.Dict):
                 keys = list(node.keys)
@@ -128,6 +130,10 @@ def test_the_page_of_the_command_is_up_to_date() -> None:
 
 def test_the_page_of_the_settings_is_up_to_date() -> None:
     assert text_of("docs/reference/settings.md") == settings_reference(), "run: make reference"
+
+
+def test_the_page_of_the_charts_values_is_up_to_date() -> None:
+    assert text_of("docs/reference/values.md") == values_reference(), "run: make reference"
 
 
 def test_every_rule_that_code_cites_is_written_down() -> None:

@@ -64,6 +64,8 @@ class Platform:
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[str] | None = None
     tokens: dict[str, str] = field(default_factory=dict)
+    #: Further words of `hai up`.
+    options: tuple[str, ...] = ()
 
     @property
     def url(self) -> str:
@@ -83,6 +85,7 @@ class Platform:
         output = self.home / "up.log"
         command = [str(BIN / "hai"), "up", "--port", str(self.port), "--state-dir", str(self.state)]
         command += ["--nodes", str(self.nodes), "--user", "ann", "--password", "a long enough word"]
+        command += self.options
         with output.open("a") as log:
             began = log.tell()
             self.process = subprocess.Popen(

@@ -73,7 +73,8 @@ def test_it_holds_no_tests_no_caches_and_no_state(names: list[str]) -> None:
     parts = {part for name in names for part in name.split("/")}
     assert not parts & {"tests", "conftest.py", "__pycache__", "node_modules"}
     assert [name for name in names if name.rpartition("/")[2].startswith("test_")] == []
-    assert {Path(name).suffix for name in names} <= {"", ".json", ".mako", ".py", ".txt", ".typed"}
+    assert {Path(name).suffix for name in names} <= {"", ".json", ".mako", ".py", ".tpl", ".txt", ".typed", ".yaml"}
+    assert "hai_hub/chart/Chart.yaml" in names
 
 
 def test_the_command_and_its_plugins_are_declared(wheel: Path) -> None:

@@ -1,4 +1,4 @@
-"""`hai admin`: nodes, quota, policy, users and pauses."""
+"""`hai admin`: nodes, quota, policy, mounts, environments, users and pauses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hai_client.api import Client
-from hai_client.cli import nodes, policy
+from hai_client.cli import environments, mounts, nodes, policy
 from hai_client.cli import parser as words_
 from hai_client.cli.context import Context
 from hai_client.cli.output import Cell, Column, ago
@@ -64,6 +64,10 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     ends.add_argument("--for", dest="lasts", metavar="LENGTH", type=_lasts, help="the row ends after this: 7d")
     changing = _group(group.add_parser("policy", help="change the scheduler's numbers"), "policy_verb")
     policy.configure_admin(changing, _leaf)
+    rules = _group(group.add_parser("mounts", help="list, set or remove mount rules"), "mounts_verb")
+    mounts.configure_admin(rules, _leaf)
+    named = _group(group.add_parser("environments", help="list, set or remove environments"), "environments_verb")
+    environments.configure_admin(named, _leaf)
     user = _group(group.add_parser("user", help="list or add users of the Hub"), "user_verb")
     _leaf(user, "list", "list all users", _user_list)
     adding = _leaf(user, "add", "add a user", _user_add)
@@ -238,6 +242,8 @@ COMMANDS = {
             "  hai admin drain node-3\n"
             "  hai admin quota set user:alice HIGH 8 --ceiling 16 --for 7d\n"
             "  hai admin policy set slice=1h --group training\n"
+            "  hai admin mounts set home public /home/{user} --host-path /data/home/{user} --write\n"
+            "  hai admin environments set torch --image quay.io/ml/torch:2.9 --for public --default\n"
             "  hai admin user add alice --token"
         ),
     )

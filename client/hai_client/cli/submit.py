@@ -46,6 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a variable for it; NAME alone takes the value from here; can be repeated",
     )
+    add("--environment", metavar="NAME", help="one of `hai environments`: image, Python, variables (your default)")
     add(
         "--profile",
         choices=PROFILES,
@@ -132,6 +133,7 @@ def request_of(args: argparse.Namespace, command: Sequence[str]) -> TaskRequest:
         retries=args.retries,
         retry_backoff_s=args.retry_backoff,
         retry_exit_codes=args.retry_exit_codes,
+        environment=args.environment,
     )
 
 

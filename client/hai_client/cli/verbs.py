@@ -37,13 +37,15 @@ VERBS: tuple[Verb, ...] = (
     Verb("priority", "change the priority of a task", "steer", _STEER),
     Verb("nodes", "list the nodes and what runs on them", "nodes", _PLATFORM),
     Verb("quota", "show what you may use, and use; raise or lower it", "quota", _PLATFORM),
+    Verb("environments", "list the environments that tasks of yours may run in", "environments", _PLATFORM),
     Verb("policy", "show the numbers that the scheduler decides with", "policy", _PLATFORM),
     Verb("whoami", "show who you are and what you may do", "account", _PLATFORM),
     Verb("login", "get a token and keep it", "account", _PLATFORM),
-    Verb("admin", "nodes, quota, policy, users and pauses, for admins", "admin", _PLATFORM),
+    Verb("admin", "nodes, quota, policy, mounts, environments, users and pauses, for admins", "admin", _PLATFORM),
     Verb("completion", "print a completion script for bash, zsh or fish", "completion", _PLATFORM),
     Verb("sim", "try scheduling rules on a trace, without a cluster", None, _PLATFORM),
     Verb("up", "start the whole platform on this machine", None, _PLATFORM),
+    Verb("cluster", "install the platform on a Kubernetes cluster", None, _PLATFORM),
 )
 
 BY_NAME: dict[str, Verb] = {verb.name: verb for verb in VERBS}

@@ -89,6 +89,8 @@ def _facts(task: Task) -> Iterator[tuple[str, str]]:
         yield "its state", task.job_state
     yield "command", _command(task.command)
     yield "in", task.cwd
+    if task.environment:
+        yield "environment", task.environment
     if task.tags:
         yield "tags", " ".join(task.tags)
 

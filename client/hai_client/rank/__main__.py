@@ -1,14 +1,27 @@
-"""Entry point: `python -m hai_client.rank FOLDER`."""
+"""Entry point: `python -m hai_client.rank [--pod] FOLDER`."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from hai_client.rank.supervisor import main
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
-code = main(sys.argv[1:])
-sys.stdout.flush()
-sys.stderr.flush()
-# Threads may hang in a long poll, and finalising costs milliseconds: nothing is left to clean up.
-os._exit(code)
+
+def start(arguments: list[str]) -> NoReturn:
+    """Supervise a rank and leave the process."""
+    if arguments[:1] == ["--pod"]:
+        from hai_client.rank.pod import main
+    else:
+        from hai_client.rank.supervisor import main
+    code = main(arguments)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Threads may hang in a long poll, and finalising costs milliseconds: nothing is left to clean up.
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    start(sys.argv[1:])

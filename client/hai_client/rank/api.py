@@ -9,8 +9,25 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+JSON = "application/json"
+BYTES = "application/octet-stream"
+#: In the answer to a piece of a log that does not fit: from where the service wants it.
+OFFSET_HEADER = "Upload-Offset"
+
+
 class Unreachable(Exception):
     """The service could not be reached, or did not answer in time."""
+
+
+class Answer:
+    """What the service said: the status, the body if that was a JSON object, and from where it wants a log."""
+
+    __slots__ = ("body", "offset", "status")
+
+    def __init__(self, status: int, body: dict[str, Any], offset: str | None = None) -> None:
+        self.status = status
+        self.body = body
+        self.offset = int(offset) if offset is not None and offset.isdigit() else None
 
 
 class Api:
@@ -31,29 +48,44 @@ class Api:
             Unreachable: the service is down or the answer is none.
         """
         path = f"/notice?rank={self._rank}&seen={seen}&wait={wait}"
-        return self._request("GET", path, None, wait + 15)
+        answer = self._request("GET", path, None, wait + 15)
+        return answer.status, answer.body
 
-    def report(self, body: dict[str, Any]) -> int:
+    def addresses(self, wait: int, patience: float = 15) -> tuple[int, dict[str, Any]]:
+        """Wait at most `wait` seconds until every rank is up. Status and body. Raises Unreachable."""
+        answer = self._request("GET", f"/addresses?rank={self._rank}&wait={wait}", None, wait + patience)
+        return answer.status, answer.body
+
+    def report(self, body: dict[str, Any], patience: float = 15) -> int:
         """Post a report; the status. Raises Unreachable."""
-        return self._request("POST", f"/ranks/{self._rank}/report", body, 15)[0]
+        data = json.dumps(body).encode()
+        return self._request("POST", f"/ranks/{self._rank}/report", data, patience).status
 
-    def _request(
-        self, method: str, path: str, body: dict[str, Any] | None, timeout: float
-    ) -> tuple[int, dict[str, Any]]:
+    def send_log(self, offset: int, data: bytes, *, skip: bool) -> Answer:
+        """Send a piece of the log. Raises Unreachable.
+
+        Args:
+            offset: Where in the log it belongs, bytes.
+            data: The piece.
+            skip: Whether what the service lacks before it is lost for good.
+        """
+        path = f"/ranks/{self._rank}/log?offset={offset}" + ("&skip=true" if skip else "")
+        return self._request("PUT", path, data, 30, kind=BYTES)
+
+    def _request(self, method: str, path: str, data: bytes | None, timeout: float, *, kind: str = JSON) -> Answer:
         # Imported in the thread that needs it: it costs as much as the rest of the start.
         import http.client
 
-        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        connect = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         try:
-            connection = kind(self._host, timeout=timeout)
+            connection = connect(self._host, timeout=timeout)
             try:
-                headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
-                if body is not None:
-                    headers["Content-Type"] = "application/json"
-                data = None if body is None else json.dumps(body).encode()
+                headers = {"Authorization": f"Bearer {self._token}", "Accept": JSON}
+                if data is not None:
+                    headers["Content-Type"] = kind
                 connection.request(method, self._path + path, data, headers)
                 answer = connection.getresponse()
-                return answer.status, _object(answer.read(1 << 20))
+                return Answer(answer.status, _object(answer.read(1 << 20)), answer.getheader(OFFSET_HEADER))
             finally:
                 connection.close()
         except (OSError, http.client.HTTPException) as error:

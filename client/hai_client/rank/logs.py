@@ -32,7 +32,7 @@ class Splitter:
         """The lines that are complete now, without their ends."""
         if self._after_return and data:
             # The second half of a line end whose halves came apart.
-            data = data.removeprefix(b"\n")
+            data = data[1:] if data.startswith(b"\n") else data
             self._after_return = False
         data = self._rest + data
         lines = data.split(b"\n")
@@ -79,7 +79,10 @@ def _cut(line: bytes) -> list[bytes]:
 
 
 class LogWriter:
-    """Writes stamped lines. Never raises and never waits for room: what cannot be written is counted."""
+    """Writes stamped lines. Never raises and never waits for room: what cannot be written is counted.
+
+    `mode` is that of new parts: who may read them.
+    """
 
     def __init__(
         self,
@@ -87,11 +90,13 @@ class LogWriter:
         *,
         max_bytes: int,
         parts: int,
+        mode: int = 0o600,
         write: Callable[[int, bytes], int] = os.write,
     ) -> None:
         self._folder = folder
         self._part_bytes = max(1, max_bytes // max(1, parts))
         self._parts = max(1, parts)
+        self._mode = mode
         self._write = write
         self._splitter = Splitter()
         self._names: list[str] = []
@@ -178,7 +183,7 @@ class LogWriter:
 
     def _roll(self) -> None:
         name = os.path.join(self._folder, f"{self._end:020d}.log")
-        fd = os.open(name, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        fd = os.open(name, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, self._mode)
         if self._fd >= 0:
             os.close(self._fd)
         self._fd, self._size = fd, 0

@@ -1,5 +1,5 @@
 """Processes of this machine, read from /proc, and what the kernel is asked to do with them."""
-# ruff: noqa: PTH115, PTH119, PTH123, PTH208
+# ruff: noqa: PTH119, PTH123, PTH208
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations

@@ -28,16 +28,24 @@ class Spec:
         "cwd",
         "env",
         "folder",
+        "log_dir",
         "log_max_bytes",
+        "log_mode",
         "log_parts",
         "profile",
         "rank",
         "run_id",
         "term_wait_s",
+        "token_file",
     )
 
     def __init__(self, folder: str, data: dict[str, Any]) -> None:
+        #: Where this process keeps what it knows, and the job its notices and reports.
         self.folder = folder
+        self.log_dir = os.path.join(folder, "log")
+        #: Who may read parts of the log.
+        self.log_mode = 0o600
+        self.token_file = os.path.join(folder, "token")
         if data.get("schema") != SCHEMA:
             raise BadSpec(f"spec.json: schema is {data.get('schema')!r}; this supervisor reads schema {SCHEMA}")
         try:
@@ -63,19 +71,24 @@ class Spec:
     @classmethod
     def load(cls, folder: str) -> Spec:
         """Read `spec.json`. Raises BadSpec, OSError."""
-        with open(os.path.join(folder, "spec.json"), encoding="utf-8") as file:
-            try:
-                data = json.load(file)
-            except ValueError as error:
-                raise BadSpec(f"spec.json is not JSON: {error}") from None
-        if not isinstance(data, dict):
-            raise BadSpec("spec.json is not a JSON object")
-        return cls(folder, data)
+        return cls(folder, read_spec(folder))
 
     def token(self) -> str:
         """What to speak to the service with; empty if there is none."""
         try:
-            with open(os.path.join(self.folder, "token"), encoding="utf-8") as file:
+            with open(self.token_file, encoding="utf-8") as file:
                 return file.read().strip()
         except OSError:
             return ""
+
+
+def read_spec(folder: str) -> dict[str, Any]:
+    """The fields of a folder's `spec.json`. Raises BadSpec, OSError."""
+    with open(os.path.join(folder, "spec.json"), encoding="utf-8") as file:
+        try:
+            data = json.load(file)
+        except ValueError as error:
+            raise BadSpec(f"spec.json is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise BadSpec("spec.json is not a JSON object")
+    return data

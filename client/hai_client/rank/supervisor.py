@@ -13,7 +13,9 @@ from collections import deque
 
 from hai_client.rank import command, lock, processes
 from hai_client.rank.api import Api
+from hai_client.rank.bell import Bell
 from hai_client.rank.ending import Ending
+from hai_client.rank.leaving import AtOnce
 from hai_client.rank.logs import LogWriter
 from hai_client.rank.messenger import Messenger
 from hai_client.rank.notices import NoticeWatch
@@ -25,6 +27,8 @@ from hai_client.rank.usage import Usage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from hai_client.rank.leaving import Eviction
 
 READ_BYTES = 256 * 1024
 TICK_S = 0.1
@@ -52,7 +56,7 @@ def main(arguments: list[str]) -> int:
     if lock.take(folder) is None or os.path.exists(os.path.join(folder, "status.json")):
         # Somebody supervises it, or somebody did: a rank is never started twice.
         return 0
-    os.makedirs(os.path.join(folder, "runtime", "reports"), mode=0o700, exist_ok=True)
+    make_folders(folder)
     os.makedirs(os.path.join(folder, "log"), mode=0o700, exist_ok=True)
     status = Status(folder)
     try:
@@ -62,59 +66,36 @@ def main(arguments: list[str]) -> int:
     except (BadSpec, OSError) as error:
         print(f"hai_client.rank: {error}", file=sys.stderr)
         return 0 if status.end(None, str(error)) else 1
-    supervisor = Supervisor(spec, status, bell)
-    try:
-        supervisor.run()
-    except BaseException:
-        # Nothing may be left behind; the missing end in status.json says the rest.
-        processes.signal_below(os.getpid(), signal.SIGKILL)
-        raise
+    api = Api(spec.api_url, spec.token(), spec.run_id, spec.rank)
+    supervise(Supervisor(spec, status, bell, api, AtOnce(bell, spec.term_wait_s)))
     return 0
 
 
-class Bell:
-    """Wakes the main loop up: rung by signals and by threads."""
+def make_folders(folder: str) -> None:
+    """Where the job finds its notices and leaves its reports. Raises OSError."""
+    for part in ("", "runtime", "runtime/reports"):
+        os.makedirs(os.path.join(folder, part), mode=0o700, exist_ok=True)
 
-    def __init__(self) -> None:
-        self.fd, self._ring_fd = os.pipe()
-        os.set_blocking(self.fd, False)
-        os.set_blocking(self._ring_fd, False)
-        #: Whether this process was told to end everything.
-        self.kill = False
-        signal.set_wakeup_fd(self._ring_fd, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._on_kill)
 
-    def _on_kill(self, *_: object) -> None:
-        self.kill = True
-
-    def ring(self) -> None:
-        """Wake up. May be called from any thread."""
-        try:
-            os.write(self._ring_fd, b"\0")
-        except BlockingIOError:
-            return
-
-    def clear(self) -> None:
-        """Forget the rings so far."""
-        try:
-            while os.read(self.fd, 4096):
-                pass
-        except BlockingIOError:
-            return
+def supervise(supervisor: Supervisor) -> None:
+    """Run a rank to its end; whatever goes wrong, nothing of it is left behind."""
+    try:
+        supervisor.run()
+    except BaseException:
+        # The missing end in the record says the rest.
+        processes.signal_below(os.getpid(), signal.SIGKILL)
+        raise
 
 
 class Supervisor:
     """Runs the command of a rank and looks after it until no process of it is left."""
 
-    def __init__(self, spec: Spec, status: Status, bell: Bell) -> None:
+    def __init__(self, spec: Spec, status: Status, bell: Bell, api: Api, leaving: AtOnce | Eviction) -> None:
         self._spec = spec
         self._status = status
         self._bell = bell
-        self._log = LogWriter(os.path.join(spec.folder, "log"), max_bytes=spec.log_max_bytes, parts=spec.log_parts)
-        api = Api(spec.api_url, spec.token(), spec.run_id, spec.rank)
+        self._leaving = leaving
+        self._log = LogWriter(spec.log_dir, max_bytes=spec.log_max_bytes, parts=spec.log_parts, mode=spec.log_mode)
         self._inbox = Inbox(os.path.join(spec.folder, "runtime", "reports"))
         self._outbox = Outbox(api)
         self._notices: deque[dict[str, Any]] = deque()
@@ -126,10 +107,18 @@ class Supervisor:
         self._exit_code: int | None = None
         self._ending: Ending | None = None
 
+    def say(self, text: str) -> None:
+        """Write a line of the platform into the log."""
+        self._log.say(text)
+
+    def never_start(self, start_error: str | None = None) -> None:
+        """Record that the rank was ended before its command was started: on purpose, or by mistake."""
+        self._finish(NEVER_STARTED if start_error is None else None, start_error)
+
     def run(self) -> None:
         """Everything."""
         if os.path.exists(os.path.join(self._spec.folder, "kill")):
-            self._finish(NEVER_STARTED)
+            self.never_start()
             return
         try:
             self._start()
@@ -185,12 +174,15 @@ class Supervisor:
     def _step(self, now: float) -> None:
         """Whatever is due."""
         self._take_reports()
+        own = self._leaving.notice(now)
+        if own is not None:
+            self._take_notice(own)
         while self._notices:
             self._take_notice(self._notices.popleft())
         if self._exit_code is None:
             self._messenger.tell_late_workers(now)
-        if self._ending is None and (self._bell.kill or self._abandoned()):
-            self._ending = Ending(self._spec.term_wait_s)
+        if self._ending is None and (self._leaving.must_end() or self._abandoned()):
+            self._ending = Ending(self._leaving.wait_s(now))
         if self._ending is not None:
             self._ending.step(now)
 
@@ -209,8 +201,8 @@ class Supervisor:
             if pid == 0:
                 return True
             if pid == self._main:
-                code = os.waitstatus_to_exitcode(status)
-                self._exit_code = code if code >= 0 else 128 - code
+                died = os.WIFSIGNALED(status)
+                self._exit_code = 128 + os.WTERMSIG(status) if died else os.WEXITSTATUS(status)
 
     def _read_output(self) -> bool:
         """Log what the command wrote; whether more can come."""
@@ -230,12 +222,15 @@ class Supervisor:
         self._bell.ring()
 
     def _take_notice(self, notice: dict[str, Any]) -> None:
+        notice = self._leaving.take(notice)
         self._messenger.write(notice)
         received = self._messenger.received(notice)
         if self._status.data["notified_at"] is None:
             self._status.data["notified_at"] = received["at"]
             self._write_status()
-        self._outbox.post(received)
+        if notice["revision"] > 0:
+            # One that began here is not the service's.
+            self._outbox.post(received)
         self._messenger.tell_workers(self._main)
 
     def _take_reports(self) -> None:

@@ -5,6 +5,18 @@ from __future__ import annotations
 import time
 
 
+def seconds_of(text: object) -> float | None:
+    """Seconds since the epoch of a time as the service writes it; None if it is none."""
+    # Not imported at every start.
+    from datetime import datetime, timezone
+
+    try:
+        at = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return (at if at.tzinfo is not None else at.replace(tzinfo=timezone.utc)).timestamp()
+
+
 def rfc3339(at_ns: int | None = None) -> str:
     """UTC with microseconds, for example `2026-11-21T04:00:00.123456Z`.
 

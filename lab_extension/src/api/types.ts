@@ -201,6 +201,8 @@ export interface ITaskDetail extends ITaskSummary {
   grace_s: number;
   time_limit_s: number | null;
   checkpoint_dir: string;
+  /** Name of the environment that it runs in; null: the platform's own. */
+  environment: string | null;
   job_state: string | null;
   /** How often it may be started again when its command fails, and has been. */
   retries: number;
@@ -313,6 +315,20 @@ export interface IPolicyNumber {
 export interface IPolicy {
   numbers: IPolicyNumber[];
   groups: string[];
+}
+
+/** When the user's own server ends; times are texts, null where it never does. */
+export interface ILifetime {
+  /** The time of whoever tells. */
+  now: string | null;
+  ends_at: string | null;
+  reason: 'idle' | 'lifetime' | null;
+  /** Whether the user is to be warned now. */
+  warning: boolean;
+  /** Whether more time can be had. */
+  renewable: boolean;
+  /** Whether it would be idle, were it not for live tasks. */
+  kept_for_tasks: boolean;
 }
 
 /** What the server extension knows of a file. */

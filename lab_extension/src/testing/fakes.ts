@@ -37,6 +37,7 @@ export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {
     grace_s: 120,
     time_limit_s: null,
     checkpoint_dir: '/shared/41',
+    environment: null,
     job_state: null,
     retries: 0,
     retries_used: 0,

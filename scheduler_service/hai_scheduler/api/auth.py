@@ -18,7 +18,7 @@ from tornado.web import HTTPError, RequestHandler
 from hai_scheduler.api.problems import Refused, unauthorized
 from hai_scheduler.core.model import RunId
 from hai_scheduler.ports import Secret, Store, UserRecord
-from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_READ, SCOPE_WRITE, Caller
+from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_OWNERS, SCOPE_PLACES, SCOPE_READ, SCOPE_WRITE, Caller
 from hai_scheduler.service.run_tokens import RunTokens
 
 if TYPE_CHECKING:
@@ -51,7 +51,11 @@ _SIGN_IN: Final = (
 _IMPLIED_BY: Final[Mapping[str, frozenset[str]]] = {
     SCOPE_READ: frozenset({SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN}),
     SCOPE_WRITE: frozenset({SCOPE_WRITE, SCOPE_ADMIN}),
+    SCOPE_PLACES: frozenset({SCOPE_PLACES, SCOPE_ADMIN}),
+    SCOPE_OWNERS: frozenset({SCOPE_OWNERS, SCOPE_ADMIN}),
 }
+#: What is had for everybody or not at all: with a filter it is none of ours.
+_UNFILTERED: Final = (SCOPE_ADMIN, SCOPE_PLACES, SCOPE_OWNERS)
 
 
 def has_scope(caller: Caller, scope: str) -> bool:
@@ -81,7 +85,7 @@ class Auth:
         """The user or service of the request. Raises Refused: 401, 403 or 503."""
         token = _token(handler)
         if token is not None and token.startswith("run:"):
-            raise unauthorized("A run's token is good for that run's notice and reports only.")
+            raise unauthorized("A run's token is good for what that run's ranks ask and report only.")
         model = await self._ask(handler)
         if model is None:
             raise unauthorized(_UNKNOWN if token else _SIGN_IN)
@@ -187,8 +191,9 @@ def caller_of(model: Mapping[str, Any]) -> Caller:
     A scope that is filtered to the caller himself counts as his; any other filter makes it a scope that is not ours.
     """
     own = f"!user={model['name']}"
-    scopes = {str(scope).removesuffix(own) for scope in model.get("scopes", ()) if SCOPE_ADMIN not in str(scope)}
-    scopes |= {SCOPE_ADMIN} & set(model.get("scopes", ()))
+    given = set(map(str, model.get("scopes", ())))
+    scopes = {scope.removesuffix(own) for scope in given if not scope.startswith(_UNFILTERED)}
+    scopes |= given.intersection(_UNFILTERED)
     service = model.get("kind") == "service"
     return Caller(
         # A service must never be taken for the user of the same name.

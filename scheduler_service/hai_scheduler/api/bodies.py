@@ -7,23 +7,28 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from hai_scheduler.api.problems import Refused
-from hai_scheduler.api.route import YamlText
+from hai_scheduler.api.route import RawBytes, YamlText
 from hai_scheduler.api.schemas import Input
 from hai_scheduler.service.errors import Invalid
 
 _JSON: Final = re.compile(r"application/(?:[\w.+-]+\+)?json")
+_BYTES: Final = "application/octet-stream"
 _YAML: Final = re.compile(r"(?:application|text)/(?:x-)?yaml")
 #: Parameters that JupyterHub's XSRF proof uses; they are its own, not ours.
 _HUBS: Final = frozenset({"_xsrf", "token"})
 
 
 def read_body(
-    model: type[Input | YamlText], body: bytes, content_type: str | None, *, optional: bool
-) -> Input | YamlText | None:
+    model: type[Input | YamlText | RawBytes], body: bytes, content_type: str | None, *, optional: bool
+) -> Input | YamlText | RawBytes | None:
     """The body as its model. Raises Refused, Invalid and pydantic's ValidationError."""
     if not body and optional:
         return None
     kind, charset = _kind(content_type)
+    if issubclass(model, RawBytes):
+        if kind != _BYTES:
+            raise Refused("unsupported_media_type", f"The body is {kind}: send bytes as {_BYTES}.")
+        return model(body)
     if charset not in ("utf-8", "utf8", "us-ascii"):
         raise Refused("unsupported_media_type", f"The body is in {charset}: send UTF-8.")
     if issubclass(model, YamlText):

@@ -85,6 +85,7 @@ def submission_of(body: TaskSubmit) -> Submission:
         tags=tuple(body.tags),
         hold=body.hold,
         retry=_retry_of(body),
+        environment=body.environment,
     )
 
 
@@ -118,6 +119,7 @@ def submit_of(submission: Submission) -> TaskSubmit:
         checkpoint_dir=submission.checkpoint_dir,
         tags=list(submission.tags),
         hold=submission.hold,
+        environment=submission.environment,
         **_retry_fields(submission.retry),
     )
 
@@ -168,6 +170,7 @@ def detail(story: TaskStory, caller: Caller, now: datetime) -> TaskDetail:
             **_retry_fields(task.retry),
             "retries_used": task.retries,
             "retry_at": task.not_before if task.state.waiting else None,
+            "environment": spec.environment,
             "runs": [run_out(run) for run in story.runs],
         }
     )

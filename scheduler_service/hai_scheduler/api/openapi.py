@@ -12,7 +12,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from hai_scheduler import __version__
 from hai_scheduler.api.comments import comments_of
 from hai_scheduler.api.problems import CODES, CONTENT_TYPE
-from hai_scheduler.api.route import OPEN, RUN, Route, YamlText
+from hai_scheduler.api.route import OPEN, RUN, RawBytes, Route, YamlText
 from hai_scheduler.api.schemas import Input, Problem
 
 _REF: Final = "#/components/schemas/{model}"
@@ -27,6 +27,8 @@ problem documents (RFC 9457); `code` is the word to branch on. Streams are serve
 PARTS: Final = {
     "task": "Id or name of a task.",
     "name": "Name of a node.",
+    "rule": "Name of a mount rule.",
+    "environment": "Name of an environment.",
     "run_id": "Id of a run: `<task id>.<run number>`.",
     "rank": "Number of a rank, from 0.",
 }
@@ -93,7 +95,9 @@ def _security(route: Route) -> list[dict[str, list[str]]]:
     return [{"runToken": []}] if route.access == RUN else [{"hubToken": [route.access]}]
 
 
-def _body_content(body: type[Input | YamlText]) -> dict[str, Any]:
+def _body_content(body: type[Input | YamlText | RawBytes]) -> dict[str, Any]:
+    if issubclass(body, RawBytes):
+        return {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
     if issubclass(body, YamlText):
         return {"application/yaml": {"schema": {"type": "string"}}}
     return {"application/json": {"schema": _ref(body)}}

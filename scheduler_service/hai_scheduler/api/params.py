@@ -72,6 +72,23 @@ class FeedQuery(Input):
     user: Annotated[str, Field(min_length=1, max_length=255)] | None = None
 
 
+class GangQuery(Input):
+    """A rank's question where the others are."""
+
+    rank: Annotated[int, Field(ge=0, le=100_000)]
+    #: How long to wait until every rank is up, in seconds.
+    wait: Annotated[float, Field(ge=0, le=60, allow_inf_nan=False)] = 0
+
+
+class LogPieceQuery(Input):
+    """Where a piece of a rank's log belongs."""
+
+    #: Bytes since the first line.
+    offset: Position
+    #: Whether what the service has not got before it is lost for good.
+    skip: bool = False
+
+
 class NoticeQuery(Input):
     """A rank's question whether it must leave."""
 

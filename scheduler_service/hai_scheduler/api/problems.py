@@ -127,7 +127,7 @@ def _field(name: str, value: Any, message: str) -> FieldError:
 
 def _shown(name: str, value: Any) -> Any:
     """A value short enough to answer. Values of variables may be secrets and are not repeated."""
-    if name.startswith(("env.", "env[", "spec.environments.")):
+    if name.startswith(("env.", "env[", "variables.", "spec.environments.")):
         return None
     if isinstance(value, str):
         return value if len(value) <= 200 else f"{value[:200]}…"
@@ -137,7 +137,7 @@ def _shown(name: str, value: Any) -> Any:
         text = json.dumps(value)
     except (TypeError, ValueError):
         return None
-    return value if len(text) <= 200 and name != "env" else None
+    return value if len(text) <= 200 and name not in ("env", "variables") else None
 
 
 def _of_pydantic(error: ErrorDetails) -> FieldError:

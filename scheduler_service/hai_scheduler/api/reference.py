@@ -9,7 +9,7 @@ from typing import Any
 
 from hai_scheduler.api.openapi import PARTS, codes_of, document
 from hai_scheduler.api.problems import CODES
-from hai_scheduler.api.route import OPEN, RUN, Route, YamlText
+from hai_scheduler.api.route import OPEN, RUN, RawBytes, Route, YamlText
 from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
 
@@ -123,6 +123,8 @@ def _endpoint(route: Route, operation: Mapping[str, Any]) -> Iterator[str]:
 def _body(route: Route) -> str:
     if route.body is None:
         return "none"
+    if issubclass(route.body, RawBytes):
+        return "bytes (`application/octet-stream`)"
     name = "YAML text" if issubclass(route.body, YamlText) else _link(route.body.__name__)
     return f"{name}, or none" if route.body_optional else name
 

@@ -30,6 +30,12 @@ class YamlText(str):
     __slots__ = ()
 
 
+class RawBytes(bytes):
+    """A body of bytes, as it came."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask(Generic[Query, Body]):
     """One request, parsed and authorised."""
@@ -120,7 +126,7 @@ class Route:
         return model
 
     @cached_property
-    def body(self) -> type[Input | YamlText] | None:
+    def body(self) -> type[Input | YamlText | RawBytes] | None:
         """The model of its body, or None if it takes none."""
         found = next(kind for kind in _kinds(get_args(self._hints["ask"])[1]) if kind is not NoneType)
         return None if found is Nothing else found

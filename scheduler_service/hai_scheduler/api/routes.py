@@ -6,11 +6,31 @@ import json
 from functools import cache
 from typing import Final
 
-from hai_scheduler.api.handlers import cluster, events, explaining, logs, meta, policy, runs, tasks
+from hai_scheduler.api.handlers import (
+    cluster,
+    events,
+    explaining,
+    logs,
+    meta,
+    owners,
+    policy,
+    probes,
+    run_facts,
+    runs,
+    storage,
+    tasks,
+)
 from hai_scheduler.api.openapi import document
 from hai_scheduler.api.params import Nothing
 from hai_scheduler.api.route import OPEN, RUN, Ask, Route, Text
-from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
+from hai_scheduler.service.caller import (
+    SCOPE_ADMIN,
+    SCOPE_METRICS,
+    SCOPE_OWNERS,
+    SCOPE_PLACES,
+    SCOPE_READ,
+    SCOPE_WRITE,
+)
 
 #: Below the service's prefix.
 API: Final = "api/v1"
@@ -30,6 +50,15 @@ def _document() -> bytes:
 
 ROUTES: Final[tuple[Route, ...]] = (
     Route(method="GET", path="/health", access=OPEN, call=meta.health, summary="Whether the service is well"),
+    Route(method="GET", path="/health/live", access=OPEN, call=probes.live, summary="Whether the process answers"),
+    Route(
+        method="GET",
+        path="/health/ready",
+        access=OPEN,
+        call=probes.ready,
+        summary="Whether requests should be sent to this replica, and which replica leads",
+        codes=("unavailable",),
+    ),
     Route(method="GET", path="/openapi.json", access=OPEN, call=describe, summary="This document"),
     Route(method="GET", path="/metrics", access=SCOPE_METRICS, call=meta.metrics, summary="Metrics for Prometheus"),
     Route(method="GET", path="/me", access=SCOPE_READ, call=meta.me, summary="Who asks, with his quota and its use"),
@@ -253,6 +282,68 @@ ROUTES: Final[tuple[Route, ...]] = (
         status=204,
         codes=("not_found",),
     ),
+    Route(method="GET", path="/mounts", access=SCOPE_ADMIN, call=storage.mounts, summary="All mount rules, by name"),
+    Route(
+        method="PUT",
+        path="/mounts/{rule}",
+        access=SCOPE_ADMIN,
+        call=storage.put_mount,
+        summary="Write a mount rule: a folder that its subject's containers see, or do not see",
+    ),
+    Route(
+        method="DELETE",
+        path="/mounts/{rule}",
+        access=SCOPE_ADMIN,
+        call=storage.delete_mount,
+        summary="Remove a mount rule",
+        status=204,
+        codes=("not_found",),
+    ),
+    Route(
+        method="GET",
+        path="/environments",
+        access=SCOPE_READ,
+        call=storage.environments,
+        summary="Environments that one may use, by name",
+    ),
+    Route(
+        method="PUT",
+        path="/environments/{environment}",
+        access=SCOPE_ADMIN,
+        call=storage.put_environment,
+        summary="Write an environment: image, Python, variables, and who may use it",
+    ),
+    Route(
+        method="DELETE",
+        path="/environments/{environment}",
+        access=SCOPE_ADMIN,
+        call=storage.delete_environment,
+        summary="Remove an environment; tasks that name it cannot start any more",
+        status=204,
+        codes=("not_found",),
+    ),
+    Route(
+        method="GET",
+        path="/places",
+        access=SCOPE_PLACES,
+        call=storage.places,
+        summary="What a development container of a user gets: mounts and environments, resolved",
+    ),
+    Route(
+        method="GET",
+        path="/owners",
+        access=SCOPE_OWNERS,
+        call=owners.show,
+        summary="The names of users with live tasks, whose servers are not idle",
+    ),
+    Route(
+        method="GET",
+        path="/runs/{run_id}",
+        access=RUN,
+        call=run_facts.show,
+        summary="Whose run it is, and where its first rank can be reached",
+        codes=("gone", "unavailable"),
+    ),
     Route(
         method="GET",
         path="/runs/{run_id}/notice",
@@ -261,6 +352,24 @@ ROUTES: Final[tuple[Route, ...]] = (
         summary="Whether a run must leave: answers at once, or waits for a notice that is newer than `seen`",
         codes=("gone",),
         waits=True,
+    ),
+    Route(
+        method="GET",
+        path="/runs/{run_id}/addresses",
+        access=RUN,
+        call=runs.addresses,
+        summary="Where the ranks of a run reach each other: answers once all are up, or null after `wait` seconds",
+        codes=("gone",),
+        waits=True,
+    ),
+    Route(
+        method="PUT",
+        path="/runs/{run_id}/ranks/{rank}/log",
+        access=RUN,
+        call=runs.take_log,
+        summary="Add a piece to a rank's log; one that does not fit is a conflict, whose header `Upload-Offset` says "
+        "from where the log goes on",
+        codes=("gone", "conflict"),
     ),
     Route(
         method="POST",

@@ -102,6 +102,8 @@ class TaskSubmit(Input):
     retry_backoff_s: Seconds = 0.0
     #: Exit statuses that are worth a retry; empty: any failure.
     retry_exit_codes: Annotated[list[Annotated[int, Field(ge=1, le=255)]], Field(max_length=255)] = []
+    #: Name of the environment that it runs in (GET /environments); null: one's default, else the platform's own.
+    environment: Annotated[str, Field(max_length=128)] | None = None
 
 
 class PriorityChange(Input):
@@ -266,6 +268,8 @@ class TaskDetail(TaskSummary):
     retry_exit_codes: list[int] = []
     #: While it waits for a retry: it is not started before.
     retry_at: datetime | None = None
+    #: Name of the environment that it runs in; null: the platform's own.
+    environment: str | None = None
     runs: list[RunOut]
 
 
@@ -423,12 +427,26 @@ class NoticeAnswer(Output):
     notice: NoticeOut | None
 
 
+class Addresses(Output):
+    """Where the ranks of a run reach each other, in rank order; null: not all of them are up yet."""
+
+    addresses: list[str] | None
+
+
+class LogTaken(Output):
+    """A piece of a rank's log is kept."""
+
+    #: Where the log goes on: bytes since the first line.
+    next: int
+
+
 class RankReport(Input):
     """What a rank's supervisor reports. Repeating a report is harmless."""
 
     #: received: the notice arrived. saving: asks for `seconds` more. saved: a checkpoint exists.
     #: done: the rank has saved and may go. state: a short text to keep.
-    kind: Literal["received", "saving", "saved", "done", "state"]
+    #: leaving: the cluster ends the rank in `seconds`; 410 says that the run was killed.
+    kind: Literal["received", "saving", "saved", "done", "state", "leaving"]
     at: datetime
     seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None = None
     step: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)] | None = None

@@ -11,12 +11,19 @@ from hai_scheduler.service.decisions import Decisions
 from hai_scheduler.service.explanations import Explanations
 from hai_scheduler.service.feed import Feed
 from hai_scheduler.service.forecasts import Forecasts
+from hai_scheduler.service.gangs import Gangs
 from hai_scheduler.service.jobs import Jobs
 from hai_scheduler.service.logs import Logs
+from hai_scheduler.service.mount_rules import MountRules
+from hai_scheduler.service.named_environments import NamedEnvironments
 from hai_scheduler.service.own_quota import OwnQuotas
 from hai_scheduler.service.policy_changes import PolicyChanges
 from hai_scheduler.service.queries import Queries
+from hai_scheduler.service.rank_logs import RankLogs
+from hai_scheduler.service.readiness import Readiness
+from hai_scheduler.service.run_facts import RunBook
 from hai_scheduler.service.submissions import Submissions
+from hai_scheduler.service.surroundings import Surroundings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +34,11 @@ class Services:
     submissions: Submissions
     administration: Administration
     jobs: Jobs
+    run_book: RunBook
+    gangs: Gangs
+    rank_logs: RankLogs
     queries: Queries
+    readiness: Readiness
     explanations: Explanations
     decisions: Decisions
     forecasts: Forecasts
@@ -35,4 +46,7 @@ class Services:
     feed: Feed
     own_quotas: OwnQuotas
     policy: PolicyChanges
+    mount_rules: MountRules
+    environments: NamedEnvironments
+    surroundings: Surroundings
     metrics: Metrics

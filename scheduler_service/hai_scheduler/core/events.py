@@ -117,5 +117,6 @@ class StartFailed(Event):
     """The run could not be started, for a reason that is not the user's, and nothing of it is left."""
 
     message: str
+    #: Where it could not be started; none: it is nothing that a node has to do with.
     nodes: frozenset[str]
     give_up: bool

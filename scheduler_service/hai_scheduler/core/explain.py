@@ -245,7 +245,11 @@ def node_names(names: tuple[str, ...]) -> str:
 
 
 def _codes(task: Task) -> str:
-    if task.reason is not Reason.FAILED or task.run is None:
+    if task.run is None:
+        return ""
+    if task.reason is Reason.START_FAILED:
+        return next((f" ({rank.message})" for rank in task.run.ranks if rank.message), "")
+    if task.reason is not Reason.FAILED:
         return ""
     failed = [f"rank {r.rank} with status {r.exit_code}" for r in task.run.failures if r.exit_code]
     more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""

@@ -354,10 +354,11 @@ def _lost_work(run: Run, ending: Ending, at: datetime) -> timedelta | None:
 
 def _start_failed(task: Task, event: StartFailed) -> Advanced:
     run = _live(task)
-    ended = replace(run, ended_at=event.at, reason=Reason.START_FAILED)
+    failed = event.nodes or run.nodes[:1]
+    ranks = tuple(replace(r, message=r.message or event.message) if r.node in failed else r for r in run.ranks)
     task = replace(
         task,
-        run=ended,
+        run=replace(run, ranks=ranks, ended_at=event.at, reason=Reason.START_FAILED),
         reason=Reason.START_FAILED,
         avoid=task.avoid | event.nodes,
         failed_starts=task.failed_starts + 1,

@@ -377,6 +377,29 @@ class Strike:
     at: datetime
 
 
+class MountKind(StrEnum):
+    """What is mounted."""
+
+    #: A folder of the node.
+    HOST_PATH = "host_path"
+    #: A persistent volume claim of the namespace.
+    PVC = "pvc"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """One folder that a rank sees, its rule resolved: no template is left in it."""
+
+    kind: MountKind
+    #: The absolute folder on the node, or the name of the claim.
+    source: str
+    #: Folder within the claim; empty is all of it.
+    sub_path: str = ""
+    #: Absolute, without `..`.
+    mount_path: str
+    read_only: bool = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankObservation:
     """What a cluster shows of one rank."""

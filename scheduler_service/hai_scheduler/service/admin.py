@@ -46,7 +46,7 @@ class Administration:
         async with self.store.write() as tx:
             await tx.put_quota(quota)
             await self._line(tx, caller, "quota.put", facts(quota))
-            warning = stranger(quota, await tx.users())
+            warning = stranger(quota.subject, await tx.users())
         await self._wake()
         return warning
 

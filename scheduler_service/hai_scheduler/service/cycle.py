@@ -9,24 +9,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from hai_scheduler.core.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, Started
-from hai_scheduler.core.lifecycle import Effect, Kill, Launch, Settle
-from hai_scheduler.core.model import Node, NodeMark, Observation, RunId, Task, TaskId
+from hai_scheduler.core.lifecycle import Effect, Kill, Launch, Notify, Settle
+from hai_scheduler.core.model import NodeMark, Observation, Run, RunId, Task, TaskId
 from hai_scheduler.core.observing import read
 from hai_scheduler.core.plan import plan
 from hai_scheduler.core.policy import Policies, Policy
-from hai_scheduler.core.snapshot import Snapshot
-from hai_scheduler.ports import Bus, Clock, Cluster, Conflict, Lease, Store, Temporary, Tx
+from hai_scheduler.ports import Bus, Clock, Cluster, Conflict, LeaseLost, Store, Temporary, Tx
 from hai_scheduler.ports import Event as Line
 from hai_scheduler.service.changes import SCHEDULER, change
 from hai_scheduler.service.decision_log import DecisionLog
 from hai_scheduler.service.effects import FEED, TICK, Effects
+from hai_scheduler.service.leadership import Leadership
 from hai_scheduler.service.pause import pause_of
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.rotation_alarm import alarm_data, alarms
@@ -34,6 +34,7 @@ from hai_scheduler.service.run_ends import RunEnds, largest
 from hai_scheduler.service.settings import ServiceSettings
 from hai_scheduler.service.undisturbed import undisturbed
 from hai_scheduler.service.watch import Watch
+from hai_scheduler.service.world import marked, snapshot_of
 
 log = logging.getLogger(__name__)
 
@@ -50,10 +51,8 @@ class Cycle:
     settings: ServiceSettings
     policies: PolicyBook
     watch: Watch
-    #: Who this replica is, unlike any other.
-    holder: str
+    leadership: Leadership
     decisions: DecisionLog = field(default_factory=DecisionLog)
-    _lease: Lease | None = None
     #: GPUs of the largest node of each group, as last seen.
     _gpus: dict[str, int] = field(default_factory=dict)
     #: Alarms that the tick at hand has raised; they count once it is committed.
@@ -62,24 +61,26 @@ class Cycle:
 
     async def tick(self) -> bool:
         """Do one tick; whether this replica is the leader. Raises Temporary and Conflict: try again."""
+        if not await self._lead():
+            return False
         began = time.perf_counter()
         nodes = await self.cluster.nodes()
         observed = {o.run_id: o for o in await self.cluster.observe()}
         now = self.clock.now()
         async with self.store.write() as tx:
-            leading = await self._hold_lease(tx, now)
+            try:
+                await self.leadership.hold(tx)
+            except LeaseLost:
+                self.watch.leading = False
+                return False
             policies = await self.policies.refresh(tx)
             self.watch.policy_trouble = self.policies.trouble
-            marks = await tx.node_marks()
-            marked = tuple(replace(node, mark=marks.get(node.name, NodeMark.NONE)) for node in nodes)
-            if not leading:
-                self.watch.nodes = sorted(marked, key=lambda node: node.name)
-                return False
+            nodes = await marked(tx, nodes)
             first_seq = await tx.last_event_seq()
-            self._gpus |= largest(marked)
+            self._gpus |= largest(nodes)
             ends = await RunEnds.read(tx, policies, self._gpus, now)
             tasks, effects = await self._read_world(tx, observed, ends)
-            snapshot = await self._snapshot(tx, marked, tasks, ends)
+            snapshot = await snapshot_of(tx, now, nodes, tasks.values(), ends.uses.values(), ends.strikes)
             planning = time.perf_counter()
             with undisturbed():
                 made = plan(snapshot, policies)
@@ -87,27 +88,23 @@ class Cycle:
             effects += await self._write_targets(tx, tasks, made, policies)
             told = await tx.last_event_seq() > first_seq
             await self.decisions.write(tx, snapshot.now, tasks.values(), made.verdicts)
+        self.leadership.keep()
         self.decisions.settle()
-        self.watch.snapshot, self.watch.policies = replace(snapshot, tasks=tuple(tasks.values())), policies
-        self._show(marked, made, time.perf_counter() - began)
+        shown = replace(snapshot, tasks=tuple(tasks.values()))
+        self.watch.show(shown, policies, made.verdicts, seconds=time.perf_counter() - began)
+        self.watch.rotation_alarms += self._alarms
         if told:
             await self.bus.ring(FEED)
         self.watch.trouble = await self.effects.carry_out(effects, nodes=self.watch.by_name())
         return True
 
-    async def _hold_lease(self, tx: Tx, now: datetime) -> bool:
-        """Whether this replica is the leader, to the end of the transaction.
-
-        The lease is written anew only when half of it is over: a tick that changes nothing writes nothing.
-        """
-        length, held = self.settings.lease_length, self._lease
-        self._lease = None
-        if held is not None and held.expires_at - now > length / 2:
-            await tx.check_lease(held.token)
-        else:
-            held = await tx.acquire_lease(self.holder, now=now, length=length)
-        self._lease = held
-        return held is not None
+    async def _lead(self) -> bool:
+        """Whether this replica leads. What it remembers of an earlier time as leader is stale when it does again."""
+        led = self.leadership.held is not None
+        self.watch.leading = await self.leadership.seek()
+        if self.watch.leading and not led:
+            self.decisions = DecisionLog()
+        return self.watch.leading
 
     async def _read_world(
         self, tx: Tx, observed: Mapping[RunId, Observation], ends: RunEnds
@@ -126,30 +123,13 @@ class Cycle:
                 await ends.note(before, task, seen.events)
                 effects += wanted
                 run = task.live_run
-                if run is not None and seen.launch_again:
-                    effects.append(Launch(task.id, run.id))
                 if run is not None:
                     live.add(run.id)
-                    if run.killed_at is not None:
-                        effects.append(Kill(run.id))
+                    effects += _wanted_again(run, task, launch=seen.launch_again)
             if not task.state.ended:
                 tasks[task.id] = task
         effects += _left_behind(observed.values(), live)
         return tasks, list(dict.fromkeys(effects))
-
-    async def _snapshot(self, tx: Tx, nodes: tuple[Node, ...], tasks: Mapping[TaskId, Task], ends: RunEnds) -> Snapshot:
-        pause = pause_of(await tx.setting("paused"))
-        return Snapshot(
-            now=self.clock.now(),
-            nodes=nodes,
-            tasks=tuple(tasks.values()),
-            quotas=tuple(await tx.quotas()),
-            uses=tuple(ends.uses.values()),
-            strikes=tuple(ends.strikes),
-            groups_of={user.name: user.groups for user in await tx.users()},
-            paused=pause is not None,
-            pause_grace=pause.grace if pause else None,
-        )
 
     async def _write_targets(self, tx: Tx, tasks: dict[TaskId, Task], made: Plan, policies: Policies) -> list[Effect]:
         """Write what was decided, in the store and in `tasks`."""
@@ -203,21 +183,13 @@ class Cycle:
             case Stop():
                 return AskedToStop(at=now, reason=decision.reason, limit=limit)
 
-    def _show(self, nodes: Sequence[Node], made: Plan, seconds: float) -> None:
-        self.watch.nodes = sorted(nodes, key=lambda node: node.name)
-        self.watch.verdicts = made.verdicts
-        self.watch.last_tick = self.clock.now()
-        self.watch.tick_seconds = seconds
-        self.watch.ticks += 1
-        self.watch.rotation_alarms += self._alarms
-
     # -- the loop ---------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Tick until `stop`. A tick is begun by a ring, by a change of the cluster or by the time.
 
         After a tick the loop rests as long as the tick took: a storm of rings never takes more than half
-        of the process from those who ask.
+        of the process from those who ask. However rare ticks are to be, the lease is held and watched.
         """
         async with self.bus.listen(TICK) as ears:
             changes = asyncio.create_task(self._ring_on_changes())
@@ -225,13 +197,15 @@ class Cycle:
                 while not self._stopping.is_set():
                     await self._tick_safely()
                     await self.clock.sleep(min(self.watch.tick_seconds, 1.0))
-                    await ears.wait(self.settings.tick_every.total_seconds())
+                    await ears.wait(min(self.settings.tick_every, self.leadership.length / 4).total_seconds())
             finally:
                 changes.cancel()
                 with suppress(asyncio.CancelledError):
                     await changes
-                async with self.store.write() as tx:
-                    await tx.release_lease(self.holder)
+                await self.leadership.release()
+                self.watch.leading = False
+                # Whoever follows need not wait for his next look.
+                await self.bus.ring(TICK)
 
     async def stop(self) -> None:
         """End the loop after the tick that it is in."""
@@ -252,10 +226,22 @@ class Cycle:
         while True:
             try:
                 async for _ in self.cluster.changes():
-                    await self.bus.ring(TICK)
+                    # Every replica watches the cluster: only the leader's ring is of use.
+                    if self.watch.leading:
+                        await self.bus.ring(TICK)
             except Temporary as error:
                 log.warning("watching the cluster failed and starts again: %s", error)
             await self.clock.sleep(1.0)
+
+
+def _wanted_again(run: Run, task: Task, *, launch: bool) -> Iterator[Effect]:
+    """What has been decided on a live run and does not show yet: who decided it may have ended before he did it."""
+    if launch:
+        yield Launch(task.id, run.id)
+    if run.killed_at is not None:
+        yield Kill(run.id)
+    elif run.notice is not None and any(rank.notified_at is None and not rank.state.gone for rank in run.ranks):
+        yield Notify(run.id)
 
 
 def _left_behind(observed: Iterable[Observation], live: Collection[RunId]) -> Iterator[Effect]:

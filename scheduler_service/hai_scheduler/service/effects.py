@@ -5,14 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TypeGuard
 
+from hai_scheduler.core.events import AskedToSuspend, StartFailed
 from hai_scheduler.core.lifecycle import Effect, Kill, Launch, Notify, Settle
-from hai_scheduler.core.model import Node, Run
-from hai_scheduler.ports import Bus, Cluster, NotFound, Store, Temporary
+from hai_scheduler.core.model import Node, RankState, Run
+from hai_scheduler.core.reasons import Reason
+from hai_scheduler.core.templates import Unresolvable
+from hai_scheduler.ports import Bus, Clock, Cluster, NotFound, Store, Temporary
 from hai_scheduler.ports import Launch as Order
+from hai_scheduler.service.changes import SCHEDULER, change
 from hai_scheduler.service.environment import Places, environment_of
+from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.run_tokens import RunTokens
+from hai_scheduler.service.surroundings import Surroundings
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +41,11 @@ class Effects:
     store: Store
     cluster: Cluster
     bus: Bus
+    clock: Clock
     tokens: RunTokens
     places: Places
+    policies: PolicyBook
+    surroundings: Surroundings
 
     async def carry_out(self, effects: Iterable[Effect], *, nodes: Mapping[str, Node]) -> str | None:
         """Do all of them. What fails for now is wanted again by the next tick, so it is only logged.
@@ -62,29 +73,68 @@ class Effects:
         return None
 
     async def _launch(self, effect: Launch, nodes: Mapping[str, Node]) -> None:
+        try:
+            order = await self._order(effect, nodes)
+        except Unresolvable as error:
+            await self._cannot_start(effect, str(error))
+            return
+        if order is not None:
+            await self.cluster.launch(order)
+
+    async def _order(self, effect: Launch, nodes: Mapping[str, Node]) -> Order | None:
+        """All that the cluster needs; None for a run that was stopped meanwhile. Raises Unresolvable."""
         async with self.store.read() as tx:
             task = await tx.get_task(effect.task_id)
+            run = task.live_run
+            if not _wanted(run, effect):
+                return None
             spec = await tx.get_spec(effect.task_id)
-        run = task.live_run
-        if run is None or run.id != effect.run_id or run.notice is not None or run.killed_at is not None:
-            return  # stopped meanwhile: it is not to start any more
+            around = await self.surroundings.at_launch(tx, task, spec)
+        spec = replace(spec, env={**around.variables, **spec.env})
         gpus = tuple(rank.gpus for rank in run.ranks)
-        await self.cluster.launch(
-            Order(
-                run_id=run.id,
-                task_id=task.id,
-                user=task.user,
-                nodes=run.nodes,
-                gpus=gpus if any(gpus) else (),
-                command=spec.command,
-                cwd=spec.cwd,
-                env=environment_of(task, run, spec, self.places, gpus_per_node=_gpus_per_node(run, nodes)),
-                profile=task.profile.value,
-                token=self.tokens.make(run.id),
-                group=task.group,
-                grace=task.grace,
-            )
+        return Order(
+            run_id=run.id,
+            task_id=task.id,
+            user=task.user,
+            nodes=run.nodes,
+            gpus=gpus if any(gpus) else (),
+            command=spec.command,
+            cwd=spec.cwd,
+            env=environment_of(task, run, spec, self.places, gpus_per_node=_gpus_per_node(run, nodes)),
+            profile=task.profile.value,
+            token=self.tokens.make(run.id),
+            group=task.group,
+            grace=task.grace,
+            image=around.image,
+            python=around.python,
+            mounts=around.mounts,
         )
+
+    async def _cannot_start(self, effect: Launch, why: str) -> None:
+        """What the run needs cannot be had: a start error that no node has to do with."""
+        now = self.clock.now()
+        async with self.store.write() as tx:
+            task = await tx.get_task(effect.task_id)
+            run = task.live_run
+            if not _wanted(run, effect):
+                return
+            if any(rank.state is not RankState.PENDING for rank in run.ranks):
+                # A part of it is up: its nodes are free when that has gone (B4).
+                none = timedelta(0)
+                left = AskedToSuspend(at=now, reason=Reason.START_FAILED, at_most=none, limit=none)
+                await change(tx, task, left, actor=SCHEDULER)
+            else:
+                most = self.policies.of(task.group).max_failed_starts
+                failed = StartFailed(at=now, message=why, nodes=frozenset(), give_up=task.failed_starts + 1 >= most)
+                await change(tx, task, failed, actor=SCHEDULER)
+        log.warning("run %s cannot be started: %s", effect.run_id, why)
+        await self.bus.ring(TICK)
+        await self.bus.ring(FEED)
+
+
+def _wanted(run: Run | None, effect: Launch) -> TypeGuard[Run]:
+    """Whether it is still the run that is to start."""
+    return run is not None and run.id == effect.run_id and run.notice is None and run.killed_at is None
 
 
 def _gpus_per_node(run: Run, nodes: Mapping[str, Node]) -> int:

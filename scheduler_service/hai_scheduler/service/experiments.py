@@ -34,7 +34,6 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
     "services": "HAI starts no services beside a task: start them from the entrypoint",
     "spec.git_remote_repo": "HAI does not fetch code: check it out into spec.workspace and leave this out",
     "spec.git_target_revision": "HAI does not fetch code: check the revision out in spec.workspace and leave this out",
-    "resource.image": "images cannot be chosen here: leave it out and let spec.entrypoint set its environment up",
     "resource.is_spot": "every task may be suspended and is resumed: leave it out",
     "resource.cpu": _WHOLE_NODES,
     "resource.gpu": "leave it out and set resource.gpus to take so many GPUs of each node, or take whole nodes",
@@ -55,7 +54,7 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
 _KEYS: Final[Mapping[str, frozenset[str]]] = {
     "": frozenset({"version", "name", "priority", "spec", "resource", "options", "services"}),
     "spec": frozenset({"workspace", "entrypoint", "parameters", "environments", "entrypoint_executable"}),
-    "resource": frozenset({"group", "node_count", "gpus"}),
+    "resource": frozenset({"group", "node_count", "gpus", "image"}),
     "options": frozenset({"tags", "retries", "retry_backoff", "retry_exit_codes"}),
 }
 
@@ -146,7 +145,7 @@ class _Reader:
         command = self._command()
         priority, env = self._priority(), self._env()
         group, nodes, gpus = self._group(), self._nodes(), self._gpus()
-        tags, retry = self._tags(), self._retry()
+        tags, retry, environment = self._tags(), self._retry(), self._environment()
         if self._faults:
             raise InvalidExperiment(tuple(self._faults))
         return Submission(
@@ -160,6 +159,7 @@ class _Reader:
             env=env,
             tags=tags,
             retry=retry,
+            environment=environment,
         )
 
     def _fault(self, path: str, value: Any, message: str) -> None:
@@ -288,6 +288,10 @@ class _Reader:
         if mark:
             self._fault("resource.group", group, f"zones cannot be chosen: write {name!r}; HAI keeps a task together")
         return name
+
+    def _environment(self) -> str | None:
+        """What the original calls an image is the name of an environment."""
+        return None if self._resource.get("image") is None else self._text(self._resource, "resource.image")
 
     def _nodes(self) -> int:
         return self._number(self._resource, "resource.node_count", least=1) or 1

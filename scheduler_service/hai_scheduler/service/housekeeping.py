@@ -13,8 +13,12 @@ from hai_scheduler.service.changes import SCHEDULER
 from hai_scheduler.service.own_quota import expired, key
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.settings import ServiceSettings
+from hai_scheduler.service.watch import Watch
 
 log = logging.getLogger(__name__)
+
+#: Seconds between two looks at whether this replica leads.
+LOOK: Final = 5.0
 
 #: Tasks forgotten in one transaction.
 BATCH = 100
@@ -37,6 +41,7 @@ class Housekeeping:
     clock: Clock
     settings: ServiceSettings
     policies: PolicyBook
+    watch: Watch
 
     async def sweep(self) -> int:
         """Forget everything that is old enough; how many tasks that were."""
@@ -79,8 +84,10 @@ class Housekeeping:
         return removed
 
     async def run(self, every_seconds: float = 3600.0) -> None:
-        """Sweep for ever."""
+        """Sweep for ever, while this replica leads."""
         while True:
+            while not self.watch.leading:
+                await self.clock.sleep(LOOK)
             try:
                 counts = await self.sweep(), await self.sweep_quotas(), await self.sweep_uses()
                 if any(counts):

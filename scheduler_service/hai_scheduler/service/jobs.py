@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
-from hai_scheduler.core.events import Done, Event, NoticeReceived, Saved, Saving, StateKept
+from hai_scheduler.core.events import AskedToSuspend, Done, Event, NoticeReceived, Saved, Saving, StateKept
 from hai_scheduler.core.explain import notice_of
 from hai_scheduler.core.model import Checkpoint, Notice, Run, RunId, Task, TaskId, TaskState
+from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Bus, Clock, NotFound, Store, Tx
 from hai_scheduler.service.changes import change
 from hai_scheduler.service.effects import FEED, TICK, Effects, run_topic
 from hai_scheduler.service.errors import InTheWay, Invalid
 from hai_scheduler.service.watch import Watch
 
-ReportKind = Literal["received", "saving", "saved", "done", "state"]
+ReportKind = Literal["received", "saving", "saved", "done", "state", "leaving"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,7 @@ class Report:
 
     kind: ReportKind
     at: datetime
-    #: With saving: how many seconds more.
+    #: With saving: how many seconds more. With leaving: how many are left.
     seconds: float | None = None
     #: With saved and done.
     step: int | None = None
@@ -54,6 +55,8 @@ class Jobs:
     clock: Clock
     effects: Effects
     watch: Watch
+    #: Longest time between two looks of a rank that waits, in seconds: a lost ring costs no more than that.
+    look_every: float = 10.0
 
     async def notice(self, run_id: RunId, rank: int, *, seen: int, wait: float) -> RunNotice | None:
         """The run's notice as soon as there is one newer than `seen`; None after `wait` seconds without.
@@ -67,11 +70,11 @@ class Jobs:
                 left = ends - self.clock.now().timestamp()
                 if told is not None or left <= 0:
                     return told
-                await ears.wait(left)
+                await ears.wait(min(left, self.look_every))
 
     async def _told(self, run_id: RunId, rank: int, seen: int) -> RunNotice | None:
         async with self.store.read() as tx:
-            task, run = await _live_run(tx, run_id, rank)
+            task, run = await live_rank(tx, run_id, rank)
             notice = run.notice
             if notice is None or notice.revision <= seen:
                 return None
@@ -83,9 +86,14 @@ class Jobs:
         return RunNotice(kind=kind, notice=notice, message=notice_of(notice, beneficiary))
 
     async def report(self, run_id: RunId, rank: int, report: Report) -> None:
-        """Take down what a rank says. Raises InTheWay when the run is over."""
+        """Take down what a rank says.
+
+        Raises InTheWay when the run is over and, for a rank that asks why it is being ended, when the run was killed.
+        """
         async with self.store.write() as tx:
-            task, _ = await _live_run(tx, run_id, rank)
+            task, run = await live_rank(tx, run_id, rank)
+            if report.kind == "leaving" and run.killed_at is not None:
+                raise InTheWay(f"Run {run_id} was ended.")
             changed, effects = await change(tx, task, *self._events(rank, report), actor=f"run {run_id}")
         await self.effects.carry_out(effects, nodes=self.watch.by_name())
         if changed != task:
@@ -99,19 +107,27 @@ class Jobs:
             case "received":
                 return [NoticeReceived(at=report.at, rank=rank)]
             case "saving":
-                if report.seconds is None:
-                    raise Invalid("seconds", None, "say how many seconds more the job needs to save")
-                return [Saving(at=now, seconds=report.seconds)]
+                return [Saving(at=now, seconds=_seconds(report, "say how many seconds more the job needs to save"))]
             case "saved":
                 return [saved]
             case "done":
                 done = Done(at=now, rank=None if report.all_ranks else rank)
                 return [done] if report.step is None and report.path is None else [saved, done]
+            case "leaving":
+                left = timedelta(seconds=_seconds(report, "say how many seconds are left of the rank"))
+                return [AskedToSuspend(at=now, reason=Reason.EVICTED, at_most=left, limit=left)]
             case "state":
                 return [StateKept(at=now, text=report.text or "")]
 
 
-async def _live_run(tx: Tx, run_id: RunId, rank: int) -> tuple[Task, Run]:
+def _seconds(report: Report, remedy: str) -> float:
+    if report.seconds is None:
+        raise Invalid("seconds", None, remedy)
+    return report.seconds
+
+
+async def live_run(tx: Tx, run_id: RunId) -> tuple[Task, Run]:
+    """The run and its task. Raises InTheWay when it is over, or when there is no such run."""
     over = InTheWay(f"Run {run_id} is over.")
     number = run_id.partition(".")[0]
     if not (number.isascii() and number.isdigit()):
@@ -123,6 +139,12 @@ async def _live_run(tx: Tx, run_id: RunId, rank: int) -> tuple[Task, Run]:
     run = task.live_run
     if run is None or run.id != run_id:
         raise over
+    return task, run
+
+
+async def live_rank(tx: Tx, run_id: RunId, rank: int) -> tuple[Task, Run]:
+    """The run of the rank, and its task. Raises InTheWay as `live_run` does, Invalid when it has no such rank."""
+    task, run = await live_run(tx, run_id)
     if not 0 <= rank < len(run.ranks):
         raise Invalid("rank", rank, f"run {run_id} has ranks 0 to {len(run.ranks) - 1}")
     return task, run

@@ -94,9 +94,9 @@ def facts(row: Quota) -> dict[str, Any]:
     return {**key(row), "limit": row.limit, "ceiling": row.ceiling, "expires_at": until}
 
 
-def stranger(row: Quota, users: Iterable[UserRecord]) -> str | None:
-    """A sentence if the row names a user, or a user group, that HAI has never seen."""
-    kind, _, name = row.subject.partition(":")
+def stranger(subject: str, users: Iterable[UserRecord]) -> str | None:
+    """A sentence if the subject names a user, or a user group, that HAI has never seen."""
+    kind, _, name = subject.partition(":")
     seen = list(users)
     known: Collection[str] = {user.name for user in seen} if kind == "user" else {g for u in seen for g in u.groups}
     if not name or name in known:

@@ -5,11 +5,11 @@ Each is one transaction. Bad input is refused with the field, the value and the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
+from hai_scheduler.core.environments import VARIABLE, Environment
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Held, Released
 from hai_scheduler.core.explain import amount, gang, nodes, quota_of
 from hai_scheduler.core.lifecycle import Effect
@@ -18,7 +18,8 @@ from hai_scheduler.core.order import own_order
 from hai_scheduler.core.quota import Accounts, Cap, QuotaBook
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.use import share_of
-from hai_scheduler.ports import Bus, Clock, Files, Store, Tx
+from hai_scheduler.files import Files
+from hai_scheduler.ports import Bus, Clock, Store, Tx
 from hai_scheduler.ports import Event as Line
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.changes import change
@@ -29,9 +30,9 @@ from hai_scheduler.service.fit import gpus_to_ask_for
 from hai_scheduler.service.lookup import check_name, find
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.settings import ServiceSettings
+from hai_scheduler.service.surroundings import Surroundings
 from hai_scheduler.service.watch import Watch
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: The most retries that a task may ask for.
 MAX_RETRIES = 100
 
@@ -61,6 +62,8 @@ class Submission:
     hold: bool = False
     #: None lets it fail when its command does (H2).
     retry: Retry | None = None
+    #: None is the user's default.
+    environment: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +77,13 @@ class Submissions:
     settings: ServiceSettings
     policies: PolicyBook
     watch: Watch
+    surroundings: Surroundings
     #: None where the files of ranks cannot be looked at from here.
     files: Files | None = None
 
     async def submit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Task:
         """Store a new task. With a key that the caller has used before, the earlier task is returned."""
-        gpus = await self._checked(submission)
+        gpus, environment = await self._checked(caller, submission)
         async with self.store.write() as tx:
             task = await tx.add_task(
                 self._task_of(caller, submission, gpus),
@@ -88,6 +92,7 @@ class Submissions:
                     cwd=submission.cwd,
                     env=dict(submission.env),
                     checkpoint_dir=submission.checkpoint_dir,
+                    environment=None if environment is None else environment.name,
                     tags=submission.tags,
                 ),
                 idempotency_key=key,
@@ -100,7 +105,8 @@ class Submissions:
 
     async def rehearse(self, caller: Caller, submission: Submission) -> Task:
         """The task that `submit` would store, after the same checks; it has no id, and nothing is stored."""
-        task = self._task_of(caller, submission, await self._checked(submission))
+        gpus, _ = await self._checked(caller, submission)
+        task = self._task_of(caller, submission, gpus)
         async with self.store.read() as tx:
             await self._check_room(tx, caller, task, stored=0)
         return task
@@ -225,12 +231,17 @@ class Submissions:
 
     # -- checks -----------------------------------------------------------------------------------
 
-    async def _checked(self, submission: Submission) -> int | None:
-        """Refuse what is wrong with it by itself. Returns how many GPUs of each node it takes; None is whole nodes."""
+    async def _checked(self, caller: Caller, submission: Submission) -> tuple[int | None, Environment | None]:
+        """Refuse what is wrong with it by itself.
+
+        Returns:
+            How many GPUs of each node it takes (None is whole nodes) and its environment (None: the platform's own).
+        """
         self._check(submission)
         gpus = gpus_to_ask_for(self.watch.nodes, submission.group, submission.nodes, submission.gpus)
-        await self._check_files(submission)
-        return gpus
+        environment = await self.surroundings.choose(caller, submission.environment)
+        await self._check_files(submission, environment)
+        return gpus, environment
 
     def _check(self, submission: Submission) -> None:
         check_name(submission.name)
@@ -255,10 +266,11 @@ class Submissions:
             )
         _check_retry(submission.retry)
 
-    async def _check_files(self, submission: Submission) -> None:
+    async def _check_files(self, submission: Submission, environment: Environment | None) -> None:
         if self.files is None:
             return
-        fault = await self.files.fault(submission.command, submission.cwd, submission.checkpoint_dir)
+        python = None if environment is None else environment.python
+        fault = await self.files.fault(submission.command, submission.cwd, submission.checkpoint_dir, python)
         if fault is not None:
             raise Invalid(fault.field, fault.value, fault.message)
 
@@ -304,7 +316,7 @@ class Submissions:
 
 
 def _check_variable(name: str) -> None:
-    if not _VARIABLE.fullmatch(name):
+    if not VARIABLE.fullmatch(name):
         raise Invalid(
             "env", name, f"{name!r} is not a variable name: use letters, digits and '_', not beginning with a digit"
         )

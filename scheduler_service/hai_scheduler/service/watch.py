@@ -1,4 +1,7 @@
-"""What the last tick saw: nodes, verdicts, how long ago. Explanations come from the scheduler's own plan."""
+"""What the last tick saw: nodes, verdicts, how long ago. Explanations come from the scheduler's own plan.
+
+Where another replica leads, it is what this one saw when it last looked (following.py).
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,15 @@ from hai_scheduler.core.verdicts import Verdict
 
 @dataclass(slots=True)
 class Watch:
-    """The view of the latest tick. One writer, the loop; many readers."""
+    """The view of the latest tick or look. One writer at a time, the loop of ticks or of looks; many readers."""
 
+    #: Whether this replica leads, as far as it knows.
+    leading: bool = False
     #: With their marks, by name.
     nodes: Sequence[Node] = ()
-    #: Of every task that waited after the tick.
+    #: Of every task that waits after the tick.
     verdicts: Mapping[TaskId, Verdict] = field(default_factory=dict)
-    #: What the tick was planned from, with what it decided; None before the first, and where another replica leads.
+    #: What the tick was planned from, with what it decided; None before the first.
     snapshot: Snapshot | None = None
     #: The numbers that it was planned with.
     policies: Policies = field(default_factory=Policies)
@@ -35,6 +40,16 @@ class Watch:
     policy_trouble: str | None = None
     #: How often P7's alarm was raised since the service started.
     rotation_alarms: int = 0
+
+    def show(
+        self, snapshot: Snapshot, policies: Policies, verdicts: Mapping[TaskId, Verdict], *, seconds: float
+    ) -> None:
+        """Take over what a tick or a look has seen and found; `seconds` is how long it took."""
+        self.snapshot, self.policies, self.verdicts = snapshot, policies, verdicts
+        self.nodes = sorted(snapshot.nodes, key=lambda node: node.name)
+        self.last_tick = snapshot.now
+        self.tick_seconds = seconds
+        self.ticks += 1
 
     def groups(self) -> dict[str, int]:
         """How many nodes each group has."""

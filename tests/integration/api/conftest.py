@@ -39,15 +39,22 @@ from hai_scheduler.service.environment import Places
 from hai_scheduler.service.explanations import Explanations
 from hai_scheduler.service.feed import Feed
 from hai_scheduler.service.forecasts import Forecasts
+from hai_scheduler.service.gangs import Gangs
 from hai_scheduler.service.jobs import Jobs
 from hai_scheduler.service.logs import Logs
+from hai_scheduler.service.mount_rules import MountRules
+from hai_scheduler.service.named_environments import NamedEnvironments
 from hai_scheduler.service.own_quota import OwnQuotas
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.policy_changes import PolicyChanges
 from hai_scheduler.service.queries import Queries
+from hai_scheduler.service.rank_logs import RankLogs
+from hai_scheduler.service.readiness import Readiness
+from hai_scheduler.service.run_facts import RunBook
 from hai_scheduler.service.run_tokens import RunTokens
 from hai_scheduler.service.settings import ServiceSettings
 from hai_scheduler.service.submissions import Submission, Submissions
+from hai_scheduler.service.surroundings import Surroundings
 from hai_scheduler.service.watch import Watch
 
 ACCESS = "access:services!service=hai"
@@ -102,6 +109,8 @@ class FakeCluster:
     def __init__(self) -> None:
         self.logs: dict[tuple[str, int], bytes] = {}
         self.killed: list[str] = []
+        #: Addresses of the ranks that are up, by run.
+        self.up: dict[str, tuple[str, ...]] = {}
 
     async def read_log(self, run_id: str, rank: int, *, offset: int, limit: int) -> LogChunk:
         if (run_id, rank) not in self.logs:
@@ -110,6 +119,11 @@ class FakeCluster:
         data = log[offset : offset + limit]
         data = data[: data.rfind(b"\n") + 1]
         return LogChunk(start=offset, next=offset + len(data), data=data, final=False)
+
+    async def addresses(self, run_id: str) -> tuple[str, ...] | None:
+        if run_id not in self.up:
+            raise NotFound
+        return self.up[run_id]
 
     async def kill(self, run_id: str) -> None:
         self.killed.append(run_id)
@@ -255,19 +269,40 @@ async def world() -> AsyncIterator[World]:
     store, bus, cluster = MemoryStore(), MemoryBus(clock), FakeCluster()
     watch = Watch(nodes=[Node(name=f"node-{n}", gpus=2) for n in range(1, 5)], last_tick=clock.now(), ticks=1)
     tokens = RunTokens(Secret("run secret"))
-    effects = Effects(store=store, cluster=cluster, bus=bus, tokens=tokens, places=PLACES)  # type: ignore[arg-type]
     settings = ServiceSettings()
     book = PolicyBook(settings)
+    surroundings = Surroundings(store=store)
+    effects = Effects(
+        store=store,
+        cluster=cluster,  # type: ignore[arg-type]
+        bus=bus,
+        clock=clock,
+        tokens=tokens,
+        places=PLACES,
+        policies=book,
+        surroundings=surroundings,
+    )
     queries = Queries(store=store, clock=clock, watch=watch, places=PLACES)
     submissions = Submissions(
-        store=store, bus=bus, clock=clock, effects=effects, settings=settings, policies=book, watch=watch
+        store=store,
+        bus=bus,
+        clock=clock,
+        effects=effects,
+        settings=settings,
+        policies=book,
+        watch=watch,
+        surroundings=surroundings,
     )
     services = Services(
         store=store,
         submissions=submissions,
         administration=Administration(store=store, bus=bus, clock=clock, watch=watch),
         jobs=Jobs(store=store, bus=bus, clock=clock, effects=effects, watch=watch),
+        run_book=RunBook(store=store, cluster=cluster),  # type: ignore[arg-type]
+        gangs=Gangs(store=store, cluster=cluster, bus=bus, clock=clock),  # type: ignore[arg-type]
+        rank_logs=RankLogs(store=store, keep_bytes=1000),
         queries=queries,
+        readiness=Readiness(store=store, clock=clock, watch=watch),
         explanations=Explanations(queries=queries, clock=clock, watch=watch),
         decisions=Decisions(store=store),
         forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions),
@@ -275,6 +310,9 @@ async def world() -> AsyncIterator[World]:
         feed=Feed(store=store, bus=bus, look_every=0.02),
         own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, watch=watch),
         policy=PolicyChanges(store=store, bus=bus, clock=clock, watch=watch, book=book),
+        mount_rules=MountRules(store=store, bus=bus, clock=clock, watch=watch),
+        environments=NamedEnvironments(store=store, bus=bus, clock=clock),
+        surroundings=surroundings,
         metrics=Metrics(watch),
     )
     async with store.write() as tx:

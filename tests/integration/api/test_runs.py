@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from datetime import datetime
+from io import BytesIO
 
 import pytest
 
 from hai_scheduler.core.model import Task, TaskState
 from hai_scheduler.core.reasons import Reason
-from hai_scheduler.service.effects import run_topic
+from hai_scheduler.service.effects import TICK, run_topic
 
 NOW = "2026-01-05T12:00:10Z"
 
@@ -83,6 +86,8 @@ async def test_reports_are_taken_down(world, running) -> None:
         (0, {"kind": "saved", "at": "yesterday"}, "at"),
         (0, {"kind": "saved", "at": "2026-01-05T12:00:10"}, "at"),
         (0, {"kind": "saving", "seconds": -1}, "seconds"),
+        (0, {"kind": "saving"}, "seconds"),
+        (0, {"kind": "leaving"}, "seconds"),
     ],
 )
 async def test_a_bad_report_is_refused_by_name(world, running, rank, body, field) -> None:
@@ -95,3 +100,123 @@ async def test_a_run_that_is_over_is_gone(world, running) -> None:
     status, problem = await report(world, running, kind="done")
     assert (status, problem["code"]) == (410, "gone")
     assert (await notice(world, running, "rank=0"))[0] == 410
+
+
+async def addresses(world, task: Task, query: str):
+    return await world.json("GET", f"/runs/{task.id}.1/addresses?{query}", None, headers=spoken(world, task))
+
+
+async def send(world, task: Task, data: bytes, query: str, *, rank: object = 0, **headers: str):
+    """Status, body, and where the service wants the log to go on."""
+    headers = {"Content-Type": "application/octet-stream", **spoken(world, task), **headers}
+    path = f"/runs/{task.id}.1/ranks/{rank}/log?{query}"
+    async with world.ask("PUT", path, None, data=BytesIO(data), headers=headers) as response:
+        return response.status, await response.json(), response.headers.get("Upload-Offset")
+
+
+async def test_a_rank_that_waits_for_the_others_hears_of_them_when_the_cluster_rings(world, running) -> None:
+    assert await addresses(world, running, "rank=1") == (200, {"addresses": None})
+    assert await addresses(world, running, "rank=1&wait=0.05") == (200, {"addresses": None})
+    waiting = asyncio.ensure_future(addresses(world, running, "rank=1&wait=60"))
+    await world.until(lambda: world.listeners(TICK))
+    world.cluster.up[running.run_id(1)] = ("10.0.0.1", "10.0.0.2")
+    await world.bus.ring(TICK)
+    async with asyncio.timeout(3):
+        assert await waiting == (200, {"addresses": ["10.0.0.1", "10.0.0.2"]})
+    assert not world.listeners(TICK)
+
+
+async def test_a_rank_whose_run_is_told_to_leave_before_it_began_waits_no_longer(world, running) -> None:
+    object.__setattr__(world.services.gangs, "look_every", 0.01)
+    waiting = asyncio.ensure_future(addresses(world, running, "rank=1&wait=60"))
+    await world.until(lambda: world.listeners(TICK))
+    await world.json("POST", f"/tasks/{running.id}/suspend")
+    async with asyncio.timeout(5):
+        assert (await waiting)[0] == 410
+    world.cluster.up[running.run_id(1)] = ("10.0.0.1", "10.0.0.2")
+    assert (await addresses(world, running, "rank=0"))[0] == 410
+
+
+async def test_a_rank_that_the_run_does_not_have_has_no_others(world, running) -> None:
+    for query in ("rank=2", "rank=-1", "rank=x", "wait=1", "rank=0&wait=61"):
+        assert (await addresses(world, running, query))[0] == 400
+
+
+async def test_a_rank_sends_its_log_in_pieces(world, running) -> None:
+    assert (await send(world, running, b"one\n", "offset=0"))[:2] == (200, {"next": 4})
+    assert (await send(world, running, b"\xff\0two\n", "offset=4"))[:2] == (200, {"next": 10})
+    assert (await send(world, running, b"other\n", "offset=0", rank=1))[:2] == (200, {"next": 6})
+    chunk = await world.store.logs.read(running.run_id(1), 0, offset=0, limit=1000, ended=True)
+    assert chunk.data == b"one\n\xff\0two\n"
+
+
+async def test_a_piece_that_does_not_follow_is_told_where_to_go_on(world, running) -> None:
+    await send(world, running, b"one\n", "offset=0")
+    for query in ("offset=0", "offset=9", "offset=0&skip=true"):
+        status, problem, offset = await send(world, running, b"two\n", query)
+        assert (status, problem["code"], offset) == (409, "conflict", "4")
+        assert "goes on at 4" in problem["detail"]
+    assert (await send(world, running, b"two\n", "offset=9&skip=true"))[:2] == (200, {"next": 13})
+
+
+async def test_of_a_log_the_service_keeps_the_end(world, running) -> None:
+    for begin in range(0, 5000, 100):
+        await send(world, running, b"x" * 99 + b"\n", f"offset={begin}")
+    chunk = await world.store.logs.read(running.run_id(1), 0, offset=0, limit=100_000, ended=True)
+    assert chunk.next == 5000
+    assert 1000 <= len(chunk.data) < 2000
+
+
+@pytest.mark.parametrize(
+    ("data", "query", "rank", "kind", "status"),
+    [
+        (b"", "offset=0", 0, "application/octet-stream", 400),
+        (b"x\n", "", 0, "application/octet-stream", 400),
+        (b"x\n", "offset=-1", 0, "application/octet-stream", 400),
+        (b"x\n", "offset=0", 2, "application/octet-stream", 400),
+        (b"x\n", "offset=0", "x", "application/octet-stream", 400),
+        (b"x\n", "offset=0", 0, "text/plain", 415),
+        (b"x" * (1024 * 1024 + 1), "offset=0", 0, "application/octet-stream", 413),
+    ],
+    ids=["empty", "no offset", "negative offset", "no such rank", "no number", "text", "too large"],
+)
+async def test_a_bad_piece_is_refused(world, running, data, query, rank, kind, status) -> None:
+    assert (await send(world, running, data, query, rank=rank, **{"Content-Type": kind}))[0] == status
+
+
+async def test_a_token_writes_the_log_of_its_own_run_only_and_users_write_none(world, running) -> None:
+    other = await world.start(await world.submit(name="other"))
+    path = f"/runs/{running.id}.1/ranks/0/log?offset=0"
+    kind = {"Content-Type": "application/octet-stream"}
+    foreign = await world.json("PUT", path, None, data=b"x\n", headers=spoken(world, other) | kind)
+    assert (foreign[0], foreign[1]["code"]) == (403, "forbidden")
+    assert (await world.json("PUT", path, "admin", data=b"x\n", headers=kind))[0] == 401
+    assert (await world.json("GET", f"/runs/{running.id}.1/addresses?rank=0", "admin"))[0] == 401
+
+
+async def test_a_run_that_is_over_waits_and_writes_no_more(world, running) -> None:
+    await world.end(running, Reason.SUCCEEDED, TaskState.SUCCEEDED)
+    assert (await addresses(world, running, "rank=0&wait=30"))[0] == 410
+    assert (await send(world, running, b"x\n", "offset=0"))[0] == 410
+
+
+async def test_a_rank_whose_pod_is_being_ended_takes_the_others_with_it_in_time(world, running) -> None:
+    assert await report(world, running, 1, kind="leaving", seconds=20) == (204, None)
+    assert await report(world, running, 0, kind="leaving", seconds=500) == (204, None)
+    status, answer = await notice(world, running, "rank=0")
+    assert (status, answer["notice"]["kind"], answer["notice"]["reason"]) == (200, "suspend", "evicted")
+    task = (await world.json("GET", f"/tasks/{running.id}"))[1]
+    assert task["state"] == "suspending"
+    at, deadline = (datetime.fromisoformat(answer["notice"][name]) for name in ("at", "deadline"))
+    assert (deadline - at).total_seconds() == 20
+
+
+async def test_a_rank_that_asks_why_it_is_being_ended_learns_that_its_run_was_killed(world, running) -> None:
+    async with world.store.write() as tx:
+        task = await tx.get_task(running.id)
+        await tx.save_task(replace(task, run=replace(task.run, killed_at=task.submitted_at)))
+    status, problem = await report(world, running, kind="leaving", seconds=20)
+    assert (status, problem["code"]) == (410, "gone")
+    assert await report(world, running, kind="saved", step=1) == (204, None)
+    assert (await addresses(world, running, "rank=0"))[0] == 410
+    assert (await report(world, running, kind="leaving"))[0] == 410

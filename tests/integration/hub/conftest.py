@@ -162,6 +162,12 @@ class Up:
 
 
 @pytest.fixture(scope="module")
+def up_class() -> type[Up]:
+    """For tests that need a platform of their own making."""
+    return Up
+
+
+@pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     """A platform for the tests of a module."""
     made = Up(tmp_path_factory.mktemp("up") / "home")

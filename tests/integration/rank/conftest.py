@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from hai_client.archive import build
 from hai_client.rank.processes import read_environment, read_table
 
 T = TypeVar("T")
@@ -36,7 +37,7 @@ def eventually(look: Callable[[], T], *, within: float = DEADLINE_S) -> T:
 
 
 class FakeService:
-    """The two endpoints that a supervisor speaks to."""
+    """The endpoints that a supervisor speaks to."""
 
     def __init__(self) -> None:
         self.port = _free_port()
@@ -44,6 +45,11 @@ class FakeService:
         self.tokens: set[str] = set()
         self.polls = 0
         self.refuse_reports = 0
+        #: What a rank is told that asks where the others are; and one that asks why it is being ended.
+        self.addresses: list[str] | None = None
+        self.wanted = 200
+        self.leaving = 204
+        self.log = b""
         self._notice: dict[str, Any] | None = None
         self._changed = threading.Condition()
         self._server: ThreadingHTTPServer | None = None
@@ -62,6 +68,9 @@ class FakeService:
 
             def do_GET(self) -> None:
                 service.tokens.add(self.headers["Authorization"])
+                if "/addresses?" in self.path:
+                    self._answer(service.wanted, {"addresses": service._gang()})
+                    return
                 self._answer(200, service._wait(int(self.path.split("seen=")[1].split("&")[0])))
 
             def do_POST(self) -> None:
@@ -71,12 +80,19 @@ class FakeService:
                     self._answer(503, {})
                     return
                 service.reports.append(body)
-                self._answer(204, None)
+                self._answer(service.leaving if body["kind"] == "leaving" else 204, None)
 
-            def _answer(self, status: int, body: Any) -> None:
+            def do_PUT(self) -> None:
+                data = self.rfile.read(int(self.headers["Content-Length"]))
+                status = service._keep(int(self.path.split("offset=")[1].split("&")[0]), data)
+                self._answer(status, {}, {"Upload-Offset": str(len(service.log))})
+
+            def _answer(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
                 data = b"" if body is None else json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(data)))
+                for name, value in (headers or {}).items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(data)
 
@@ -113,6 +129,24 @@ class FakeService:
                     break
         return {"notice": None}
 
+    def _gang(self) -> list[str] | None:
+        with self._changed:
+            if self.addresses is None:
+                self._changed.wait(0.2)
+            return self.addresses
+
+    def _keep(self, offset: int, data: bytes) -> int:
+        if offset != len(self.log):
+            return 409
+        self.log += data
+        return 200
+
+    def gather(self, *addresses: str) -> None:
+        """All ranks are up."""
+        with self._changed:
+            self.addresses = list(addresses)
+            self._changed.notify_all()
+
     def notify(self, revision: int = 1, deadline: str = "2126-01-01T00:02:00Z") -> None:
         with self._changed:
             self._notice = {
@@ -128,6 +162,91 @@ class FakeService:
 
     def kinds(self) -> list[str]:
         return [report["kind"] for report in self.reports]
+
+
+class Pod:
+    """One rank as a pod has it: a Secret, an environment, and the zip application."""
+
+    def __init__(self, folder: Path, service: FakeService, archive: Path) -> None:
+        self.folder = folder
+        self.run = folder / "run"
+        self.service = service
+        self._archive = archive
+        self.process: subprocess.Popen[bytes] | None = None
+        self.python = sys.executable
+
+    def start(self, *command: str, env: dict[str, str] | None = None, **changes: Any) -> subprocess.Popen[bytes]:
+        """Start the container: `env` is its environment, the rest is of the Secret."""
+        secret = self.folder / "spec"
+        secret.mkdir(parents=True)
+        (secret / "token").write_text("run:41.2:abc")
+        spec = {
+            "schema": 1,
+            "run_id": "41.2",
+            "task_id": 41,
+            "user": "alice",
+            "nodes": ["n-a", "n-b"],
+            "command": list(command),
+            "cwd": str(self.folder),
+            "env": {"HAI_TASK_ID": "41"},
+            "profile": "sigterm",
+            "api_url": self.service.url,
+            "master_port": 29500,
+            "grace_s": 120,
+            "term_wait_s": 0.3,
+            **changes,
+        }
+        (secret / "spec.json").write_text(json.dumps(spec))
+        own = {
+            "PATH": os.environ["PATH"],
+            "HAI_RANK": "1",
+            "HAI_NODE_NAME": "n-b",
+            "HAI_POD_IP": "10.0.0.2",
+            "HAI_GPUS": "0",
+            "HAI_TERMINATION_GRACE": "60",
+            "HAI_TERMINATION_LOG": str(self.folder / "message"),
+            "HAI_RUN_DIR": str(self.run),
+            **(env or {}),
+        }
+        with (self.folder / "output").open("ab") as output:
+            self.process = subprocess.Popen(
+                [self.python, str(self._archive), "rank", "--pod", str(secret)],
+                cwd="/",
+                env=own,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+        return self.process
+
+    def wait(self) -> int:
+        assert self.process is not None
+        return self.process.wait(DEADLINE_S)
+
+    def message(self) -> dict[str, Any]:
+        """The termination message."""
+        path = self.folder / "message"
+        return json.loads(path.read_text()) if path.exists() and path.stat().st_size else {}
+
+    def log(self, folder: Path | None = None) -> list[str]:
+        """The lines in the pod's own folder, without their times."""
+        parts = sorted((folder or self.run / "log").glob("*.log"))
+        return [line.partition(" ")[2] for part in parts for line in part.read_text().splitlines()]
+
+    def sent(self) -> list[str]:
+        """The lines that the service has, without their times."""
+        return [line.partition(" ")[2] for line in self.service.log.decode().splitlines()]
+
+    def clean_up(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            # Its descendants die with it, as those of a container do.
+            self.process.send_signal(signal.SIGTERM)
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(5)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
 
 
 class Bench:
@@ -251,6 +370,21 @@ def bench(tmp_path: Path, service: FakeService) -> Iterator[Bench]:
     bench = Bench(tmp_path / "rank", service)
     yield bench
     bench.clean_up()
+
+
+@pytest.fixture(scope="session")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The zip application."""
+    path = tmp_path_factory.mktemp("archive") / "hai.pyz"
+    build(path)
+    return path
+
+
+@pytest.fixture
+def pod(tmp_path: Path, service: FakeService, archive: Path) -> Iterator[Pod]:
+    pod = Pod(tmp_path / "pod", service, archive)
+    yield pod
+    pod.clean_up()
 
 
 @pytest.fixture(name="eventually")

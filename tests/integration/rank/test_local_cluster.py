@@ -19,7 +19,7 @@ from hai_client.rank.processes import read_environment, read_process, read_table
 from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings, folders
 from hai_scheduler.adapters.local.runs import LocalRank
 from hai_scheduler.core.model import Node, RankObservation, RankState, RunId, TaskId
-from hai_scheduler.ports import Launch, Secret, Temporary
+from hai_scheduler.ports import Launch, NotFound, Secret, Temporary
 
 RUN = RunId("5.1")
 
@@ -354,3 +354,39 @@ async def test_supervisors_leave_no_zombie_in_the_service(world: World) -> None:
 def zombies() -> set[int]:
     """Children of this process that nobody has collected."""
     return {process.pid for process in read_table().values() if process.parent == os.getpid() and process.zombie}
+
+
+async def test_services_that_share_the_folder_see_each_others_runs(world: World) -> None:
+    world.settings = replace(world.settings, shared=True)
+    one, other = world.open(), world.open()
+    assert [*await one.observe(), *await other.observe()] == []
+    launch = world.launch("echo x >> $HAI_RANK.count; sleep 60", "node-1", "node-2")
+    await asyncio.gather(one.launch(launch), other.launch(launch))
+    for cluster in (one, other):
+        assert len(await world.ranks(cluster, RankState.RUNNING)) == 2
+
+    async def counted() -> bool:
+        return all((world.folder / f"{rank}.count").exists() for rank in (0, 1))
+
+    await settle(counted)
+    assert [(world.folder / f"{rank}.count").read_text() for rank in (0, 1)] == ["x\n", "x\n"]
+    await other.kill(RUN)
+    await world.ranks(one, RankState.EXITED)
+    await world.ranks(other, RankState.EXITED)
+    await one.forget(RUN)
+    assert await other.observe() == []
+    with pytest.raises(NotFound):
+        await other.read_log(RUN, 0, offset=0, limit=1)
+
+
+async def test_a_rank_whose_service_ended_before_it_was_started_is_started_by_the_next(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: Any) -> None:
+        raise Crash
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalRank, "_spawn", crash)
+        with pytest.raises(Crash):
+            await world.open().launch(world.launch("sleep 60"))
+    assert len(await world.ranks(world.open(), RankState.RUNNING)) == 1

@@ -143,7 +143,9 @@ async def test_a_state_of_the_first_version_is_taken_over(url: str, engine: Asyn
         (task,) = await tx.unfinished_tasks()
         assert task.waiting_since == datetime(1970, 1, 1, 0, 0, 7, 1, tzinfo=UTC), "what was called its place"
         assert (task.gpus, task.retry, task.retries, task.not_before, task.rotations) == (None, None, 0, None, ())
-        assert (await tx.get_spec(task.id)).command == ("python",)
+        spec = await tx.get_spec(task.id)
+        assert (spec.command, spec.environment) == (("python",), None)
+        assert (list(await tx.mount_rules()), list(await tx.environments())) == ([], [])
         assert task.run is not None
         assert [(rank.node, rank.gpus) for rank in task.run.ranks] == [("node-0", ()), ("node-1", ())]
         assert task.run.failed_ranks == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,15 @@ async def test_a_folder_that_is_not_there_is_named(work: Path) -> None:
     fault = await LocalFiles().fault(["true"], str(work / "none"), None)
     assert fault is not None
     assert (fault.field, fault.value) == ("cwd", str(work / "none"))
+
+
+async def test_the_python_of_an_environment_has_to_be_a_program(work: Path) -> None:
+    assert await LocalFiles().fault(["true"], str(work), None, sys.executable) is None
+    for python in (str(work / "none/python"), str(work / "train.py")):
+        fault = await LocalFiles().fault(["true"], str(work), None, python)
+        assert fault is not None
+        assert (fault.field, fault.value) == ("environment", python)
+        assert python in fault.message
 
 
 async def test_checkpoints_cannot_be_kept_below_a_file(work: Path) -> None:

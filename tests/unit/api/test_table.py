@@ -20,7 +20,7 @@ from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.api.table import Table
 from hai_scheduler.core.model import NodeMark, Priority, Profile, RankState, TaskState
 from hai_scheduler.core.verdicts import VerdictKind
-from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
+from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_OWNERS, SCOPE_PLACES, SCOPE_READ, SCOPE_WRITE
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "rest.md"
 DOCUMENT = document(ROUTES)
@@ -29,13 +29,14 @@ routes = pytest.mark.parametrize("route", ROUTES, ids=lambda r: f"{r.method} {r.
 
 @routes
 def test_every_route_says_who_may_ask(route) -> None:
-    assert route.access in {OPEN, RUN, SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN, SCOPE_METRICS}
+    assert route.access in {OPEN, RUN, SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN, SCOPE_METRICS, SCOPE_OWNERS, SCOPE_PLACES}
     security = DOCUMENT["paths"][route.path][route.method.lower()]["security"]
     assert (security == []) == (route.access == OPEN)
 
 
 def test_only_health_and_the_document_are_open() -> None:
-    assert {route.path for route in ROUTES if route.access == OPEN} == {"/health", "/openapi.json"}
+    opened = {route.path for route in ROUTES if route.access == OPEN}
+    assert opened == {"/health", "/health/live", "/health/ready", "/openapi.json"}
 
 
 @routes

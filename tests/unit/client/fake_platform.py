@@ -51,6 +51,9 @@ class FakePlatform:
     marks: dict[str, str] = field(default_factory=dict)
     #: Numbers that admins have set, by group (None: all) and name.
     policy: dict[str | None, dict[str, Any]] = field(default_factory=dict)
+    #: Mount rules and environments by name.
+    mounts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    environments: dict[str, dict[str, Any]] = field(default_factory=dict)
     on_nodes: dict[str, list[dict[str, Any]]] = field(
         default_factory=lambda: {"node-1": [{"task_id": 41, "user": "alice", "gpus": []}]}
     )
@@ -89,7 +92,7 @@ class FakePlatform:
             "deadline": None, "tags": [], "command": ["python", "train.py"], "cwd": "/shared/a b", "env": {"LR": "0.1"},
             "profile": "sigterm", "grace_s": 120.0, "time_limit_s": None, "checkpoint_dir": "/shared/ckpt",
             "job_state": None, "retries": 0, "retries_used": 0, "retry_backoff_s": 0.0, "retry_exit_codes": [],
-            "retry_at": None, "runs": [],
+            "retry_at": None, "environment": None, "runs": [],
         }  # fmt: skip
         task.update(changes)
         self.tasks[number] = task

@@ -46,6 +46,8 @@ printf '%s\\n' "${COMPREPLY[@]:-}"
             {"--help", "--json", "--url", "--group", "--ceiling", "--until", "--for"},
         ),
         (["hai", "admin", "policy", ""], {"set", "unset"}),
+        (["hai", "admin", "mounts", ""], {"list", "set", "remove"}),
+        (["hai", "submit", "--envi"], {"--environment"}),
         (["hai", "quota", "set", "HI"], {"HIGH"}),
         (["hai", "submit", "--", "./tr"], {"./train.sh"}),
         (["hai", "run", "exp"], {"exp.yml"}),

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from hai_client import explain_schema, policy_schema, schema
+from hai_client import explain_schema, policy_schema, schema, storage_schema
 from hai_client.codec import WrongShape, decode, encode
 from hai_scheduler.api import explain_schemas as explain_wire
 from hai_scheduler.api import policy_schemas as policy_wire
 from hai_scheduler.api import quota_schemas as quota_wire
 from hai_scheduler.api import schemas as wire
+from hai_scheduler.api import storage_schemas as storage_wire
 
 PAIRS = [
     (schema.TaskRequest, wire.TaskSubmit),
@@ -51,6 +52,14 @@ PAIRS = [
     (policy_schema.PolicyValue, policy_wire.PolicyValue),
     (policy_schema.PolicyNumber, policy_wire.PolicyNumber),
     (policy_schema.Policy, policy_wire.PolicyOut),
+    (storage_schema.MountRule, storage_wire.MountRuleOut),
+    (storage_schema.MountRuleList, storage_wire.MountRuleList),
+    (storage_schema.Environment, storage_wire.EnvironmentOut),
+    (storage_schema.EnvironmentList, storage_wire.EnvironmentList),
+    (storage_schema.Mounted, storage_wire.MountedOut),
+    (storage_schema.Overruled, storage_wire.OverruledOut),
+    (storage_schema.Offered, storage_wire.OfferedEnvironment),
+    (storage_schema.Places, storage_wire.PlacesOut),
     (schema.Health, wire.HealthOut),
 ]
 

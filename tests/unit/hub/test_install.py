@@ -34,7 +34,7 @@ def test_an_empty_configuration_becomes_a_hub_on_this_machine(settings: HubSetti
     hub = installed(settings)
     assert (hub.bind_url, hub.hub_bind_url) == ("http://127.0.0.1:8123", "http://127.0.0.1:21001")
     assert hub.proxy_class.__name__ == "EmbeddedProxy"
-    assert hub.spawner_class.__name__ == "HaiLocalSpawner"
+    assert hub.spawner_class.__name__ == "HaiSpotLocalSpawner"
     assert hub.authenticator_class.__name__ == "SharedPasswordAuthenticator"
     assert names(hub.services) == ["hai", "hai-up"]
     assert names(hub.load_roles) == ["hai-admin", "hai-service", "hai-up"]

@@ -9,13 +9,14 @@ from hai_scheduler.service import caller
 
 
 def test_scopes_are_those_that_the_service_asks_for() -> None:
-    asked = {caller.SCOPE_READ, caller.SCOPE_WRITE, caller.SCOPE_ADMIN, caller.SCOPE_METRICS}
+    asked = {value for name, value in vars(caller).items() if name.startswith("SCOPE_")}
     assert set(roles.CUSTOM_SCOPES) == asked
+    assert len(asked) == 6
 
 
 def test_writing_includes_reading_and_administration_includes_writing() -> None:
     assert roles.CUSTOM_SCOPES[roles.WRITE]["subscopes"] == [roles.READ]
-    assert roles.CUSTOM_SCOPES[roles.ADMIN]["subscopes"] == [roles.WRITE]
+    assert roles.CUSTOM_SCOPES[roles.ADMIN]["subscopes"] == [roles.WRITE, roles.PLACES, roles.OWNERS]
     assert "subscopes" not in roles.CUSTOM_SCOPES[roles.METRICS]
 
 
@@ -24,7 +25,7 @@ def test_users_may_enter_the_service_and_use_their_own_tasks_and_no_more() -> No
 
 
 def test_a_users_lab_has_no_administrators_scope() -> None:
-    assert not {roles.ADMIN, roles.METRICS} & set(roles.SERVER_SCOPES)
+    assert not {roles.ADMIN, roles.METRICS, roles.OWNERS, roles.PLACES} & set(roles.SERVER_SCOPES)
 
 
 def test_the_local_users_token_asks_for_nothing_that_his_role_lacks() -> None:

@@ -43,7 +43,7 @@ spec:
   entrypoint: train.sh
   parameters: -a "b c" 'd'
   environments: {A: 1, B: 0123, C: yes, D: 1e3, E: "true", F: 2026-01-01}
-resource: {group: gpu, node_count: 3, gpus: 2, image: null, is_spot: false}
+resource: {group: gpu, node_count: 3, gpus: 2, image: torch, is_spot: false}
 options: {tags: [x, 1], retries: 4, retry_backoff: 1m30s, retry_exit_codes: [1, 137]}
 services: []
 """)
@@ -53,13 +53,15 @@ services: []
     assert submission.priority is Priority.VERY_HIGH
     assert submission.env == {"A": "1", "B": "0123", "C": "yes", "D": "1e3", "E": "true", "F": "2026-01-01"}
     assert submission.tags == ("x", "1")
-    assert submission.gpus == 2
+    assert (submission.gpus, submission.environment) == (2, "torch")
     assert submission.retry == Retry(count=4, backoff=timedelta(seconds=90), exit_codes=frozenset({1, 137}))
 
 
 def test_a_file_that_says_nothing_of_them_takes_whole_nodes_and_no_retry() -> None:
     submission = read_experiment(text_of())
     assert (submission.nodes, submission.gpus, submission.retry) == (1, None, None)
+    assert submission.environment is None
+    assert read_experiment(text_of(resource__image=None)).environment is None
     assert read_experiment(text_of(options__retries=0)).retry is None
 
 
@@ -121,7 +123,7 @@ def test_priorities_are_numbers_or_names(given, level) -> None:
         ({"resource__node_count": 1.5}, "resource.node_count", "whole number"),
         ({"resource__node_count": "two"}, "resource.node_count", "whole number"),
         ({"resource__group": "a#B"}, "resource.group", "'a'"),
-        ({"resource__image": "x"}, "resource.image", "leave it out"),
+        ({"resource__image": ["x"]}, "resource.image", "must be a text, not a list"),
         ({"resource__gpu": 8}, "resource.gpu", "resource.gpus"),
         ({"resource__gpus": 0}, "resource.gpus", "1 or more"),
         ({"resource__gpus": "two"}, "resource.gpus", "whole number"),

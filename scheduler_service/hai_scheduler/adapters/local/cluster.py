@@ -13,9 +13,9 @@ from typing import Any
 
 from hai_scheduler.adapters.local.environment import MASTER, rank_environment
 from hai_scheduler.adapters.local.folders import RankFolder, RunFolder, sweep
-from hai_scheduler.adapters.local.logs import read_log
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.runs import NEVER_STARTED, LocalRank, LocalRun, runs_in
+from hai_scheduler.adapters.log_parts import read_log
 from hai_scheduler.core.model import Node, Observation, RunId
 from hai_scheduler.ports import Launch, LogChunk, NotFound, Temporary
 
@@ -38,6 +38,8 @@ class LocalSettings:
     path_prefix: tuple[str, ...] = ()
     #: Between SIGTERM and SIGKILL.
     term_wait_s: float = 10.0
+    #: Whether other services use the folder too: then it is read anew at every look.
+    shared: bool = False
     log_max_bytes: int = 64 * 1024 * 1024
     log_parts: int = 8
 
@@ -80,16 +82,29 @@ class LocalCluster:
 
     async def _load(self) -> None:
         async with self._loading:
-            if not self._loaded:
-                with _as_temporary(f"{self._root} cannot be read"):
-                    found = await asyncio.to_thread(self._read_folders)
-                self._runs = {**found, **self._runs}
-                self._loaded = True
+            if self._loaded and not self._settings.shared:
+                return
+            with _as_temporary(f"{self._root} cannot be read"):
+                found = await asyncio.to_thread(self._read_folders)
+            known = {name: run for name, run in self._runs.items() if name in found or not run.ranks}
+            for name in self._runs.keys() - known.keys():  # forgotten by another service
+                self._runs[name].let_go()
+            self._runs = {**found, **known}
+            self._loaded = True
 
     def _read_folders(self) -> dict[str, LocalRun]:
-        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        sweep(self._root)
-        return runs_in(self._root, self._settings.python)
+        """All runs that there are; those that are known learn of ranks that another service has prepared."""
+        if not self._loaded:
+            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            sweep(self._root)
+        found = runs_in(self._root, self._settings.python)
+        for name, run in found.items():
+            known = self._runs.get(name)
+            if known is not None and len(run.ranks) > len(known.ranks):
+                with known.guard:
+                    for number in run.ranks:
+                        known.rank(number)
+        return found
 
     async def changes(self) -> AsyncIterator[None]:
         """Wake-ups: when a supervisor ends, at once; when a status changes, within a tenth of a second."""
@@ -271,8 +286,7 @@ class LocalCluster:
         for pid in list(self._handles):
             self._drop(pid)
         for run in self._runs.values():
-            for rank in run.ranks.values():
-                rank.let_go()
+            run.let_go()
 
 
 def _missing(launch: Launch, rank: int, name: str, node: LocalNode | None) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from hai_scheduler.ports import Fault
+from hai_scheduler.files import Fault
 
 #: Programs whose first word that is no option is a script.
 _INTERPRETERS: Final = ("python", "python3", "bash", "sh", "zsh")
@@ -20,14 +20,17 @@ _INLINE: Final = ("-c", "-m", "-")
 class LocalFiles:
     """The Files port on this machine."""
 
-    async def fault(self, command: Sequence[str], cwd: str, checkpoint_dir: str | None) -> Fault | None:
+    async def fault(
+        self, command: Sequence[str], cwd: str, checkpoint_dir: str | None, python: str | None = None
+    ) -> Fault | None:
         """The first path that no rank could use."""
-        return await asyncio.to_thread(_fault, command, cwd, checkpoint_dir)
+        return await asyncio.to_thread(_fault, command, cwd, checkpoint_dir, python)
 
 
-def _fault(command: Sequence[str], cwd: str, checkpoint_dir: str | None) -> Fault | None:
+def _fault(command: Sequence[str], cwd: str, checkpoint_dir: str | None, python: str | None) -> Fault | None:
     try:
-        return _of_folder(cwd) or _of_command(command, Path(cwd)) or _of_checkpoints(checkpoint_dir)
+        files = _of_folder(cwd) or _of_command(command, Path(cwd)) or _of_checkpoints(checkpoint_dir)
+        return files or _of_python(python)
     except (OSError, ValueError):  # too long, or not ours to read: the rank will say more
         return None
 
@@ -73,3 +76,12 @@ def _of_checkpoints(folder: str | None) -> Fault | None:
     why = "cannot be written to" if there.is_dir() else "is not a folder"
     message = f"{str(there)!r} {why}: choose a folder that the platform may write to"
     return Fault(field="checkpoint_dir", value=folder, message=message)
+
+
+def _of_python(python: str | None) -> Fault | None:
+    if python is None or os.access(python, os.X_OK):
+        return None
+    message = (
+        f"the Python of this environment, {python!r}, is not on this machine: choose another one, or tell an admin"
+    )
+    return Fault(field="environment", value=python, message=message)

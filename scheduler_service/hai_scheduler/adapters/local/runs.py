@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import threading
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from hai_scheduler.adapters.local.folders import RankFolder, RunFolder
 from hai_scheduler.adapters.local.leftovers import kill_leftovers
-from hai_scheduler.core.model import Checkpoint, Observation, RankObservation, RankState
+from hai_scheduler.adapters.status import checkpoint_of, time_of
+from hai_scheduler.core.model import Observation, RankObservation, RankState
 
 #: How often a supervisor that ends before it has written anything is started again.
 MAX_STARTS = 3
@@ -88,13 +88,19 @@ class LocalRank:
         no_child = self.reap()
         status = self.folder.status()
         if status is None:
-            if no_child and self._process is not None and self._process.returncode != 0:
+            if no_child and self._never_started():
                 self._start_again()
             return RankObservation(rank=self.folder.rank, state=RankState.PENDING)
         seen = self._judge(status)
         if seen.state.gone:
             self._end = seen
         return seen
+
+    def _never_started(self) -> bool:
+        """Whether its supervisor has failed, or whoever prepared it has ended before he started one."""
+        if self._process is not None:
+            return self._process.returncode != 0
+        return self.folder.supervisor() is None
 
     def _start_again(self) -> None:
         """Its supervisor died before it had written anything: nothing was started."""
@@ -164,6 +170,11 @@ class LocalRun:
         """Whether it has been observed that nothing of it is left."""
         return all(rank.gone for rank in self.ranks.values())
 
+    def let_go(self) -> None:
+        """Part with supervisors that go on without this process."""
+        for rank in self.ranks.values():
+            rank.let_go()
+
     def observe(self) -> Observation:
         """What is known of it now. Raises OSError."""
         if self._end is not None:
@@ -186,27 +197,13 @@ def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObs
         rank=rank,
         state=state,
         exit_code=status.get("exit_code") if state is RankState.EXITED else None,
-        notified_at=_time(status.get("notified_at")),
+        notified_at=time_of(status.get("notified_at")),
         done=bool(status.get("done")),
         done_all=bool(status.get("done_all")),
-        checkpoint=_checkpoint(status.get("checkpoint")),
+        checkpoint=checkpoint_of(status.get("checkpoint")),
         job_state=status.get("job_state"),
         start_error=status.get("start_error") if state is RankState.EXITED else None,
     )
-
-
-def _checkpoint(data: Any) -> Checkpoint | None:
-    at = _time(data.get("at")) if isinstance(data, dict) else None
-    return None if at is None else Checkpoint(at=at, step=data.get("step"), path=data.get("path"))
-
-
-def _time(text: Any) -> datetime | None:
-    """A time that a job may have written itself: anything else than a time is none."""
-    try:
-        at = datetime.fromisoformat(text)
-    except (TypeError, ValueError):
-        return None
-    return at if at.tzinfo is not None else None
 
 
 def runs_in(root: Path, python: str) -> dict[str, LocalRun]:

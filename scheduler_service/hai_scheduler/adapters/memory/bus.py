@@ -53,6 +53,9 @@ class MemoryBus:
         """Rings from the moment of entering on are kept until waited for."""
         return self._listen(topics)
 
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
     @asynccontextmanager
     async def _listen(self, topics: tuple[str, ...]) -> AsyncIterator[MemoryEars]:
         ears = MemoryEars(self._clock)

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hai_scheduler.adapters.memory.shelf import Shelf
+from hai_scheduler.core.environments import Environment
 from hai_scheduler.core.model import NodeMark, Priority, Quota, Run, Strike, Task, TaskSpec, Use
+from hai_scheduler.core.mounts import MountRule
 from hai_scheduler.ports import Event, UserRecord
 
 QuotaKey = tuple[str, str, Priority]
@@ -44,6 +46,8 @@ class State:
     #: In the order they came.
     strikes: tuple[Strike, ...] = ()
     users: Mapping[str, UserRecord] = field(default_factory=dict)
+    mount_rules: Mapping[str, MountRule] = field(default_factory=dict)
+    environments: Mapping[str, Environment] = field(default_factory=dict)
     marks: Mapping[str, NodeMark] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     lease: HeldLease = field(default_factory=HeldLease)

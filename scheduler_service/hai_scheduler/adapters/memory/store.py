@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
+from hai_scheduler.adapters.memory.kept_logs import MemoryLogs
 from hai_scheduler.adapters.memory.state import State
 from hai_scheduler.adapters.memory.tx import MemoryTx
 
@@ -20,6 +21,8 @@ class MemoryStore:
     def __init__(self) -> None:
         self._state = State()
         self._writer = asyncio.Lock()
+        #: See `hai_scheduler.ports.KeptLogs`.
+        self.logs = MemoryLogs()
 
     def read(self) -> AbstractAsyncContextManager[MemoryTx]:
         """A consistent view. Writing in it is a RuntimeError."""

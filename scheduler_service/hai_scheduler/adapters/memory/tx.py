@@ -8,33 +8,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 
+from hai_scheduler.adapters.memory.base import Part
 from hai_scheduler.adapters.memory.state import HeldLease, State
+from hai_scheduler.adapters.memory.surroundings import SurroundingsPart
 from hai_scheduler.core.model import NodeMark, Quota, Run, Strike, Task, TaskId, TaskSpec, Use
 from hai_scheduler.ports import Conflict, Event, Lease, LeaseLost, NotFound, TaskFilter, UserRecord
 
 
-class MemoryTx:
-    """A transaction is a state of its own that the store takes over at the end, or drops."""
-
-    def __init__(self, state: State, *, writing: bool) -> None:
-        #: What the transaction has made of the state it began with.
-        self.state = state
-        self._writing = writing
-        self._over = False
-
-    def end(self) -> None:
-        """Nothing can be done in it any more."""
-        self._over = True
-
-    def _seen(self) -> State:
-        if self._over:
-            raise RuntimeError("this transaction is over: use it inside its `async with` only")
-        return self.state
-
-    def _writable(self) -> State:
-        if not self._writing:
-            raise RuntimeError("this is a read view: write in `Store.write()`")
-        return self._seen()
+class MemoryTx(SurroundingsPart, Part):
+    """A transaction; see `hai_scheduler.ports.Tx`."""
 
     async def add_task(self, task: Task, spec: TaskSpec, *, idempotency_key: str | None = None) -> Task:
         """See `Tx.add_task`."""
@@ -226,6 +208,13 @@ class MemoryTx:
         state = self._writable()
         rest = {key: text for key, text in state.settings.items() if key != name}
         self.state = replace(state, settings=rest if value is None else {**rest, name: value})
+
+    async def lease(self) -> Lease | None:
+        """See `Tx.lease`."""
+        held = self._seen().lease
+        if held.holder is None or held.expires_at is None:
+            return None
+        return Lease(holder=held.holder, token=held.token, expires_at=held.expires_at)
 
     async def acquire_lease(self, holder: str, *, now: datetime, length: timedelta) -> Lease | None:
         """See `Tx.acquire_lease`."""

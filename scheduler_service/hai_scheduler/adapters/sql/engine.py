@@ -17,8 +17,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 #: How long a writer waits for one of another process. Longer than any transaction of ours takes.
 _BUSY_MS = 30_000
-#: A writer that hangs (its machine is gone, its network is cut) must not keep everybody else out.
-_IDLE_MS = 60_000
+#: A writer that hangs (it is stopped, its machine is gone, its network is cut) must not keep everybody else out: for as
+#: long nobody can take its lease over. Longer than any plan takes, within which a tick asks the database nothing.
+_IDLE_MS = 10_000
 #: Any number, the same in all processes: who holds it is the writer of this database.
 _WRITER_LOCK = 0x48_41_49_01
 #: Says how a transaction begins in SQLite; see `_begin_sqlite`.

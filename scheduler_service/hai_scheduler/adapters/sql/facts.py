@@ -110,6 +110,13 @@ class FactPart(Part):
         else:
             await self._put(SETTINGS, {"name": name, "value": value})
 
+    async def lease(self) -> Lease | None:
+        """See `Tx.lease`."""
+        held = (await self._ask(select(LEASE))).first()
+        if held is None or held.holder is None:
+            return None
+        return Lease(holder=held.holder, token=held.token, expires_at=of_instant(held.expires_at))
+
     async def acquire_lease(self, holder: str, *, now: datetime, length: timedelta) -> Lease | None:
         """See `Tx.acquire_lease`."""
         held = (await self._ask(select(LEASE))).first()

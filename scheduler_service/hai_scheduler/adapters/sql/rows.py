@@ -292,6 +292,7 @@ def spec_values(task_id: TaskId, spec: TaskSpec) -> _Values:
         "env": dict(spec.env),
         "checkpoint_dir": spec.checkpoint_dir,
         "tags": list(spec.tags),
+        "environment": spec.environment,
     }
 
 
@@ -303,6 +304,7 @@ def spec_of(row: Row[Any]) -> TaskSpec:
         env=row.env,
         checkpoint_dir=row.checkpoint_dir,
         tags=tuple(row.tags),
+        environment=row.environment,
     )
 
 

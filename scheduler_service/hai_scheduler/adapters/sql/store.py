@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from sqlalchemy import select
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from hai_scheduler.adapters.sql.engine import connect, lock_writer, parse, reading, writing
 from hai_scheduler.adapters.sql.events import EventPart
 from hai_scheduler.adapters.sql.facts import FactPart
+from hai_scheduler.adapters.sql.kept_logs import SqlLogs
 from hai_scheduler.adapters.sql.known import KnownTasks
 from hai_scheduler.adapters.sql.migrate import upgrade
+from hai_scheduler.adapters.sql.surroundings import SurroundingsPart
 from hai_scheduler.adapters.sql.tables import LEASE
 from hai_scheduler.adapters.sql.tasks import TaskPart
-from hai_scheduler.ports import Temporary
+from hai_scheduler.adapters.sql.trouble import translated
 
 #: A view begins with its first read: this one, of a table of one row.
 _LOOK = select(LEASE.c.id)
 
 
-class SqlTx(TaskPart, EventPart, FactPart):
+class SqlTx(TaskPart, EventPart, FactPart, SurroundingsPart):
     """A transaction on a database; see `hai_scheduler.ports.Tx`."""
 
 
@@ -43,6 +43,8 @@ class SqlStore:
         # Serves writers of this process in the order they came; without it they would hold a connection each and
         # wait for the database's lock, in no order.
         self._turn = asyncio.Lock()
+        #: See `hai_scheduler.ports.KeptLogs`.
+        self.logs = SqlLogs(engine, self._turn)
 
     def read(self) -> AbstractAsyncContextManager[SqlTx]:
         """A consistent view, from the moment of entering. Writing in it is a RuntimeError."""
@@ -58,7 +60,7 @@ class SqlStore:
 
     @asynccontextmanager
     async def _read(self) -> AsyncIterator[SqlTx]:
-        with _translated():
+        with translated():
             async with self._readers.connect() as connection:
                 await connection.execute(_LOOK)
                 tx = SqlTx(connection, writing=False, known=self._known)
@@ -69,7 +71,7 @@ class SqlStore:
 
     @asynccontextmanager
     async def _write(self) -> AsyncIterator[SqlTx]:
-        with _translated():
+        with translated():
             async with self._turn, self._writers.begin() as connection:
                 await connection.run_sync(lock_writer)
                 tx = SqlTx(connection, writing=True, known=self._known)
@@ -93,24 +95,9 @@ async def open_store(url: str) -> SqlStore:
     """
     engine = connect(parse(url))
     try:
-        with _translated():
+        with translated():
             await upgrade(engine)
     except BaseException:
         await engine.dispose()
         raise
     return SqlStore(engine)
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """What may be over at the next try becomes Temporary; a mistake of ours stays what it is."""
-    try:
-        yield
-    except (OperationalError, InterfaceError) as error:
-        raise Temporary(f"the state database does not answer: {error.orig}") from error
-    except PoolTimeout as error:
-        raise Temporary("the state database is busy: no connection became free") from error
-    except DBAPIError as error:
-        if error.connection_invalidated:
-            raise Temporary(f"the connection to the state database broke: {error.orig}") from error
-        raise

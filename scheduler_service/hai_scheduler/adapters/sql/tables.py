@@ -19,6 +19,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     SmallInteger,
     Table,
@@ -107,6 +108,8 @@ SPECS = Table(
     Column("env", JSON, nullable=False),
     Column("checkpoint_dir", Text),
     Column("tags", JSON, nullable=False),
+    # NULL is the platform's own.
+    Column("environment", Text),
 )
 
 RUNS = Table(
@@ -184,6 +187,35 @@ USERS = Table(
     Column("groups", JSON, nullable=False),
 )
 
+MOUNT_RULES = Table(
+    "hai_mount_rules",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("subject", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    # NULL where the rule removes.
+    Column("kind", Text),
+    Column("source", Text, nullable=False),
+    Column("mount_path", Text, nullable=False),
+    Column("read_only", Boolean, nullable=False),
+    Column("priority", Integer, nullable=False),
+    # NULL is all of them.
+    Column("node_group", Text),
+    Column("description", Text, nullable=False),
+)
+
+ENVIRONMENTS = Table(
+    "hai_environments",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("image", Text),
+    Column("python", Text),
+    Column("variables", JSON, nullable=False),
+    Column("subjects", JSON, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("is_default", Boolean, nullable=False),
+)
+
 NODE_MARKS = Table(
     "hai_node_marks",
     METADATA,
@@ -206,4 +238,16 @@ LEASE = Table(
     Column("holder", Text),
     Column("token", BigInteger, nullable=False),
     Column("expires_at", Instant, nullable=False),
+)
+
+#: What ranks have sent of their logs, in pieces. No foreign key: the cluster forgets them, as it does other logs.
+LOG_PIECES = Table(
+    "hai_log_pieces",
+    METADATA,
+    Column("run_id", Text, primary_key=True),
+    Column("rank", Integer, primary_key=True, autoincrement=False),
+    # Bytes since the first line.
+    Column("start", BigInteger, primary_key=True, autoincrement=False),
+    Column("next", BigInteger, nullable=False),
+    Column("data", LargeBinary, nullable=False),
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from hai_scheduler.api import convert
-from hai_scheduler.api.params import Nothing, NoticeQuery
-from hai_scheduler.api.problems import gone
-from hai_scheduler.api.route import Ask
-from hai_scheduler.api.schemas import NoticeAnswer, RankReport
+from hai_scheduler.api.params import GangQuery, LogPieceQuery, Nothing, NoticeQuery
+from hai_scheduler.api.problems import Refused, gone
+from hai_scheduler.api.route import Ask, RawBytes
+from hai_scheduler.api.schemas import Addresses, LogTaken, NoticeAnswer, RankReport
+from hai_scheduler.ports import Misplaced
 from hai_scheduler.service.errors import InTheWay, Invalid, Unknown
 
 
@@ -20,14 +21,42 @@ async def notice(ask: Ask[NoticeQuery, Nothing]) -> NoticeAnswer:
     return NoticeAnswer(notice=None if told is None else convert.notice_out(told))
 
 
+async def addresses(ask: Ask[GangQuery, Nothing]) -> Addresses:
+    """Where are the others?"""
+    try:
+        found = await ask.services.gangs.addresses(ask.run, ask.query.rank, wait=ask.query.wait)
+    except InTheWay as error:
+        raise gone(error) from None
+    return Addresses(addresses=None if found is None else list(found))
+
+
 async def report(ask: Ask[Nothing, RankReport]) -> None:
     """Something has happened to a rank."""
-    text = ask.path["rank"]
-    if not (text.isascii() and text.isdigit() and len(text) <= 6):
-        raise Invalid("rank", text, "is not the number of a rank")
+    rank = _rank(ask.path["rank"])
     if ask.body.at.tzinfo is None:
         raise Invalid("at", str(ask.body.at), "needs a time zone: end it with Z")
     try:
-        await ask.services.jobs.report(ask.run, int(text), convert.report_of(ask.body))
+        await ask.services.jobs.report(ask.run, rank, convert.report_of(ask.body))
     except (InTheWay, Unknown) as error:
         raise gone(error) from None
+
+
+async def take_log(ask: Ask[LogPieceQuery, RawBytes]) -> LogTaken:
+    """What has a rank written?"""
+    rank, query = _rank(ask.path["rank"]), ask.query
+    try:
+        end = await ask.services.rank_logs.take(
+            ask.run, rank, offset=query.offset, data=bytes(ask.body), skip=query.skip
+        )
+    except InTheWay as error:
+        raise gone(error) from None
+    except Misplaced as error:
+        detail = f"The log goes on at {error.expected}, not at {query.offset}: send it from there."
+        raise Refused("conflict", detail, {"Upload-Offset": str(error.expected)}) from None
+    return LogTaken(next=end)
+
+
+def _rank(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 6):
+        raise Invalid("rank", text, "is not the number of a rank")
+    return int(text)

@@ -1,0 +1,84 @@
+"""The client as one file, for images that do not have it: `python -m hai_client.archive hai.pyz`.
+
+The file starts ranks (`python3 hai.pyz rank --pod FOLDER`, `python3 hai.pyz rank FOLDER`) and, on PYTHONPATH, makes
+`hai_client` importable for the code of a task. All of the package is in it: it would hide what it left out, where
+an image has the package itself. The same package makes the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import zipfile
+from pathlib import Path
+
+#: Times of all files in it: the first that the format knows.
+EPOCH = (1980, 1, 1, 0, 0, 0)
+#: Runs on every Python 3, to say what is missing.
+MAIN = '''\
+"""Entry point: `python3 hai.pyz rank [--pod] FOLDER`."""
+import sys
+
+if sys.version_info < (3, 8):
+    sys.exit("hai: Python %d.%d is too old: the image needs a python3 of version 3.8 or newer" % sys.version_info[:2])
+if sys.argv[1:2] != ["rank"]:
+    sys.exit("usage: python3 hai.pyz rank [--pod] FOLDER")
+
+from hai_client.rank.__main__ import start
+
+start(sys.argv[2:])
+'''
+
+
+def build(target: Path, package: Path | None = None) -> None:
+    """Write the archive, whole or not at all. Raises OSError.
+
+    Args:
+        target: The file.
+        package: The folder of `hai_client`; the one that this module is in by default.
+    """
+    source = Path(__file__).parent if package is None else package
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        # Stored, not compressed: a python3 without zlib can read it.
+        with zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
+            _add(archive, "__main__.py", MAIN.encode())
+            for path in _members(source):
+                _add(archive, f"hai_client/{path.relative_to(source).as_posix()}", path.read_bytes())
+        draft.replace(target)
+    finally:
+        if draft.exists():
+            draft.unlink()
+
+
+def _members(source: Path) -> list[Path]:
+    found = [path for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    return sorted(found, key=lambda path: path.relative_to(source).as_posix())
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+    entry = zipfile.ZipInfo(name, EPOCH)
+    # The same on every system: a plain file of Unix, readable by all.
+    entry.create_system = 3
+    entry.external_attr = 0o100644 << 16
+    archive.writestr(entry, data)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the archive; 0, or 1 with the reason."""
+    parser = argparse.ArgumentParser(
+        prog="python -m hai_client.archive", description="Write hai_client as a zip application, for images without it."
+    )
+    parser.add_argument("target", type=Path, help="the file to write, for example hai.pyz")
+    chosen = parser.parse_args(arguments)
+    try:
+        build(chosen.target)
+    except OSError as error:
+        print(f"hai: {chosen.target} cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""What wakes the main loop of a supervisor up."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+
+class Bell:
+    """Rung by signals and by threads."""
+
+    def __init__(self) -> None:
+        self.fd, self._ring_fd = os.pipe()
+        os.set_blocking(self.fd, False)
+        os.set_blocking(self._ring_fd, False)
+        #: How often this process was told to end.
+        self.signals = 0
+        signal.set_wakeup_fd(self._ring_fd, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, *_: object) -> None:
+        self.signals += 1
+
+    def ring(self) -> None:
+        """Wake up. May be called from any thread."""
+        try:
+            os.write(self._ring_fd, b"\0")
+        except BlockingIOError:
+            return
+
+    def clear(self) -> None:
+        """Forget the rings so far."""
+        try:
+            while os.read(self.fd, 4096):
+                pass
+        except BlockingIOError:
+            return

@@ -1,0 +1,93 @@
+"""Waiting until every rank of the run is up."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections import deque
+
+from hai_client.rank.api import Api, Unreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from hai_client.rank.bell import Bell
+
+#: Length of one long poll, seconds.
+WAIT_S = 30
+#: After so long a line in the log says what is waited for.
+SAY_AFTER_S = 30.0
+FIRST_PAUSE_S = 0.1
+MAX_PAUSE_S = 2.0
+REFUSED_PAUSE_S = 5.0
+GONE = 410
+#: How long one who needs no addresses waits for an answer, seconds.
+ALONE_PATIENCE_S = 5.0
+
+
+def may_start(api: Api) -> bool:
+    """Whether the run is still wanted, as far as the service can be asked.
+
+    A pod may be made late, by a service that did not know that the run was over: nothing of such a run may begin.
+    """
+    try:
+        return api.addresses(0, patience=ALONE_PATIENCE_S)[0] != GONE
+    except Unreachable:
+        return True
+
+
+class Gang:
+    """The addresses of the ranks of a run. The service may go and come back at any time."""
+
+    def __init__(self, api: Api, url: str, ranks: int, bell: Bell) -> None:
+        self._api = api
+        self._url = url
+        self._ranks = ranks
+        self._bell = bell
+        #: One entry at most: the addresses, or None if the run is over.
+        self._found: deque[list[str] | None] = deque()
+        self._trouble = ""
+
+    def wait(self, say: Callable[[str], None]) -> list[str] | None:
+        """Addresses in rank order; None if the run is over or this process was told to leave."""
+        import threading
+
+        threading.Thread(target=self._ask, name="addresses", daemon=True).start()
+        poll = select.poll()
+        poll.register(self._bell.fd, select.POLLIN)
+        said_at: float | None = time.monotonic() + SAY_AFTER_S
+        while not self._found:
+            if self._bell.signals:
+                return None
+            if said_at is not None and time.monotonic() >= said_at:
+                said_at = None
+                say(f"not every rank is up yet{self._trouble}; the command starts when all are")
+            poll.poll(1000)
+            self._bell.clear()
+        return self._found[0]
+
+    def _ask(self) -> None:
+        pause = FIRST_PAUSE_S
+        while True:
+            try:
+                status, body = self._api.addresses(WAIT_S)
+            except Unreachable:
+                status, body = 500, {}
+                self._trouble = f" (the service at {self._url} cannot be reached)"
+            else:
+                self._trouble = "" if status == 200 else f" (the service answers {status})"
+            if status == GONE or self._all_there(body):
+                self._found.append(None if status == GONE else body["addresses"])
+                self._bell.ring()
+                return
+            # A service that does not wait must not be asked in a busy loop.
+            time.sleep(FIRST_PAUSE_S if status == 200 else pause if status >= 500 else REFUSED_PAUSE_S)
+            pause = FIRST_PAUSE_S if status < 500 else min(MAX_PAUSE_S, pause * 2)
+
+    def _all_there(self, body: dict[str, Any]) -> bool:
+        found = body.get("addresses")
+        if not isinstance(found, list) or len(found) != self._ranks:
+            return False
+        return all(isinstance(address, str) and address for address in found)

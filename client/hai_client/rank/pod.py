@@ -1,0 +1,120 @@
+"""A rank that is a pod: `python3 hai.pyz rank --pod FOLDER`.
+
+The folder is the mounted Secret of the run. The process is the container's first: it ends with the status of the
+command, and what else is to be known of the rank is in the container's termination message.
+"""
+# ruff: noqa: PTH100, PTH101, PTH103, PTH110, PTH118, PTH120, PTH123
+# Importing pathlib costs milliseconds at every start.
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+
+import hai_client
+from hai_client.rank import lock, processes
+from hai_client.rank.api import Api
+from hai_client.rank.bell import Bell
+from hai_client.rank.gang import Gang, may_start
+from hai_client.rank.leaving import Eviction
+from hai_client.rank.podspec import MESSAGE_FILE, RUN_DIR, PodSpec
+from hai_client.rank.shipping import Shipper, every_s
+from hai_client.rank.spec import BadSpec
+from hai_client.rank.supervisor import Supervisor, make_folders, supervise
+from hai_client.rank.termination import PodStatus
+
+#: The exit status for what is not the command's doing.
+PLATFORM_FAILED = 125
+#: The stand-ins for Slurm's commands.
+SHIMS = ("scontrol",)
+
+
+def main(arguments: list[str]) -> int:
+    """Supervise the rank of this pod.
+
+    Args:
+        arguments: `--pod` and the folder of the run's Secret.
+
+    Returns:
+        The status of the command; 125 when the platform is to blame and the termination message says why.
+    """
+    if len(arguments) != 2:
+        print("usage: hai.pyz rank --pod FOLDER", file=sys.stderr)
+        return 2
+    run_dir = os.path.abspath(os.environ.get("HAI_RUN_DIR") or RUN_DIR)
+    bell = Bell()
+    status = PodStatus(run_dir, os.environ.get("HAI_TERMINATION_LOG") or MESSAGE_FILE)
+    try:
+        make_folders(run_dir)
+        if lock.take(run_dir) is None or os.path.exists(os.path.join(run_dir, "status.json")):
+            raise BadSpec("the container of this rank was started a second time, and no rank is started twice")
+        pod = PodSpec(os.path.abspath(arguments[1]), run_dir, os.environ)
+        os.makedirs(pod.spec.log_dir, mode=0o700 if pod.spec.log_mode == 0o600 else 0o755, exist_ok=True)
+        processes.become_subreaper()
+        status.begin()
+    except (BadSpec, OSError) as error:
+        print(f"hai_client.rank: {error}", file=sys.stderr)
+        status.end(None, str(error))
+        return PLATFORM_FAILED
+    _run(pod, status, bell)
+    code = status.data["exit_code"]
+    if code is None:
+        print(f"hai_client.rank: {status.data['start_error']}", file=sys.stderr)
+    return PLATFORM_FAILED if code is None else int(code)
+
+
+def _run(pod: PodSpec, status: PodStatus, bell: Bell) -> None:
+    spec = pod.spec
+    api = Api(spec.api_url, spec.token(), spec.run_id, spec.rank)
+    shipper = Shipper(api, spec.log_dir, rate=pod.log_rate, every_s=every_s(pod.rank, len(pod.nodes)))
+    leaving = Eviction(bell, api, grace_s=pod.grace_s, term_wait_s=spec.term_wait_s)
+    supervisor = Supervisor(spec, status, bell, api, leaving)
+    if pod.upload_log:
+        shipper.start()
+    master = _master(pod, api, bell, supervisor)
+    if master is None:
+        supervisor.say("the run was ended before it began; the command was not started")
+        unknown = bell.signals > 0 and not leaving.heard(time.monotonic())
+        # Of an end that the service knows nothing of, it must not think that it was the command's.
+        supervisor.never_start("its pod was ended before the run began" if unknown else None)
+    else:
+        spec.env = pod.environment(master)
+        _prepare(pod)
+        supervise(supervisor)
+    if pod.upload_log:
+        shipper.finish(leaving.left_s(time.monotonic()))
+
+
+def _master(pod: PodSpec, api: Api, bell: Bell, supervisor: Supervisor) -> str | None:
+    """The address of rank 0; None if the run is over, or this process was told to leave, before there was one."""
+    if len(pod.nodes) == 1:
+        return pod.address if may_start(api) and not bell.signals else None
+    addresses = Gang(api, pod.spec.api_url, len(pod.nodes), bell).wait(supervisor.say)
+    return None if addresses is None else addresses[0]
+
+
+def _prepare(pod: PodSpec) -> None:
+    """Make what the command expects to be there. Where that is impossible, the command's own error names it best."""
+    checkpoints = pod.spec.env.get("HAI_CHECKPOINT_DIR")
+    if checkpoints:
+        with contextlib.suppress(OSError):
+            os.makedirs(checkpoints, exist_ok=True)
+    if pod.spec.profile == "slurm":
+        with contextlib.suppress(OSError):
+            _unpack_shims(pod.shims)
+
+
+def _unpack_shims(folder: str) -> None:
+    """Put the stand-ins where they can be executed: within an archive they cannot be."""
+    assert hai_client.__spec__ is not None
+    loader = hai_client.__spec__.loader
+    source = os.path.join(os.path.dirname(os.path.abspath(str(hai_client.__file__))), "shims")
+    os.makedirs(folder, mode=0o755, exist_ok=True)
+    for name in SHIMS:
+        data: bytes = loader.get_data(os.path.join(source, name))  # type: ignore[union-attr]  # files and archives do
+        path = os.path.join(folder, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        os.chmod(path, 0o755)  # noqa: S103  it is a program

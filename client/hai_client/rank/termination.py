@@ -1,0 +1,77 @@
+"""The record of a rank that outlives its pod: the termination message."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from hai_client.rank.safefile import write_all
+from hai_client.rank.status import Status
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+#: The kubelet keeps 4096 bytes of it.
+MAX_BYTES = 4000
+MAX_ERROR = 1000
+KEPT = (
+    "schema",
+    "state",
+    "exit_code",
+    "start_error",
+    "notified_at",
+    "done",
+    "done_all",
+    "log_lost_lines",
+    "checkpoint",
+    "job_state",
+)
+
+
+class PodStatus(Status):
+    """The facts of a rank in a pod: in its folder and, as far as they matter afterwards, in the termination message.
+
+    The message is brought up to date with every fact, so that it says something after a SIGKILL as well.
+    """
+
+    def __init__(self, folder: str, message_file: str) -> None:
+        super().__init__(folder)
+        self._message_file = message_file
+        self._written = b""
+
+    def write(self) -> bool:
+        """Make the facts visible; False if that is impossible now, in either place."""
+        told = self._tell()
+        return super().write() or told
+
+    def _tell(self) -> bool:
+        data = message_of(self.data)
+        if data == self._written:
+            return True
+        try:
+            # It is a mounted file: nothing can be renamed over it.
+            fd = os.open(self._message_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+            try:
+                write_all(fd, data)
+            finally:
+                os.close(fd)
+        except OSError:
+            return False
+        self._written = data
+        return True
+
+
+def message_of(facts: dict[str, Any]) -> bytes:
+    """The message: JSON. What is too long for it was reported before: the text of the job, the checkpoint's path."""
+    kept = {name: facts.get(name) for name in KEPT}
+    if kept["start_error"]:
+        kept["start_error"] = str(kept["start_error"])[:MAX_ERROR]
+    data = json.dumps(kept).encode()
+    if len(data) > MAX_BYTES:
+        kept["job_state"] = None
+        data = json.dumps(kept).encode()
+    if len(data) > MAX_BYTES and kept["checkpoint"]:
+        kept["checkpoint"] = {**kept["checkpoint"], "path": None}
+        data = json.dumps(kept).encode()
+    return data

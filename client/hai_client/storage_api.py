@@ -1,0 +1,115 @@
+"""The calls around mount rules and environments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from hai_client.calls import Calls, quoted
+from hai_client.http import Query
+from hai_client.storage_schema import Environment, EnvironmentList, MountRule, MountRuleList, Places
+
+
+class StorageCalls(Calls):
+    """The part of `Client` that deals with what tasks and development containers find around them."""
+
+    def mounts(self) -> tuple[MountRule, ...]:
+        """All mount rules, by name. For admins."""
+        return self._get(MountRuleList, "GET", "/mounts").items
+
+    def set_mount(
+        self,
+        name: str,
+        subject: str,
+        mount_path: str,
+        *,
+        kind: str | None,
+        source: str = "",
+        action: str = "add",
+        read_only: bool = True,
+        priority: int = 0,
+        node_group: str | None = None,
+        description: str = "",
+    ) -> MountRule:
+        """Write a mount rule, all of it. For admins.
+
+        Args:
+            name: Its name.
+            subject: `user:NAME`, `group:NAME` or `public`.
+            mount_path: Where containers see it; may hold `{user}`, `{task}` and, for a group, `{group}`.
+            kind: host_path or pvc; None where the rule removes.
+            source: A folder of the node, or a claim and behind a slash a folder in it; templates as above.
+            action: add; or remove: what weaker rules mount there is not mounted.
+            read_only: Whether nobody may write there.
+            priority: Among rules of the same kind of subject the higher wins.
+            node_group: Only on nodes of this group; None is on all.
+            description: A text for people.
+        """
+        body = {
+            "subject": subject,
+            "action": action,
+            "kind": kind,
+            "source": source,
+            "mount_path": mount_path,
+            "read_only": read_only,
+            "priority": priority,
+            "node_group": node_group,
+            "description": description,
+        }
+        return self._get(MountRule, "PUT", f"/mounts/{quoted(name, 'name')}", body=body)
+
+    def delete_mount(self, name: str) -> None:
+        """Remove a mount rule. For admins."""
+        self._http.call("DELETE", f"/mounts/{quoted(name, 'name')}")
+
+    def environments(self, *, everybodys: bool = False) -> tuple[Environment, ...]:
+        """Environments that the caller may use or, for admins who ask for everybody's, all; by name."""
+        query: Query = {"all": "true"} if everybodys else {}
+        return self._get(EnvironmentList, "GET", "/environments", query=query).items
+
+    def set_environment(
+        self,
+        name: str,
+        subjects: Iterable[str],
+        *,
+        image: str | None = None,
+        python: str | None = None,
+        variables: Mapping[str, str] | None = None,
+        description: str = "",
+        default: bool = False,
+    ) -> Environment:
+        """Write an environment, all of it. For admins.
+
+        Args:
+            name: Its name.
+            subjects: Who may use it: `user:NAME`, `group:NAME`, `public`.
+            image: Container image; None leaves it to the cluster.
+            python: Absolute path of a Python program; None leaves it to the image or the node.
+            variables: Values may hold `{user}` and `{task}`.
+            description: A text for people.
+            default: Whether its subjects get it when they choose none.
+        """
+        body = {
+            "image": image,
+            "python": python,
+            "variables": dict(variables or {}),
+            "subjects": list(subjects),
+            "description": description,
+            "default": default,
+        }
+        return self._get(Environment, "PUT", f"/environments/{quoted(name, 'name')}", body=body)
+
+    def delete_environment(self, name: str) -> None:
+        """Remove an environment; tasks that name it cannot start any more. For admins."""
+        self._http.call("DELETE", f"/environments/{quoted(name, 'name')}")
+
+    def places(self, user: str, *, groups: Iterable[str] | None = None, node_group: str | None = None) -> Places:
+        """What a development container of a user gets. For admins and spawners.
+
+        Args:
+            user: Whose container.
+            groups: His groups; those that the service saw him with last by default.
+            node_group: The group of the node that it runs on; `jupyter` by default.
+        """
+        given = None if groups is None else json.dumps(sorted(groups))
+        return self._get(Places, "GET", "/places", query={"user": user, "groups": given, "node_group": node_group})

@@ -1,0 +1,109 @@
+{{/* Peers and rules of NetworkPolicies. */}}
+
+{{/* A peer: pods of a component of this release. Call with (list $ "hub"). */}}
+{{- define "hai.peer" -}}
+- podSelector:
+    matchLabels: {{- include "hai.selector" . | nindent 6 }}
+{{- end }}
+
+{{/* The start of a peer in the workloads' namespace; a podSelector follows. */}}
+{{- define "hai.workloadsPeer" -}}
+{{- if include "hai.apart" . -}}
+- namespaceSelector:
+    matchLabels: {kubernetes.io/metadata.name: {{ include "hai.workloads" . }}}
+  podSelector:
+{{- else -}}
+- podSelector:
+{{- end -}}
+{{- end }}
+
+{{/* The start of a peer in the platform's namespace, for policies of the workloads; a podSelector follows. */}}
+{{- define "hai.platformPeer" -}}
+{{- $root := index . 0 -}}
+{{- if include "hai.apart" $root -}}
+- namespaceSelector:
+    matchLabels: {kubernetes.io/metadata.name: {{ $root.Release.Namespace }}}
+  podSelector:
+    matchLabels: {{- include "hai.selector" . | nindent 6 }}
+{{- else -}}
+{{ include "hai.peer" . }}
+{{- end -}}
+{{- end }}
+
+{{/* Labels of users' servers and of training pods. */}}
+{{- define "hai.serverLabels" -}}
+app: jupyterhub
+component: singleuser-server
+release: {{ .Release.Name }}
+{{- end }}
+{{- define "hai.taskLabels" -}}
+app.kubernetes.io/managed-by: hai
+{{- end }}
+
+{{/* Who may reach the scheduler service: ingress peers of whichever pod runs it. */}}
+{{- define "hai.schedulerClients" -}}
+{{ include "hai.peer" (list . "proxy") }}
+{{- if .Values.scheduler.separate }}
+{{ include "hai.peer" (list . "hub") }}
+{{- end }}
+{{ include "hai.workloadsPeer" . }}
+    matchLabels: {{- include "hai.taskLabels" . | nindent 6 }}
+{{ include "hai.workloadsPeer" . }}
+    matchLabels: {{- include "hai.serverLabels" . | nindent 6 }}
+{{- end }}
+
+{{/* Where the scheduler service goes, besides the Hub: egress rules of whichever pod runs it. */}}
+{{- define "hai.schedulerEgress" -}}
+{{- if eq .Values.scheduler.db.type "bundled" }}
+- to: {{- include "hai.peer" (list . "postgresql") | nindent 4 }}
+  ports: [{port: 5432}]
+{{- end }}
+{{- if include "hai.redis" . }}
+- to: {{- include "hai.peer" (list . "redis") | nindent 4 }}
+  ports: [{port: 6379}]
+{{- end }}
+{{- end }}
+
+{{/* Egress rules by toggles. Call with `egressAllowRules`. */}}
+{{- define "hai.egress" -}}
+{{- $private := list "10.0.0.0/8" "172.16.0.0/12" "192.168.0.0/16" "100.64.0.0/10" "fc00::/7" -}}
+{{- $metadata := "169.254.169.254/32" -}}
+{{- if .dnsPortsPrivateIPs }}
+- ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]
+  to:
+    - namespaceSelector: {}
+    {{- range concat $private (list "169.254.0.0/16") }}
+    - ipBlock: {cidr: "{{ . }}"{{ if eq . "169.254.0.0/16" }}, except: ["{{ $metadata }}"]{{ end }}}
+    {{- end }}
+{{- end }}
+{{- if .privateIPs }}
+- to:
+    {{- range $private }}
+    - ipBlock: {cidr: "{{ . }}"}
+    {{- end }}
+{{- end }}
+{{- if .nonPrivateIPs }}
+- to:
+    - ipBlock: {cidr: "0.0.0.0/0", except: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16"]}
+    - ipBlock: {cidr: "::/0", except: ["fc00::/7", "fe80::/10"]}
+{{- end }}
+{{- if .apiServer }}
+- ports: [{port: 443}, {port: 6443}]
+  to:
+    - ipBlock: {cidr: "0.0.0.0/0", except: ["169.254.0.0/16"]}
+    - ipBlock: {cidr: "::/0", except: ["fe80::/10"]}
+{{- end }}
+{{- if .cloudMetadataServer }}
+- to:
+    - ipBlock: {cidr: "{{ $metadata }}"}
+{{- end }}
+{{- end }}
+
+{{/* Who may read metrics, if anybody may. */}}
+{{- define "hai.monitoringPeers" -}}
+{{- if .Values.monitoring.serviceMonitor.enabled }}
+{{- with .Values.monitoring.networkPolicyFrom }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+{{- end }}

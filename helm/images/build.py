@@ -1,0 +1,157 @@
+"""Builds the images with buildah or docker: `make images ARGS="hub init --archive build/images"`.
+
+Everything that an image gets is fetched out here, with the pip and npm that are set up here, and handed over as the
+build's context: no Dockerfile needs a network, and no setting of this machine lands in an image.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+HERE: Final = Path(__file__).resolve().parent
+CONTEXTS: Final = ROOT / "build" / "images"
+PROXY: Final = "configurable-http-proxy@5.3.0"
+#: Extras of the images' Python packages; they are those of the Dockerfiles.
+HUB: Final = "hub,kubernetes,kubespawner,postgres,redis,scheduler"
+USER: Final = "lab,notebook"
+
+
+class BuildError(Exception):
+    """Why an image could not be built: one sentence."""
+
+
+def run(*command: str | Path, cwd: Path = ROOT) -> None:
+    """Run a program. Raises BuildError."""
+    words = [str(word) for word in command]
+    own_bin = str(Path(sys.executable).parent)
+    environment = os.environ | {"PATH": f"{own_bin}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+    if status := subprocess.run(words, cwd=cwd, env=environment, check=False).returncode:
+        raise BuildError(f"`{' '.join(words)}` ended with status {status}")
+
+
+def wheels(context: Path, extras: str, *more: str) -> None:
+    """All wheels that our package needs with these extras."""
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet")
+    run(*pip, "-c", ROOT / "requirements.lock", "-w", context / "wheels", f"{ROOT}[{extras}]", *more)
+
+
+def hub(context: Path) -> None:
+    """The Hub and the scheduler."""
+    wheels(context, HUB)
+
+
+def singleuser(context: Path) -> None:
+    """A user's JupyterLab."""
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps")
+    run(*pip, "-w", context / "wheels", ROOT / "lab_extension")
+    wheels(context, USER, "jupyterhub", "--find-links", str(context / "wheels"))
+
+
+def init(context: Path) -> None:
+    """What brings the rank supervisor."""
+    run(sys.executable, "-m", "hai_client.archive", context / "hai.pyz", cwd=ROOT / "client")
+
+
+def proxy(context: Path) -> None:
+    """The proxy."""
+    run("npm", "install", "--silent", "--no-audit", "--no-fund", "--omit=dev", "--prefix", context, PROXY)
+
+
+def task(context: Path) -> None:
+    """Training: nothing of ours is in it."""
+
+
+IMAGES: Final[dict[str, Callable[[Path], None]]] = {
+    "hub": hub,
+    "init": init,
+    "proxy": proxy,
+    "singleuser": singleuser,
+    "task": task,
+}
+
+
+def version() -> str:
+    """The version of the chart, which is the images' default tag."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        return str(tomllib.load(file)["project"]["version"])
+
+
+def find_tool(name: str | None) -> str:
+    """The program that builds. Raises BuildError."""
+    for candidate in [name] if name else ["buildah", "docker"]:
+        if candidate and shutil.which(candidate):
+            return candidate
+    raise BuildError(
+        f"{name or 'neither buildah nor docker'} is not there: install one, on Debian `apt install buildah`"
+    )
+
+
+def build(tool: str, name: str, words: argparse.Namespace) -> str:
+    """Build one image and return its whole name. Raises BuildError."""
+    context = CONTEXTS / name
+    shutil.rmtree(context, ignore_errors=True)
+    context.mkdir(parents=True)
+    IMAGES[name](context)
+    whole = f"{words.registry + '/' if words.registry else ''}hai-{name}:{words.tag}"
+    bases = dict(pair.split("=", 1) for pair in words.base)
+    options = [f"--build-arg=BASE={bases[name]}"] if name in bases else []
+    # chroot: it works in a container and needs no network.
+    options += ["--isolation=chroot", "--layers=false"] if tool == "buildah" else []
+    run(tool, "build", *options, "--file", HERE / name / "Dockerfile", "--tag", whole, context)
+    if words.archive is not None:
+        save(tool, whole, words.archive.resolve() / f"hai-{name}.tar")
+    return whole
+
+
+def save(tool: str, image: str, file: Path) -> None:
+    """Write the image to a file that `ctr images import` reads."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)
+    if tool == "buildah":
+        run(tool, "push", "--quiet", image, f"docker-archive:{file}:{image}")
+    else:
+        run(tool, "save", "--output", file, image)
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """Read the words."""
+    parser = argparse.ArgumentParser(prog="make images", description=__doc__.split("\n", 1)[0] if __doc__ else "")
+    parser.add_argument("images", nargs="*", choices=[[], *IMAGES], help="which ones; all, if none is named")
+    parser.add_argument("--tool", help="buildah or docker; the first that is there")
+    parser.add_argument("--registry", default="", help="registry and path in front of the names")
+    parser.add_argument("--tag", default=version(), help="tag; the version, if none is given")
+    parser.add_argument(
+        "--base",
+        action="append",
+        default=[],
+        metavar="IMAGE=BASE",
+        help="another base for an image, such as hub=mine:1",
+    )
+    parser.add_argument("--archive", type=Path, metavar="DIR", help="write each image to a file there as well")
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str]) -> int:
+    """Build what was asked for; 1 with one line when that fails."""
+    words = parse(argv)
+    try:
+        tool = find_tool(words.tool)
+        for name in words.images or IMAGES:
+            print(f"built {build(tool, name, words)}", flush=True)
+    except BuildError as error:
+        print(f"make images: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,73 @@
+"""Services and roles of a Hub on a cluster: those of one machine, less what only one machine has."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from hai_hub.roles import ACCESS, ADMIN_SCOPES, BROWSER_SCOPES, METRICS, PLACES, SERVICE_SCOPES
+from hai_hub.services import START_TIMEOUT_S
+from hai_hub.settings import SERVICE_NAME
+from hai_hub.surroundings import Surroundings
+
+#: What Prometheus asks as, and what the spawner asks the scheduler as. They have no address, only a token.
+METRICS_SERVICE: Final = "hai-metrics"
+SPAWNER_SERVICE: Final = "hai-spawner"
+
+Entry = dict[str, Any]
+
+
+def cluster_services(around: Surroundings) -> list[Entry]:
+    """The scheduler, and those that only hold a token."""
+    spawner_token = Path(around.spawner_token_file).read_text(encoding="ascii").strip()
+    return [
+        _scheduler(around),
+        {"name": SPAWNER_SERVICE, "api_token": spawner_token, "display": False},
+        {"name": METRICS_SERVICE, "api_token": around.metrics_token, "display": False},
+    ]
+
+
+def cluster_roles(*, users: Sequence[str], groups: Sequence[str]) -> list[Entry]:
+    """The roles of a HAI hub on a cluster.
+
+    Args:
+        users: Who administers the platform.
+        groups: Groups whose members do.
+    """
+    return [
+        {
+            "name": "hai-admin",
+            "description": "Administrator of the platform",
+            "scopes": list(ADMIN_SCOPES),
+            "users": list(users),
+            "groups": list(groups),
+        },
+        _service_role("hai-service", "The scheduler service", SERVICE_NAME, SERVICE_SCOPES),
+        _service_role("hai-spawner", "Asks for users' folders", SPAWNER_SERVICE, (ACCESS, PLACES)),
+        _service_role("hai-metrics", "Reads metrics", METRICS_SERVICE, (ACCESS, METRICS, "read:metrics")),
+    ]
+
+
+def _service_role(name: str, description: str, service: str, scopes: Sequence[str]) -> Entry:
+    return {"name": name, "description": description, "scopes": list(scopes), "services": [service]}
+
+
+def _scheduler(around: Surroundings) -> Entry:
+    """The scheduler: one that the Hub starts, watches and starts again, or one with a Deployment of its own."""
+    entry: Entry = {
+        "name": SERVICE_NAME,
+        "url": around.service_url,
+        "api_token": around.service_token,
+        "oauth_client_allowed_scopes": list(BROWSER_SCOPES),
+        "oauth_no_confirm": True,
+        "display": False,
+    }
+    if around.scheduler_config is None:
+        return entry
+    # -P: no file of the working folder is taken for a module.
+    command = [sys.executable, "-P", "-m", "hai_scheduler", f"--config={around.scheduler_config}"]
+    command.append(f"--KubernetesSettings.api_url={around.api_url}")
+    started = {"command": command, "environment": dict(around.scheduler_environment), "timeout": START_TIMEOUT_S}
+    return entry | started

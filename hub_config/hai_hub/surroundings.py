@@ -1,0 +1,115 @@
+"""What the chart tells the Hub's process: its values, addresses and tokens."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+#: What a scheduler that the Hub starts in its own pod gets of the Hub's environment.
+SCHEDULER_VARIABLES: Final = (
+    "HAI_DB_URL",
+    "HAI_REDIS_URL",
+    "HAI_SERVICE_SECRET",
+    "HOME",
+    "KUBERNETES_SERVICE_HOST",
+    "KUBERNETES_SERVICE_PORT",
+    "PYTHONUNBUFFERED",
+    "SSL_CERT_FILE",
+    "TZ",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a pod of the Hub finds.
+
+    Attributes:
+        values: The part of the chart's values that the Hub reads.
+        release: Name of the release.
+        namespace: Namespace of users' servers and training pods.
+        version: Version of the chart's images.
+        hub_url: The Hub's address as other pods reach it.
+        proxy_api_url: The address at which the proxy is told its routes.
+        public_url: The proxy's address as users' servers reach it, without a path.
+        service_url: The scheduler's address as the proxy reaches it, without a path.
+        api_url: The scheduler's REST interface as users' servers reach it.
+        db_url: Address of the Hub's database, with its password.
+        service_token: Token of the scheduler service.
+        spawner_token_file: File with the token by which the spawner asks the scheduler.
+        metrics_token: Token by which Prometheus reads metrics.
+        scheduler_config: Configuration file of a scheduler that the Hub starts; None: it is a Deployment of its own.
+        scheduler_environment: The environment of a scheduler that the Hub starts.
+    """
+
+    values: Mapping[str, Any]
+    release: str
+    namespace: str
+    version: str
+    hub_url: str
+    proxy_api_url: str
+    public_url: str
+    service_url: str
+    api_url: str
+    db_url: str = field(repr=False)
+    service_token: str = field(repr=False)
+    spawner_token_file: str
+    metrics_token: str = field(repr=False)
+    scheduler_config: str | None = None
+    scheduler_environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def value(self, path: str) -> Any:
+        """The value of that name, with dots."""
+        found: Any = self.values
+        for name in path.split("."):
+            found = found[name]
+        return found
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str], values: Mapping[str, Any]) -> Surroundings:
+        """From the variables and values that the chart sets.
+
+        Raises:
+            ValueError: A variable is missing.
+        """
+
+        def there(name: str) -> str:
+            if not (text := environ.get(name, "")):
+                message = f"{name} is not set: this configuration is for the Hub's pod of the HAI chart, which sets it"
+                raise ValueError(message)
+            return text
+
+        own = {name: environ[name] for name in SCHEDULER_VARIABLES if environ.get(name)}
+        return cls(
+            values=values,
+            release=there("HAI_RELEASE"),
+            namespace=there("HAI_WORKLOADS_NAMESPACE"),
+            version=there("HAI_CHART_VERSION"),
+            hub_url=there("HAI_HUB_URL"),
+            proxy_api_url=there("HAI_PROXY_API_URL"),
+            public_url=there("HAI_PUBLIC_URL"),
+            service_url=there("HAI_SERVICE_URL"),
+            api_url=there("HAI_API_URL"),
+            db_url=there("HAI_HUB_DB_URL"),
+            service_token=there("HAI_SERVICE_TOKEN"),
+            spawner_token_file=there("HAI_SPAWNER_TOKEN_FILE"),
+            metrics_token=there("HAI_METRICS_TOKEN"),
+            scheduler_config=environ.get("HAI_SCHEDULER_CONFIG") or None,
+            scheduler_environment=own,
+        )
+
+    @classmethod
+    def of_process(cls) -> Surroundings:
+        """From this process's environment and the values file that `HAI_CHART_VALUES` names.
+
+        Raises:
+            ValueError: A variable is missing, or the file is not JSON.
+            OSError: The file cannot be read.
+        """
+        if not (name := os.environ.get("HAI_CHART_VALUES", "")):
+            message = "HAI_CHART_VALUES is not set: this configuration is for the Hub's pod of the HAI chart"
+            raise ValueError(message)
+        return cls.of(os.environ, json.loads(Path(name).read_text(encoding="utf-8")))

@@ -1,0 +1,249 @@
+"""The Cluster port on Kubernetes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from typing import Any, Final
+
+from hai_scheduler.adapters.kubernetes.client import Api, Missing, Refused, connect
+from hai_scheduler.adapters.kubernetes.launching import Launcher
+from hai_scheduler.adapters.kubernetes.names import KILLED, parts_of, run_name, run_selector
+from hai_scheduler.adapters.kubernetes.observation import not_up, observe_run
+from hai_scheduler.adapters.kubernetes.ranks import Surroundings, ended_rank, has_started
+from hai_scheduler.adapters.kubernetes.record import RunSight, StartError, Thing
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.adapters.kubernetes.sight import Sight
+from hai_scheduler.adapters.kubernetes.startup import check
+from hai_scheduler.core.model import Node, Observation, RankObservation, RankState, RunId
+from hai_scheduler.ports import Clock, Launch, LogChunk, LogSource, NotFound, Temporary
+
+log = logging.getLogger(__name__)
+
+#: Pods that have not ended.
+_LIVE: Final = "status.phase!=Succeeded,status.phase!=Failed"
+
+
+async def open_cluster(settings: ClusterSettings, logs: LogSource, clock: Clock) -> KubernetesCluster:
+    """Connect, and see that everything that is needed is there. Raises client.Unusable."""
+    api = Api(await connect(settings), clock)
+    try:
+        await check(api, settings.namespace)
+    except BaseException:
+        await api.close()
+        raise
+    return KubernetesCluster(settings, api, logs, clock)
+
+
+class KubernetesCluster:
+    """Ranks are pods. All truth is in the API server: a new cluster on the same namespace finds every run.
+
+    Nothing is decided on old sight: while the API server is away, `nodes` and `observe` raise Temporary.
+    """
+
+    def __init__(self, settings: ClusterSettings, api: Api, logs: LogSource, clock: Clock) -> None:
+        self._settings = settings
+        self._api = api
+        self._logs = logs
+        self._clock = clock
+        self._sight = Sight(api, clock, settings)
+        self._launcher = Launcher(api, self._sight, settings)
+        self._pods = f"/api/v1/namespaces/{settings.namespace}/pods"
+        self._services = f"/api/v1/namespaces/{settings.namespace}/services"
+        #: Runs that the API server does not even take the record of.
+        self._refused: dict[RunId, tuple[int, str]] = {}
+        #: What is being done in the background, by run.
+        self._under_way: dict[RunId, asyncio.Task[None]] = {}
+
+    async def nodes(self) -> Sequence[Node]:
+        """Every node that is in a group, by name. Raises Temporary."""
+        await self._sight.fresh()
+        return self._sight.platform_nodes()
+
+    async def observe(self) -> Sequence[Observation]:
+        """Every run that has a record or pods; gangs that do not come up are taken down. Raises Temporary."""
+        await self._sight.fresh()
+        around = self._around()
+        seen = []
+        for run in self._sight.runs().values():
+            seen.append(observe_run(run, around))
+            self._look_after(run, seen[-1])
+        refused = (_refused(run_id, ranks, why) for run_id, (ranks, why) in self._refused.items())
+        return [*seen, *(shown for shown in refused if all(run.run_id != shown.run_id for run in seen))]
+
+    def _around(self) -> Surroundings:
+        return Surroundings(now=self._clock.now(), nodes=self._sight.nodes.items, lost_after=self._settings.lost_after)
+
+    def changes(self) -> AsyncIterator[None]:
+        """Wake-ups from the watches. Raises Temporary."""
+        return self._sight.changes()
+
+    # -- starting -----------------------------------------------------------------------------------------
+
+    async def launch(self, launch: Launch) -> None:
+        """Create the run, or what is missing of it. Raises Temporary."""
+        await self._sight.fresh()
+        try:
+            await self._launcher.launch(launch, self._clock.now())
+            self._refused.pop(launch.run_id, None)
+        except Refused as error:
+            words = f"Kubernetes refused it: {error}"
+            if not await self._take_down(launch.run_id, StartError(message=words, ranks=())):
+                self._refused[launch.run_id] = (len(launch.nodes), words)
+        self._sight.wake()
+
+    def _look_after(self, run: RunSight, shown: Observation) -> None:
+        """Take down what does not come up; go on with that until nothing is left."""
+        error = not_up(run, self._clock.now(), self._settings)
+        if error is None and run.record is not None and not all(rank.state.gone for rank in shown.ranks):
+            error = run.record.start_error if self._left(run) else None
+        if error is not None:
+            self._in_background(run.run_id, self._take_down(run.run_id, error))
+
+    def _in_background(self, run_id: RunId, work: Coroutine[Any, Any, object]) -> None:
+        if run_id in self._under_way:
+            work.close()
+            return
+
+        async def finish() -> None:
+            try:
+                await work
+            except Temporary as error:
+                log.warning("run %s: %s", run_id, error)
+            finally:
+                del self._under_way[run_id]
+
+        self._under_way[run_id] = asyncio.create_task(finish())
+
+    async def _take_down(self, run_id: RunId, error: StartError) -> bool:
+        """Record why the run could not be started and end what there is of it; whether it has a record."""
+        recorded = await self._launcher.annotate(run_id, error.to_annotation())
+        if recorded:
+            log.warning("run %s is taken down: %s", run_id, error.message)
+            await self._end_pods(run_id)
+        return recorded
+
+    # -- ending -------------------------------------------------------------------------------------------
+
+    async def kill(self, run_id: RunId) -> None:
+        """Delete its pods that have not ended, after recording that this is meant. Raises Temporary."""
+        parts_of(run_id)
+        await self._sight.ready()
+        run = self._sight.run(run_id)
+        if run is not None and not self._left(run) and (run.record is None or run.record.killed):
+            return
+        if run is not None and self._ended(run):
+            return
+        recorded = await self._launcher.annotate(run_id, {KILLED: self._clock.now().isoformat()})
+        if recorded or run is not None:
+            await self._end_pods(run_id)
+        self._sight.wake()
+
+    def _ended(self, run: RunSight) -> bool:
+        shown = observe_run(run, self._around())
+        return bool(shown.ranks) and len(shown.ranks) == run.ranks and all(rank.state.gone for rank in shown.ranks)
+
+    def _left(self, run: RunSight) -> bool:
+        """Whether any pod of the run has not ended and has not been told to end soon."""
+        return any(
+            ended_rank(rank, pod) is None and not _ends_soon(pod, self._settings.kill_grace_s)
+            for rank, pod in run.pods.items()
+        )
+
+    async def _end_pods(self, run_id: RunId) -> None:
+        query: dict[str, str | int] = {"labelSelector": run_selector(run_id), "fieldSelector": _LIVE}
+        await self._delete_pods(run_id, query, grace_s=self._settings.kill_grace_s)
+
+    async def _delete_pods(self, run_id: RunId, query: dict[str, str | int], *, grace_s: int) -> None:
+        body = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": grace_s}
+        try:
+            await self._api.request("DELETE", self._pods, query=query, body=body)
+        except (Missing, Refused) as error:
+            raise Temporary(f"the pods of run {run_id} cannot be deleted: {error}") from None
+
+    async def settle(self, run_id: RunId) -> None:
+        """Delete its Service; pods and Secret go with it. Raises Temporary."""
+        await self._sight.ready()
+        self._refused.pop(run_id, None)
+        run = self._sight.run(run_id)
+        if run is None or run.record is None:
+            return
+        body = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+        try:
+            await self._api.request("DELETE", f"{self._services}/{run_name(run_id)}", body=body)
+        except Missing:
+            log.debug("run %s has been removed already", run_id)
+        except Refused as error:
+            raise Temporary(f"run {run_id} cannot be removed from Kubernetes: {error}") from None
+        self._sight.services.drop(run_name(run_id))
+
+    async def forget(self, run_id: RunId) -> None:
+        """Remove what is left of an ended run, and its logs. Raises Temporary while anything of it runs."""
+        await self._sight.ready()
+        run = self._sight.run(run_id)
+        if run is not None and not self._ended(run):
+            raise Temporary(f"run {run_id} cannot be forgotten: it has not ended")
+        await self.settle(run_id)
+        if run is not None and run.pods:
+            # They would go with the Service, though not at once.
+            await self._delete_pods(run_id, {"labelSelector": run_selector(run_id)}, grace_s=0)
+            for pod in run.pods.values():
+                self._sight.pods.drop(pod["metadata"]["name"])
+        await self._logs.forget(run_id)
+
+    # -- reading ------------------------------------------------------------------------------------------
+
+    async def addresses(self, run_id: RunId) -> tuple[str, ...] | None:
+        """The pods' addresses as soon as every supervisor is up. Raises NotFound, Temporary."""
+        await self._sight.fresh()
+        run = self._sight.run(run_id)
+        if run is None:
+            raise NotFound(f"there is no run {run_id} here")
+        found = [_address(run.pods.get(rank) or run.removed.get(rank)) for rank in range(run.ranks)]
+        addresses = tuple(address for address in found if address is not None)
+        return addresses if len(addresses) == len(found) else None
+
+    async def read_log(self, run_id: RunId, rank: int, *, offset: int, limit: int) -> LogChunk:
+        """Lines of a rank from a logical offset. Raises NotFound, Temporary."""
+        parts_of(run_id)
+        await self._sight.ready()
+        run = self._sight.run(run_id)
+        if run is None:
+            return await self._logs.read(run_id, rank, offset=offset, limit=limit, ended=not self._sight.stale)
+        if not 0 <= rank < run.ranks:
+            raise NotFound(f"there is no rank {rank} of run {run_id}")
+        shown = observe_run(run, self._around())
+        ended = any(seen.rank == rank and seen.state.gone for seen in shown.ranks)
+        try:
+            return await self._logs.read(run_id, rank, offset=offset, limit=limit, ended=ended)
+        except NotFound:
+            return LogChunk(start=0, next=0, data=b"", final=ended)
+
+    async def close(self) -> None:
+        """Close the watches and all connections; runs go on."""
+        for task in list(self._under_way.values()):
+            task.cancel()
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        await self._sight.close()
+        await self._api.close()
+
+
+def _ends_soon(pod: Thing, seconds: int) -> bool:
+    metadata = pod["metadata"]
+    return "deletionTimestamp" in metadata and int(metadata.get("deletionGracePeriodSeconds") or 0) <= seconds
+
+
+def _address(pod: Thing | None) -> str | None:
+    """Where a rank can be reached, once its supervisor is, or was, up."""
+    if pod is None or not has_started(pod):
+        return None
+    return (pod.get("status") or {}).get("podIP") or None
+
+
+def _refused(run_id: RunId, ranks: int, why: str) -> Observation:
+    shown = [
+        RankObservation(rank=rank, state=RankState.EXITED, message=why, start_error=why if rank == 0 else None)
+        for rank in range(ranks)
+    ]
+    return Observation(run_id=run_id, ranks=tuple(shown), unsettled=True)

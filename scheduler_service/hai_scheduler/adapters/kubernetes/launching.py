@@ -1,0 +1,113 @@
+"""Creating what a run is made of, each piece at most once."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from typing import Any
+
+from hai_scheduler.adapters.kubernetes import manifests
+from hai_scheduler.adapters.kubernetes.client import Api, Exists, Missing, Refused, gather_all
+from hai_scheduler.adapters.kubernetes.names import LAUNCHED, run_name
+from hai_scheduler.adapters.kubernetes.pod_parts import HAI, SHM
+from hai_scheduler.adapters.kubernetes.record import Record, StartError, Thing
+from hai_scheduler.adapters.kubernetes.resources import Capacity, capacity_of
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.adapters.kubernetes.sight import Sight
+from hai_scheduler.ports import Launch, Temporary
+
+
+def fault(launch: Launch, nodes: dict[str, Thing], settings: ClusterSettings) -> StartError | None:
+    """Why the run cannot be started on this cluster, whatever happens; None if it can."""
+    for rank, name in enumerate(launch.nodes):
+        node = nodes.get(name)
+        if node is None:
+            return StartError(message=f"{name} is not a node of this cluster; see the list of nodes", ranks=(rank,))
+        there = capacity_of(node, settings.gpu_resources).gpu_count
+        last = max(launch.gpus[rank], default=-1) if launch.gpus else -1
+        if last >= there:
+            words = f"{name} has {there} GPUs, so there is no GPU {last}; see the list of nodes"
+            return StartError(message=words, ranks=(rank,))
+    for mount in launch.mounts:
+        if mount.mount_path in (HAI, SHM) or mount.mount_path.startswith(f"{HAI}/"):
+            words = f"the mount path {mount.mount_path} is the platform's own; correct the rule of the mount"
+            return StartError(message=words, ranks=())
+    return None
+
+
+class Launcher:
+    """Brings runs into being. Doing it twice, or by two services at once, makes nothing twice."""
+
+    def __init__(self, api: Api, sight: Sight, settings: ClusterSettings) -> None:
+        self._api = api
+        self._sight = sight
+        self._settings = settings
+        self._inside = f"/api/v1/namespaces/{settings.namespace}"
+        self._slots = asyncio.Semaphore(settings.parallel)
+
+    async def launch(self, launch: Launch, now: datetime) -> None:
+        """Create the Service, then the Secret and all pods, as far as they are not there.
+
+        Raises:
+            Temporary: it should be tried again.
+            Refused: the API server will never take it.
+        """
+        wrong = fault(launch, self._sight.nodes.items, self._settings)
+        service = await self._service(launch, wrong)
+        record = Record.read(service)
+        if record.deleting:
+            raise Temporary(f"run {launch.run_id} is still being removed from Kubernetes")
+        if record.launched or record.killed or record.start_error is not None:
+            return
+        if wrong is not None:
+            await self.annotate(launch.run_id, wrong.to_annotation())
+            return
+        owned_by = manifests.owner(service)
+        pods = [
+            manifests.pod(launch, rank, self._capacity(name), self._settings, owned_by)
+            for rank, name in enumerate(launch.nodes)
+        ]
+        secret = manifests.secret(launch, self._settings, owned_by)
+        await gather_all(self._create("secrets", secret), *(self._create("pods", pod) for pod in pods))
+        await self.annotate(launch.run_id, {LAUNCHED: now.isoformat()})
+
+    def _capacity(self, node: str) -> Capacity:
+        return capacity_of(self._sight.nodes.items[node], self._settings.gpu_resources)
+
+    async def _service(self, launch: Launch, wrong: StartError | None) -> Thing:
+        body = manifests.service(launch, wrong.to_annotation() if wrong is not None else None)
+        try:
+            made = await self._api.request("POST", f"{self._inside}/services", body=body)
+        except Exists:
+            name = run_name(launch.run_id)
+            try:
+                made = await self._api.request("GET", f"{self._inside}/services/{name}")
+            except Missing:
+                raise Temporary(f"run {launch.run_id} was being removed from Kubernetes just now") from None
+        except Missing as error:
+            raise Temporary(f"run {launch.run_id} cannot be created: {error}") from None
+        self._sight.services.put(made)
+        return made
+
+    async def _create(self, kind: str, body: Thing) -> None:
+        async with self._slots:
+            try:
+                made = await self._api.request("POST", f"{self._inside}/{kind}", body=body)
+            except Exists:
+                return
+            except Missing as error:
+                raise Temporary(f"{kind} cannot be created: {error}") from None
+        if kind == "pods":
+            self._sight.pods.put(made)
+
+    async def annotate(self, run_id: str, facts: dict[str, str]) -> bool:
+        """Write facts into the record of the run; whether there is one. Raises Temporary."""
+        body: dict[str, Any] = {"metadata": {"annotations": facts}}
+        try:
+            made = await self._api.request("PATCH", f"{self._inside}/services/{run_name(run_id)}", body=body)
+        except Missing:
+            return False
+        except Refused as error:
+            raise Temporary(f"the record of run {run_id} cannot be written: {error}") from None
+        self._sight.services.put(made)
+        return True

@@ -1,0 +1,186 @@
+"""From a run to what the API server is given: a Service, a Secret and a pod a rank. Pure; plain dictionaries.
+
+Everything is in core/v1 as of Kubernetes 1.20.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from hai_client.rank.environment import PRIVATE_PREFIXES
+from hai_scheduler.adapters.kubernetes.names import NODES, RANK, pod_name, run_labels, run_name, run_selector
+from hai_scheduler.adapters.kubernetes.pod_parts import (
+    CLIENT,
+    HAI,
+    SPEC,
+    Volumes,
+    container_security,
+    placement,
+    pod_security,
+    variables,
+)
+from hai_scheduler.adapters.kubernetes.resources import Capacity, gpus_of, has_rdma, resources_of
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.ports import Launch
+
+#: Name of the container that a rank runs in.
+CONTAINER: Final = "rank"
+INIT_CONTAINER: Final = "hai-init"
+_SPEC_SCHEMA: Final = 1
+
+
+def service(launch: Launch, annotations: dict[str, str] | None = None) -> dict[str, Any]:
+    """The run's headless Service: names for its pods, their owner, and the record of the run.
+
+    Args:
+        launch: The run.
+        annotations: More facts of the record.
+    """
+    name, labels = run_name(launch.run_id), run_labels(launch.run_id, launch.user)
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": name,
+            "labels": labels,
+            "annotations": {NODES: json.dumps(list(launch.nodes)), **(annotations or {})},
+        },
+        "spec": {
+            "clusterIP": "None",
+            # Ranks look for each other before they are ready, and nothing says when they are.
+            "publishNotReadyAddresses": True,
+            "selector": dict(part.split("=", 1) for part in run_selector(launch.run_id).split(",")),
+        },
+    }
+
+
+def owner(made: dict[str, Any]) -> dict[str, Any]:
+    """What lets everything of a run go with its Service, which the API server has given a uid."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "name": made["metadata"]["name"],
+        "uid": made["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": False,
+    }
+
+
+def secret(launch: Launch, settings: ClusterSettings, owned_by: dict[str, Any]) -> dict[str, Any]:
+    """What all supervisors of the run read. It holds the run's token and the user's variables."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": run_name(launch.run_id),
+            "labels": run_labels(launch.run_id, launch.user),
+            "ownerReferences": [owned_by],
+        },
+        "type": "Opaque",
+        "stringData": {"spec.json": json.dumps(spec(launch, settings)), "token": launch.token.reveal()},
+    }
+
+
+def spec(launch: Launch, settings: ClusterSettings) -> dict[str, Any]:
+    """What `hai_client.rank` reads of a run in a pod; the pod's own variables say which rank it is."""
+    return {
+        "schema": _SPEC_SCHEMA,
+        "run_id": launch.run_id,
+        "task_id": launch.task_id,
+        "user": launch.user,
+        "nodes": list(launch.nodes),
+        "command": list(launch.command),
+        "cwd": launch.cwd,
+        "env": {name: value for name, value in launch.env.items() if not name.startswith(PRIVATE_PREFIXES)},
+        "path_prefix": [str(PurePosixPath(launch.python).parent)] if launch.python else [],
+        "profile": launch.profile,
+        "api_url": settings.api_url,
+        "master_port": settings.master_port,
+        "grace_s": launch.grace.total_seconds(),
+        "term_wait_s": settings.term_wait_s,
+        "log_max_bytes": settings.log_max_bytes,
+        "log_parts": settings.log_parts,
+        "upload_log": not settings.log_claim,
+    }
+
+
+def pod(
+    launch: Launch, rank: int, capacity: Capacity, settings: ClusterSettings, owned_by: dict[str, Any]
+) -> dict[str, Any]:
+    """The pod of a rank.
+
+    Args:
+        launch: The run.
+        rank: Which of its ranks.
+        capacity: What the rank's node has: a whole-node task requests all GPUs of it (U2). Of k GPUs only the number
+            is requested; which ones they are is decided by the device plugin, not by `Launch.gpus`.
+        settings: The admin's choices.
+        owned_by: From `owner`.
+    """
+    name = run_name(launch.run_id)
+    volumes = Volumes(launch, rank, settings)
+    body: dict[str, Any] = {
+        "restartPolicy": "Never",
+        "hostname": f"rank-{rank}",
+        "subdomain": name,
+        "terminationGracePeriodSeconds": settings.grace_s(launch.grace),
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "securityContext": pod_security(settings),
+        **placement(launch.nodes[rank], settings),
+        "tolerations": [dict(toleration) for toleration in settings.tolerations],
+        "imagePullSecrets": [{"name": secret_name} for secret_name in settings.image_pull_secrets],
+        "initContainers": _init_containers(settings),
+        "containers": [_container(launch, rank, capacity, settings, volumes)],
+        "volumes": volumes.volumes,
+        "runtimeClassName": settings.runtime_class,
+        "priorityClassName": settings.priority_class,
+        "serviceAccountName": settings.service_account,
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": pod_name(launch.run_id, rank),
+            "labels": {**run_labels(launch.run_id, launch.user), RANK: str(rank)},
+            "ownerReferences": [owned_by],
+        },
+        # What is empty is left to the API server.
+        "spec": {key: value for key, value in body.items() if value not in ("", [])},
+    }
+
+
+def _container(
+    launch: Launch, rank: int, capacity: Capacity, settings: ClusterSettings, volumes: Volumes
+) -> dict[str, Any]:
+    wanted = len(launch.gpus[rank]) if launch.gpus else 0
+    gpus = sum(gpus_of(capacity, wanted).values())
+    return {
+        "name": CONTAINER,
+        "image": launch.image or settings.image,
+        "imagePullPolicy": settings.image_pull_policy,
+        "command": [settings.python, f"{HAI}/{CLIENT}", "rank", "--pod", SPEC],
+        "workingDir": "/",
+        "env": variables(launch, rank, gpus, settings),
+        "resources": resources_of(launch, rank, capacity, settings),
+        "securityContext": container_security(rdma=has_rdma(launch, settings)),
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": volumes.mounts,
+    }
+
+
+def _init_containers(settings: ClusterSettings) -> list[dict[str, Any]]:
+    if settings.client_config_map:
+        return []
+    return [
+        {
+            "name": INIT_CONTAINER,
+            "image": settings.init_image,
+            "imagePullPolicy": settings.image_pull_policy,
+            "securityContext": {**container_security(), "readOnlyRootFilesystem": True},
+            "terminationMessagePolicy": "FallbackToLogsOnError",
+            "volumeMounts": [{"name": "hai", "mountPath": HAI}],
+        }
+    ]

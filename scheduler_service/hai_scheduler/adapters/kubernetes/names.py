@@ -1,0 +1,88 @@
+"""Names and labels of what belongs to a run."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any, Final
+
+from hai_scheduler.core.model import RunId
+from hai_scheduler.ports import NotFound
+
+PREFIX: Final = "hai.jupyter.org/"
+MANAGED: Final = "app.kubernetes.io/managed-by"
+MANAGER: Final = "hai"
+#: What lists and watches ask for.
+SELECTOR: Final = f"{MANAGED}={MANAGER}"
+TASK: Final = f"{PREFIX}task"
+RUN: Final = f"{PREFIX}run"
+RANK: Final = f"{PREFIX}rank"
+USER: Final = f"{PREFIX}user"
+#: Annotations of the Service, which is the record of its run.
+NODES: Final = f"{PREFIX}nodes"
+#: All pods were created: one that is missing now was removed, and is never created again.
+LAUNCHED: Final = f"{PREFIX}launched"
+#: The run was ordered to end.
+KILLED: Final = f"{PREFIX}killed"
+#: It could not be started: JSON, see `record`.
+START_ERROR: Final = f"{PREFIX}start-error"
+
+#: The longest value of a label.
+_MOST = 63
+
+
+def parts_of(run_id: str) -> tuple[str, str]:
+    """Task and number of a run. Raises NotFound."""
+    task, dot, number = run_id.partition(".")
+    if not (dot and _is_number(task) and _is_number(number)):
+        raise NotFound(f"there is no run {run_id!r}")
+    return task, number
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def run_name(run_id: str) -> str:
+    """Name of the run's Service and Secret. Raises NotFound."""
+    task, number = parts_of(run_id)
+    return f"hai-{task}-{number}"
+
+
+def pod_name(run_id: str, rank: int) -> str:
+    """Name of the pod of a rank. Raises NotFound."""
+    return f"{run_name(run_id)}-{rank}"
+
+
+def run_labels(run_id: str, user: str) -> dict[str, str]:
+    """Labels of everything of a run. Raises NotFound."""
+    task, number = parts_of(run_id)
+    return {MANAGED: MANAGER, TASK: task, RUN: number, USER: label_value(user)}
+
+
+def run_selector(run_id: str) -> str:
+    """What matches the pods of a run. Raises NotFound."""
+    task, number = parts_of(run_id)
+    return f"{SELECTOR},{TASK}={task},{RUN}={number}"
+
+
+def label_value(text: str) -> str:
+    """A text as the value of a label: itself where possible, else changed and told apart by a hash."""
+    if re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", text):
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", text)[: _MOST - 9].strip("._-")
+    return f"{plain}-{digest}" if plain else digest
+
+
+def run_of(thing: dict[str, Any]) -> RunId | None:
+    """The run that a Service or a pod belongs to; None for one that is not ours."""
+    labels = thing["metadata"].get("labels") or {}
+    task, number = labels.get(TASK, ""), labels.get(RUN, "")
+    return RunId(f"{task}.{number}") if _is_number(task) and _is_number(number) else None
+
+
+def rank_of(pod: dict[str, Any]) -> int | None:
+    """The rank of a pod; None for one that is not ours."""
+    text = (pod["metadata"].get("labels") or {}).get(RANK, "")
+    return int(text) if _is_number(text) else None

@@ -1,0 +1,99 @@
+"""From Kubernetes nodes to the platform's. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from hai_scheduler.adapters.kubernetes.resources import capacity_of
+from hai_scheduler.adapters.kubernetes.selectors import Selector, matches, parse_selector, tolerated
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.core.model import Node
+
+#: Taints that repeat what is read elsewhere: readiness and `unschedulable`.
+_REPEATED: Final = "node.kubernetes.io/"
+_EFFECTS: Final = ("NoSchedule", "NoExecute")
+
+
+class NodeReader:
+    """Reads nodes as the settings say. Raises SelectorError for a group whose selector cannot be read."""
+
+    def __init__(self, settings: ClusterSettings) -> None:
+        self._settings = settings
+        self._groups: dict[str, Selector] = {
+            group: parse_selector(text) for group, text in sorted(settings.groups.items())
+        }
+
+    def read(self, node: Mapping[str, Any]) -> Node | None:
+        """The node, or None where its labels make it no node of ours.
+
+        A node that is in two groups is closed: it would be shared out twice.
+        """
+        labels = node["metadata"].get("labels") or {}
+        groups = self._groups_of(labels)
+        ours = [group for group in groups if group not in self._settings.ignored_groups]
+        if not ours:
+            return None
+        ready, trouble = readiness(node)
+        closed = _closed(node, groups, self._settings)
+        return Node(
+            name=node["metadata"]["name"],
+            group=ours[0],
+            leaf=labels.get(self._settings.leaf_label, ""),
+            zone=labels.get(self._settings.zone_label, ""),
+            gpus=capacity_of(node, self._settings.gpu_resources).gpu_count,
+            ready=ready,
+            closed=bool(closed),
+            message="; ".join(part for part in (trouble, closed) if part),
+        )
+
+    def _groups_of(self, labels: Mapping[str, str]) -> list[str]:
+        found = {group for group, selector in self._groups.items() if matches(selector, labels)}
+        named = labels.get(self._settings.group_label)
+        return sorted(found | ({named} if named else set()))
+
+
+def readiness(node: Mapping[str, Any]) -> tuple[bool, str]:
+    """Whether the node is ready, and if not, why."""
+    condition = _ready_condition(node)
+    if condition.get("status") == "True":
+        return True, ""
+    since = condition.get("lastTransitionTime")
+    words = condition.get("message") or condition.get("reason") or "nothing is known of it yet"
+    return False, f"not ready{f' since {since}' if since else ''}: {words}"
+
+
+def not_ready_since(node: Mapping[str, Any]) -> datetime | None:
+    """Since when the node has not been ready; None if it is, or if that is not known."""
+    condition = _ready_condition(node)
+    if condition.get("status") == "True" or not condition.get("lastTransitionTime"):
+        return None
+    return datetime.fromisoformat(condition["lastTransitionTime"])
+
+
+def _ready_condition(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    conditions = (node.get("status") or {}).get("conditions") or []
+    return next((condition for condition in conditions if condition.get("type") == "Ready"), {})
+
+
+def _closed(node: Mapping[str, Any], groups: list[str], settings: ClusterSettings) -> str:
+    """Why nothing new may be put there; empty if it may."""
+    spec = node.get("spec") or {}
+    reasons = []
+    if len(groups) > 1:
+        reasons.append(f"its labels put it into the groups {' and '.join(groups)}: correct the labels of the node")
+    if spec.get("unschedulable"):
+        reasons.append("cordoned in Kubernetes (kubectl uncordon opens it)")
+    if node["metadata"].get("deletionTimestamp"):
+        reasons.append("being removed from Kubernetes")
+    for taint in spec.get("taints") or []:
+        repeated = taint.get("effect") not in _EFFECTS or taint.get("key", "").startswith(_REPEATED)
+        if not repeated and not tolerated(taint, settings.tolerations):
+            reasons.append(f"tainted {_words(taint)}, which the platform's pods do not tolerate")
+    return "; ".join(reasons)
+
+
+def _words(taint: Mapping[str, Any]) -> str:
+    value = f"={taint['value']}" if taint.get("value") else ""
+    return f"{taint.get('key', '')}{value}:{taint['effect']}"

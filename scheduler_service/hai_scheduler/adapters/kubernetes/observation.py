@@ -1,0 +1,94 @@
+"""From what is seen of a run to what the service observes, and what is to be done about gangs that do not come up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from hai_scheduler.adapters.kubernetes import ranks
+from hai_scheduler.adapters.kubernetes.ranks import Surroundings, has_started, observe_pod, waiting_for
+from hai_scheduler.adapters.kubernetes.record import Record, RunSight, StartError
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.core.model import Observation, RankObservation, RankState
+
+_NO_RECORD = Record(nodes=(), created_at=None, launched=False, killed=False, start_error=None, deleting=True)
+
+
+def observe_run(run: RunSight, around: Surroundings) -> Observation:
+    """What a run shows."""
+    seen = (_observe_rank(run, rank, around) for rank in range(run.ranks))
+    shown = tuple(rank for rank in seen if rank is not None)
+    recorded = run.record is not None and not run.record.deleting
+    return Observation(run_id=run.run_id, ranks=shown, unsettled=recorded and all(rank.state.gone for rank in shown))
+
+
+def _observe_rank(run: RunSight, rank: int, around: Surroundings) -> RankObservation | None:
+    record = run.record or _NO_RECORD
+    pod = run.pods.get(rank)
+    seen = observe_pod(rank, pod, around) if pod is not None else _removed(run, rank, record)
+    if seen is None:
+        return None
+    if record.killed or record.start_error is not None or record.deleting:
+        # Ended by the platform itself: nobody is to be told that somebody takes the rank away.
+        seen = replace(seen, leaving_by=None)
+    if record.start_error is not None:
+        seen = _with_start_error(seen, record.start_error)
+    return seen
+
+
+def _removed(run: RunSight, rank: int, record: Record) -> RankObservation | None:
+    """A rank without a pod; None for one that was never created as far as is known."""
+    last = run.removed.get(rank)
+    ended = ranks.ended_rank(rank, last) if last is not None else None
+    if ended is not None:
+        return ended
+    if record.killed:
+        return RankObservation(rank=rank, state=RankState.EXITED, message="it was ended; its pod is gone")
+    if record.start_error is not None:
+        return RankObservation(rank=rank, state=RankState.EXITED)
+    if record.launched or last is not None:
+        return RankObservation(rank=rank, state=RankState.LOST, message="its pod was removed from the cluster")
+    return None
+
+
+def _with_start_error(seen: RankObservation, error: StartError) -> RankObservation:
+    if not seen.state.gone:
+        return replace(seen, message=error.message)
+    if seen.start_error is not None:
+        return seen
+    if seen.rank in error.ranks or (not error.ranks and seen.rank == 0):
+        return replace(seen, state=RankState.EXITED, exit_code=None, start_error=error.message)
+    return replace(seen, message=error.message)
+
+
+def not_up(run: RunSight, now: datetime, settings: ClusterSettings) -> StartError | None:
+    """Why a gang that has had its time to come up is to be taken down; None if it is not.
+
+    Only the ranks that are to blame are named: the nodes of the others have done nothing wrong (H3).
+    """
+    record = run.record
+    if record is None or record.created_at is None or record.killed or record.start_error or record.deleting:
+        return None
+    waiting = [rank for rank in range(run.ranks) if not _up(run, rank)]
+    age = now - record.created_at
+    stuck = [rank for rank in waiting if rank in run.pods and ranks.blocked(run.pods[rank])]
+    if stuck and age > settings.blocked_timeout:
+        return _start_error(run, record, stuck, settings.blocked_timeout)
+    if waiting and age > settings.start_timeout:
+        return _start_error(run, record, waiting, settings.start_timeout)
+    return None
+
+
+def _up(run: RunSight, rank: int) -> bool:
+    pod = run.pods.get(rank) or run.removed.get(rank)
+    return pod is not None and (has_started(pod) or ranks.ended_rank(rank, pod) is not None)
+
+
+def _start_error(run: RunSight, record: Record, waiting: list[int], limit: timedelta) -> StartError:
+    first = waiting[0]
+    pod = run.pods.get(first)
+    why = waiting_for(pod) if pod is not None else "its pod could not be created"
+    node = record.nodes[first] if first < len(record.nodes) else "?"
+    others = f" (and {len(waiting) - 1} more)" if len(waiting) > 1 else ""
+    message = f"rank {first} on {node}{others} was not up after {limit.total_seconds():.0f} s"
+    return StartError(message=f"{message}: {why or 'its pod was not started'}", ranks=tuple(waiting))

@@ -1,0 +1,116 @@
+"""Parts of a rank's pod: where it may run, what it may do, what it sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hai_scheduler.adapters.kubernetes.names import run_name
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.core.model import Mount, MountKind
+from hai_scheduler.ports import Launch
+
+#: The folder of the platform in a pod, and what is in it.
+HAI: Final = "/hai"
+CLIENT: Final = "hai.pyz"
+SPEC: Final = f"{HAI}/spec"
+LOG: Final = f"{HAI}/log"
+SHM: Final = "/dev/shm"  # noqa: S108  # where programs expect it
+
+
+def placement(node: str, settings: ClusterSettings) -> dict[str, Any]:
+    """What binds a pod to its node.
+
+    By affinity the scheduler of Kubernetes has the last word and says so in the pod; directly nobody has but the
+    kubelet, which rejects what does not fit.
+    """
+    if settings.binding == "direct":
+        return {"nodeName": node}
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+    required = {"nodeSelectorTerms": [term]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
+
+
+def pod_security(settings: ClusterSettings) -> dict[str, Any]:
+    """The security context of the pod: the restricted profile of the pod security standards."""
+    return {
+        "runAsNonRoot": True,
+        "runAsUser": settings.run_as_user,
+        "runAsGroup": settings.run_as_group,
+        "fsGroup": settings.run_as_group,
+        "fsGroupChangePolicy": "OnRootMismatch",
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+def container_security(*, rdma: bool = False) -> dict[str, Any]:
+    """The security context of a container; RDMA needs memory that is never swapped out."""
+    capabilities: dict[str, Any] = {"drop": ["ALL"]}
+    if rdma:
+        capabilities["add"] = ["IPC_LOCK"]
+    return {"allowPrivilegeEscalation": False, "capabilities": capabilities}
+
+
+def variables(launch: Launch, rank: int, gpus: int, settings: ClusterSettings) -> list[dict[str, Any]]:
+    """What tells the supervisor which rank it is. The rest is in the Secret."""
+    plain = {
+        "HAI_RANK": str(rank),
+        "HAI_GPUS": str(gpus),
+        "HAI_TERMINATION_GRACE": str(settings.grace_s(launch.grace)),
+    }
+    if settings.log_claim:
+        plain["HAI_LOG_DIR"] = LOG
+    if not gpus:
+        # Images say `all`, and the container runtime would obey before anything of ours runs.
+        plain["NVIDIA_VISIBLE_DEVICES"] = "void"
+    fields = {"HAI_NODE_NAME": "spec.nodeName", "HAI_POD_IP": "status.podIP"}
+    return [{"name": name, "value": value} for name, value in plain.items()] + [
+        {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields.items()
+    ]
+
+
+class Volumes:
+    """The volumes of a pod and where its container sees them."""
+
+    def __init__(self, launch: Launch, rank: int, settings: ClusterSettings) -> None:
+        self.volumes: list[dict[str, Any]] = []
+        self.mounts: list[dict[str, Any]] = []
+        self._names: dict[tuple[MountKind, str], str] = {}
+        self._platform(launch, rank, settings)
+        for mount in launch.mounts:
+            self._add(mount)
+
+    def _platform(self, launch: Launch, rank: int, settings: ClusterSettings) -> None:
+        self._one("hai", {"emptyDir": {}}, HAI)
+        secret = {"secretName": run_name(launch.run_id), "defaultMode": 0o440}
+        self._one("hai-spec", {"secret": secret}, SPEC, readOnly=True)
+        if settings.client_config_map:
+            client = {"configMap": {"name": settings.client_config_map, "defaultMode": 0o444}}
+            self._one("hai-client", client, f"{HAI}/{CLIENT}", readOnly=True, subPath=CLIENT)
+        if settings.log_claim:
+            claim = {"persistentVolumeClaim": {"claimName": settings.log_claim}}
+            # Its own folder alone: logs of others are not for it to see.
+            self._one("hai-log", claim, LOG, subPath=f"{launch.run_id}/{rank}")
+        memory = {"medium": "Memory", **({"sizeLimit": settings.shm_size} if settings.shm_size else {})}
+        self._one("shm", {"emptyDir": memory}, SHM)
+
+    def _one(self, name: str, source: Mapping[str, Any], path: str, **more: Any) -> None:
+        self.volumes.append({"name": name, **source})
+        self.mounts.append({"name": name, "mountPath": path, **more})
+
+    def _add(self, mount: Mount) -> None:
+        name = self._names.get((mount.kind, mount.source))
+        if name is None:
+            name = self._names[mount.kind, mount.source] = f"mount-{len(self._names)}"
+            self.volumes.append({"name": name, **_source(mount)})
+        seen = {"name": name, "mountPath": mount.mount_path, "readOnly": mount.read_only}
+        if mount.sub_path:
+            seen["subPath"] = mount.sub_path
+        self.mounts.append(seen)
+
+
+def _source(mount: Mount) -> dict[str, Any]:
+    if mount.kind is MountKind.PVC:
+        return {"persistentVolumeClaim": {"claimName": mount.source}}
+    # A folder that is not there must stop the rank, not be made empty.
+    return {"hostPath": {"path": mount.source, "type": "Directory"}}

@@ -1,0 +1,257 @@
+"""From a pod to what is known of its rank. Pure; each rule is one function."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from hai_scheduler.adapters.kubernetes.manifests import CONTAINER, INIT_CONTAINER
+from hai_scheduler.adapters.kubernetes.nodes import not_ready_since
+from hai_scheduler.adapters.kubernetes.record import Thing
+from hai_scheduler.adapters.status import checkpoint_of, time_of
+from hai_scheduler.core.model import RankObservation, RankState
+
+#: Ends of a pod that its node, or the cluster, has brought about: the rank was taken away from its user (H1).
+_TAKEN: Final = frozenset(
+    {
+        "Evicted",
+        "NodeLost",
+        "NodeShutdown",
+        "Preempting",
+        "PreemptionByScheduler",
+        "Shutdown",
+        "Terminated",
+        "TerminationByKubelet",
+    }
+)
+#: An eviction for these words is the rank's own doing.
+_OWN_DOING: Final = ("exceeds the total limit", "exceeds the limit", "exceeded its local ephemeral storage limit")
+#: A container that never became a process.
+_NOT_STARTED: Final = frozenset({"ContainerCannotRun", "StartError", "CreateContainerError", "RunContainerError"})
+#: What keeps a container from being made until somebody does something about it.
+BLOCKED: Final = frozenset(
+    {
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "ErrImageNeverPull",
+        "ErrImagePull",
+        "ImageInspectError",
+        "ImagePullBackOff",
+        "InvalidImageName",
+        "RegistryUnavailable",
+        "RunContainerError",
+    }
+)
+_UNSEEN: Final = "its pod was deleted, and Kubernetes does not say how it ended"
+#: Statuses from here on are signals: nothing of ours could say a last word.
+_SIGNALS: Final = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What else a rank's state depends on."""
+
+    now: datetime
+    #: Kubernetes nodes by name.
+    nodes: dict[str, Thing]
+    lost_after: timedelta
+
+
+def observe_pod(rank: int, pod: Thing, around: Surroundings) -> RankObservation:
+    """What a pod shows of its rank. Whoever has deleted the pod, `leaving_by` says when it is ended."""
+    ended = ended_rank(rank, pod)
+    if ended is not None:
+        return ended
+    lost = _lost(pod, around)
+    if lost:
+        return RankObservation(rank=rank, state=RankState.LOST, message=lost)
+    leaving = time_of(pod["metadata"].get("deletionTimestamp"))
+    if "running" in container_state(pod):
+        return RankObservation(
+            rank=rank,
+            state=RankState.RUNNING,
+            leaving_by=leaving,
+            message="its pod is being deleted" if leaving else None,
+        )
+    return RankObservation(
+        rank=rank,
+        state=RankState.PENDING,
+        leaving_by=leaving,
+        message=waiting_for(pod) or None,
+    )
+
+
+def ended_rank(rank: int, pod: Thing) -> RankObservation | None:
+    """What is known of a rank none of whose processes is left; None while that is not sure (B4)."""
+    terminated = container_state(pod).get("terminated")
+    if terminated is not None:
+        return _exited(rank, pod, terminated)
+    status = pod.get("status") or {}
+    if status.get("phase") in ("Failed", "Succeeded"):
+        return _never_ran(rank, status, pod)
+    return None
+
+
+def container_state(pod: Thing, name: str = CONTAINER) -> dict[str, Any]:
+    """The state of the rank's container: `waiting`, `running` or `terminated`; empty before there is one."""
+    status = pod.get("status") or {}
+    kind = "initContainerStatuses" if name == INIT_CONTAINER else "containerStatuses"
+    for container in status.get(kind) or []:
+        if container.get("name") == name:
+            return dict(container.get("state") or {})
+    return {}
+
+
+def has_started(pod: Thing) -> bool:
+    """Whether its supervisor is, or was, up."""
+    return not container_state(pod).keys().isdisjoint({"running", "terminated"})
+
+
+def keep_end(before: Thing, after: Thing) -> Thing:
+    """The newer state of a pod, but for its end once that was seen: nothing starts again in a pod of ours.
+
+    While a pod is being deleted, kubelets (1.20 at least) may replace the status of a container that has ended by an
+    empty one, or leave it out.
+    """
+    if _seen_end(before) and not _seen_end(after):
+        return {**after, "status": before["status"]}
+    return after
+
+
+def _seen_end(pod: Thing) -> bool:
+    return not _is_blank(container_state(pod).get("terminated"))
+
+
+def _is_blank(terminated: dict[str, Any] | None) -> bool:
+    """Whether nothing is known of an end but that it must have come."""
+    return not terminated or not (terminated.get("reason") or terminated.get("finishedAt") or terminated.get("message"))
+
+
+def _exited(rank: int, pod: Thing, terminated: dict[str, Any]) -> RankObservation:
+    status = pod.get("status") or {}
+    said = _last_words(terminated.get("message"))
+    code, error = _status_of(terminated, said)
+    if not said.get("exited") and (_taken_away(status) or terminated.get("reason") == "ContainerStatusUnknown"):
+        return RankObservation(rank=rank, state=RankState.LOST, message=_words(status))
+    if _is_blank(terminated):
+        return RankObservation(rank=rank, state=RankState.LOST, message=_UNSEEN)
+    message = _message_of(status, terminated)
+    return RankObservation(
+        rank=rank,
+        state=RankState.EXITED,
+        exit_code=code,
+        start_error=error,
+        message=message,
+        notified_at=time_of(said.get("notified_at")),
+        done=bool(said.get("done")),
+        done_all=bool(said.get("done_all")),
+        checkpoint=checkpoint_of(said.get("checkpoint")),
+        job_state=said["job_state"] if isinstance(said.get("job_state"), str) else None,
+        # Ended with the pod: somebody has deleted that, and the rank with it.
+        leaving_by=time_of(pod["metadata"].get("deletionTimestamp")) if code else None,
+    )
+
+
+def _last_words(message: str | None) -> dict[str, Any]:
+    """What the supervisor has written; `exited` is whether it had seen the end."""
+    try:
+        said = json.loads(message or "")
+    except ValueError:
+        return {}
+    if not isinstance(said, dict) or "schema" not in said:
+        return {}
+    known = said.get("exit_code") is not None or bool(said.get("start_error"))
+    return {**said, "exited": known}
+
+
+def _status_of(terminated: dict[str, Any], said: dict[str, Any]) -> tuple[int | None, str | None]:
+    """Exit status, or why there was nothing to exit."""
+    if said.get("exited"):
+        code = said.get("exit_code")
+        return (code if isinstance(code, int) else None), said.get("start_error") or None
+    code = int(terminated.get("exitCode", 0))
+    reason = terminated.get("reason") or ""
+    if reason in _NOT_STARTED:
+        return None, f"its container could not be started: {_line(terminated.get('message')) or reason}"
+    if reason == "OOMKilled" or code == 0 or code > _SIGNALS or said:
+        return code, None
+    words = _line(terminated.get("message")) or f"it ended with status {code} and said nothing"
+    return None, f"its supervisor did not start (the image needs Python 3.8 or newer): {words}"
+
+
+def _message_of(status: dict[str, Any], terminated: dict[str, Any]) -> str | None:
+    if terminated.get("reason") == "OOMKilled":
+        return "out of memory: it was ended by the kernel (OOMKilled)"
+    if status.get("reason") or status.get("message"):
+        return _words(status)
+    return None
+
+
+def _never_ran(rank: int, status: dict[str, Any], pod: Thing) -> RankObservation:
+    """A pod that is over and whose container has never been seen to end: rejected or taken away by its node."""
+    if status.get("phase") == "Succeeded":
+        # Of every container, says Kubernetes, the status was 0.
+        return RankObservation(rank=rank, state=RankState.EXITED, exit_code=0)
+    if _taken_away(status):
+        return RankObservation(rank=rank, state=RankState.LOST, message=_words(status))
+    if not status.get("reason") and "deletionTimestamp" in pod["metadata"]:
+        return RankObservation(rank=rank, state=RankState.LOST, message=_UNSEEN)
+    helper = container_state(pod, INIT_CONTAINER).get("terminated") or {}
+    if helper.get("exitCode"):
+        words = _line(helper.get("message")) or f"it ended with status {helper['exitCode']}"
+        return _not_started(rank, f"the platform's files could not be brought into its pod: {words}")
+    return _not_started(rank, f"its node rejected it: {_words(status)}")
+
+
+def _not_started(rank: int, why: str) -> RankObservation:
+    return RankObservation(rank=rank, state=RankState.EXITED, start_error=why, message=why)
+
+
+def _taken_away(status: dict[str, Any]) -> bool:
+    message = status.get("message") or ""
+    return status.get("reason") in _TAKEN and not any(words in message for words in _OWN_DOING)
+
+
+def _words(status: dict[str, Any]) -> str:
+    reason, message = status.get("reason") or "", _line(status.get("message"))
+    return ": ".join(part for part in (reason, message) if part) or "Kubernetes does not say why"
+
+
+def _lost(pod: Thing, around: Surroundings) -> str:
+    """Why nothing will ever be heard of the rank again; empty while that is not sure."""
+    name = (pod.get("spec") or {}).get("nodeName")
+    if not name:
+        return ""
+    node = around.nodes.get(name)
+    if node is None:
+        return f"node {name} is no longer in the cluster"
+    since = not_ready_since(node)
+    if since is not None and around.now - since > around.lost_after:
+        return f"node {name} has not been ready since {since:%Y-%m-%d %H:%M:%S} UTC"
+    return ""
+
+
+def waiting_for(pod: Thing) -> str:
+    """What a pod that does not run yet waits for, in words; empty if that is nothing out of the ordinary."""
+    for condition in (pod.get("status") or {}).get("conditions") or []:
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return f"{condition.get('reason') or 'Unschedulable'}: {_line(condition.get('message'))}"
+    for name in (INIT_CONTAINER, CONTAINER):
+        waiting = container_state(pod, name).get("waiting") or {}
+        if waiting.get("reason") in BLOCKED:
+            return f"{waiting['reason']}: {_line(waiting.get('message'))}"
+    return ""
+
+
+def blocked(pod: Thing) -> bool:
+    """Whether a container of the pod cannot be made as things are."""
+    states = (container_state(pod, name).get("waiting") or {} for name in (INIT_CONTAINER, CONTAINER))
+    return any(waiting.get("reason") in BLOCKED for waiting in states)
+
+
+def _line(text: str | None) -> str:
+    """The last line that says something, short."""
+    lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
+    return lines[-1][:500] if lines else ""

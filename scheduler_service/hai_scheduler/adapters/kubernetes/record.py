@@ -1,0 +1,114 @@
+"""What a run's Service records, beside its pods, and how the two are seen together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Self
+
+from hai_scheduler.adapters.kubernetes.names import KILLED, LAUNCHED, NODES, START_ERROR, rank_of, run_of
+from hai_scheduler.core.model import RunId
+
+Thing = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartError:
+    """Why a run could not be started."""
+
+    message: str
+    #: The ranks whose nodes may have had a part in it (H3); the others share its fate. Empty: no node had; then rank 0
+    #: speaks for the run.
+    ranks: tuple[int, ...]
+
+    def to_annotation(self) -> dict[str, str]:
+        """As an annotation of the run's Service."""
+        return {START_ERROR: json.dumps({"message": self.message[:1000], "ranks": self.ranks})}
+
+    @classmethod
+    def from_annotations(cls, annotations: Mapping[str, str]) -> Self | None:
+        """Read it again; None if there is none."""
+        data = _json(annotations.get(START_ERROR))
+        if not isinstance(data, dict):
+            return None
+        ranks = data.get("ranks")
+        return cls(
+            message=str(data.get("message") or "it could not be started"),
+            ranks=tuple(rank for rank in ranks if isinstance(rank, int)) if isinstance(ranks, list) else (),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """The facts of a run that outlive its pods."""
+
+    #: Node names in rank order.
+    nodes: tuple[str, ...]
+    created_at: datetime | None
+    #: All of its pods were created.
+    launched: bool
+    killed: bool
+    start_error: StartError | None
+    #: The Service itself is on its way out.
+    deleting: bool
+
+    @classmethod
+    def read(cls, service: Thing) -> Self:
+        """Read a Service. What others have written into it wrongly counts as not written."""
+        metadata = service["metadata"]
+        annotations = metadata.get("annotations") or {}
+        nodes = _json(annotations.get(NODES))
+        made = metadata.get("creationTimestamp")
+        return cls(
+            nodes=tuple(str(node) for node in nodes) if isinstance(nodes, list) else (),
+            created_at=datetime.fromisoformat(made) if made else None,
+            launched=LAUNCHED in annotations,
+            killed=KILLED in annotations,
+            start_error=StartError.from_annotations(annotations),
+            deleting="deletionTimestamp" in metadata,
+        )
+
+
+def _json(text: str | None) -> Any:
+    try:
+        return json.loads(text or "null")
+    except ValueError:
+        return None
+
+
+@dataclass(slots=True, kw_only=True)
+class RunSight:
+    """All that is seen of a run: its record, unless somebody has removed the Service, and its pods by rank."""
+
+    run_id: RunId
+    record: Record | None = None
+    pods: dict[int, Thing] = field(default_factory=dict)
+    #: Pods that the API server no longer has, as they were last seen.
+    removed: dict[int, Thing] = field(default_factory=dict)
+
+    @property
+    def ranks(self) -> int:
+        """How many ranks it has, as far as is known."""
+        if self.record is not None and self.record.nodes:
+            return len(self.record.nodes)
+        return max(self.pods, default=-1) + 1
+
+
+def runs_seen(services: Iterable[Thing], pods: Iterable[Thing], removed: Iterable[Thing]) -> dict[RunId, RunSight]:
+    """Put together what belongs together. A removed pod is of use only while its run is recorded."""
+    runs: dict[RunId, RunSight] = {}
+    for service in services:
+        run_id = run_of(service)
+        if run_id is not None:
+            runs[run_id] = RunSight(run_id=run_id, record=Record.read(service))
+    for pod in pods:
+        run_id, rank = run_of(pod), rank_of(pod)
+        if run_id is not None and rank is not None:
+            runs.setdefault(run_id, RunSight(run_id=run_id)).pods[rank] = pod
+    for pod in removed:
+        run_id, rank = run_of(pod), rank_of(pod)
+        if run_id in runs and rank is not None and rank not in runs[run_id].pods:
+            runs[run_id].removed[rank] = pod
+    return runs

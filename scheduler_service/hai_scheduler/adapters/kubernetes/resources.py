@@ -1,0 +1,82 @@
+"""What a rank asks of its node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from hai_scheduler.adapters.kubernetes import quantities
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.ports import Launch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capacity:
+    """What a node can give to pods."""
+
+    cpu: Decimal = Decimal(0)
+    #: Bytes.
+    memory: Decimal = Decimal(0)
+    #: How many of each GPU resource; none that it has not.
+    gpus: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def gpu_count(self) -> int:
+        """All of its GPUs."""
+        return sum(self.gpus.values())
+
+
+def capacity_of(node: Mapping[str, Any], gpu_resources: tuple[str, ...]) -> Capacity:
+    """Read a Node's allocatable resources; what cannot be read counts as none."""
+    allocatable = (node.get("status") or {}).get("allocatable") or {}
+    counts = {name: quantities.count(allocatable.get(name)) for name in gpu_resources}
+    return Capacity(
+        cpu=_number(allocatable.get("cpu")),
+        memory=_number(allocatable.get("memory")),
+        gpus={name: number for name, number in counts.items() if number},
+    )
+
+
+def _number(text: str | None) -> Decimal:
+    try:
+        return quantities.parse(text or "0")
+    except ValueError:
+        return Decimal(0)
+
+
+def gpus_of(capacity: Capacity, wanted: int) -> dict[str, int]:
+    """So many GPUs by resource, all of the node's for 0. Which ones they are is the device plugin's business (U2)."""
+    if not wanted:
+        return dict(capacity.gpus)
+    taken: dict[str, int] = {}
+    for name, there in capacity.gpus.items():
+        taken[name] = min(there, wanted - sum(taken.values()))
+    return {name: number for name, number in taken.items() if number}
+
+
+def has_rdma(launch: Launch, settings: ClusterSettings) -> bool:
+    """Whether the ranks of a run may have RDMA devices: the group's policy and the user's right must both allow it."""
+    return "rdma" in launch.rights and launch.group in settings.rdma_groups
+
+
+def resources_of(launch: Launch, rank: int, capacity: Capacity, settings: ClusterSettings) -> dict[str, dict[str, str]]:
+    """The `resources` of a rank's container."""
+    wanted = len(launch.gpus[rank]) if launch.gpus else 0
+    share = Decimal(wanted) / capacity.gpu_count if wanted and capacity.gpu_count else Decimal(1)
+    devices = {name: str(number) for name, number in gpus_of(capacity, wanted).items()}
+    if has_rdma(launch, settings):
+        devices |= {name: str(number) for name, number in sorted(settings.rdma_resources.items())}
+    requests, limits = dict(devices), dict(devices)
+    cpus = capacity.cpu * Decimal(str(settings.cpu_share)) * share
+    if cpus > 0:
+        requests["cpu"] = quantities.cpu(cpus)
+    bytes_wanted = capacity.memory * Decimal(str(settings.memory_share)) * share
+    most = capacity.memory * Decimal(str(settings.memory_limit_share)) * share
+    if most > 0:
+        limits["memory"] = quantities.memory(most)
+        bytes_wanted = min(bytes_wanted, most)
+    if bytes_wanted > 0:
+        requests["memory"] = quantities.memory(bytes_wanted)
+    return {"requests": requests, "limits": limits}

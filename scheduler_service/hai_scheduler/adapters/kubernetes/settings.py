@@ -1,0 +1,109 @@
+"""What a Kubernetes cluster must know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+Binding = Literal["affinity", "direct"]
+
+#: Time that a supervisor has after the last process of its rank, to bring its log and its last words home.
+LAST_WORDS_S = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings:
+    """Everything that an admin may decide about pods. Sizes are bytes or Kubernetes quantities, as said."""
+
+    #: Where the runs live.
+    namespace: str
+    #: What supervisors and jobs reach the service at, without a slash at its end.
+    api_url: str
+    #: Folder, as pods see it, above the checkpoint folders of tasks that name none.
+    checkpoint_root: str = "/checkpoints"
+    #: Access to the API server; empty is the pod's service account or, outside of a cluster, KUBECONFIG.
+    kubeconfig: str = ""
+    context: str = ""
+
+    #: What ranks run in when neither their task nor its environment names an image.
+    image: str = "python:3.12"
+    #: Brings the supervisor: its entry point copies `hai.pyz` into `/hai`.
+    init_image: str = "hai-init"
+    #: A ConfigMap of the namespace that holds `hai.pyz` instead; then there is no init container.
+    client_config_map: str = ""
+    image_pull_policy: str = "IfNotPresent"
+    image_pull_secrets: tuple[str, ...] = ()
+    #: What the supervisor is started with in the image; 3.8 or newer.
+    python: str = "python3"
+
+    #: Resources that are GPUs.
+    gpu_resources: tuple[str, ...] = ("nvidia.com/gpu",)
+    binding: Binding = "affinity"
+    #: Which part of a node's CPUs and memory a whole-node rank requests; one of k GPUs requests k shares of it.
+    cpu_share: float = 0.8
+    memory_share: float = 0.8
+    #: Which part of a node's memory a rank may use at most; 0 is no limit.
+    memory_limit_share: float = 0.0
+    tolerations: tuple[Mapping[str, Any], ...] = ()
+    runtime_class: str = ""
+    priority_class: str = ""
+    service_account: str = ""
+    run_as_user: int = 1000
+    run_as_group: int = 100
+    #: The size of /dev/shm; empty is half of the node's memory.
+    shm_size: str = "16Gi"
+    #: Groups whose ranks may have RDMA devices, if their users have the right `rdma`.
+    rdma_groups: frozenset[str] = frozenset()
+    #: How many of which resource such a rank requests.
+    rdma_resources: Mapping[str, int] = field(default_factory=dict)
+    #: The same in every pod: each has a network of its own.
+    master_port: int = 29500
+
+    #: The shared log volume: where this service sees it, and the claim by which pods do. Both or neither.
+    log_dir: Path | None = None
+    log_claim: str = ""
+    log_max_bytes: int = 64 * 1024 * 1024
+    log_parts: int = 8
+
+    #: Labels of nodes.
+    group_label: str = "hai.jupyter.org/group"
+    leaf_label: str = "hai.jupyter.org/leaf"
+    zone_label: str = "topology.kubernetes.io/zone"
+    #: More groups: the nodes that a label selector matches, by group.
+    groups: Mapping[str, str] = field(default_factory=dict)
+    #: Groups that are not for tasks.
+    ignored_groups: frozenset[str] = frozenset({"jupyter"})
+
+    #: Between SIGTERM and SIGKILL of the processes of a rank.
+    term_wait: timedelta = timedelta(seconds=10)
+    #: A gang that is not up after that is taken down.
+    start_timeout: timedelta = timedelta(minutes=10)
+    #: The same for a rank whose image cannot be pulled or whose container cannot be made.
+    blocked_timeout: timedelta = timedelta(minutes=2)
+    #: Ranks on a node that has not been ready for so long are lost.
+    lost_after: timedelta = timedelta(minutes=5)
+    #: Without a word from the API server for so long, nothing is decided.
+    stale_after: timedelta = timedelta(seconds=30)
+    #: Everything is read anew so often, in case a watch has missed something.
+    relist_every: timedelta = timedelta(minutes=10)
+    #: A watch is opened anew so often: that shows that the API server is there.
+    watch_for: timedelta = timedelta(seconds=10)
+    #: Requests that may be under way at once while a gang is created.
+    parallel: int = 16
+
+    @property
+    def term_wait_s(self) -> int:
+        """Between SIGTERM and SIGKILL of a rank's processes."""
+        return max(1, round(self.term_wait.total_seconds()))
+
+    @property
+    def kill_grace_s(self) -> int:
+        """How long a pod that is killed has: its processes first, then its supervisor's last words."""
+        return self.term_wait_s + LAST_WORDS_S
+
+    def grace_s(self, grace: timedelta) -> int:
+        """How long a pod that is evicted has, if its task has so long to save."""
+        return max(0, round(grace.total_seconds())) + self.kill_grace_s

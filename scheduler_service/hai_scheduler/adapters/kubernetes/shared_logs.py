@@ -1,0 +1,47 @@
+"""Logs in a folder that the service and the pods share: `<run id>/<rank>/`."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+from hai_scheduler.adapters.kubernetes.names import parts_of
+from hai_scheduler.adapters.log_parts import read_log
+from hai_scheduler.core.model import RunId
+from hai_scheduler.ports import LogChunk, NotFound, Temporary
+
+
+class SharedLogs:
+    """A LogSource over the shared log volume."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def read(self, run_id: RunId, rank: int, *, offset: int, limit: int, ended: bool) -> LogChunk:
+        """Whole lines from a logical offset. Raises NotFound, Temporary."""
+        folder = self._of(run_id) / str(rank)
+        try:
+            return await asyncio.to_thread(_read, folder, offset, limit, ended)
+        except FileNotFoundError:
+            raise NotFound(f"there is no log of rank {rank} of run {run_id}") from None
+        except OSError as error:
+            raise Temporary(f"the log of run {run_id} cannot be read: {error.strerror or error}") from error
+
+    async def forget(self, run_id: RunId) -> None:
+        """Remove the logs of a run. Raises Temporary."""
+        try:
+            await asyncio.to_thread(shutil.rmtree, self._of(run_id))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise Temporary(f"the logs of run {run_id} cannot be removed: {error.strerror or error}") from error
+
+    def _of(self, run_id: RunId) -> Path:
+        parts_of(run_id)
+        return self._folder / run_id
+
+
+def _read(folder: Path, offset: int, limit: int, ended: bool) -> LogChunk:
+    folder.stat()
+    return read_log(folder, offset=offset, limit=limit, final=ended)

@@ -1,0 +1,90 @@
+"""What must be so before the service can use a cluster, checked once, in words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from hai_scheduler.adapters.kubernetes.client import Api, Missing, Refused, Unusable
+from hai_scheduler.adapters.kubernetes.names import MANAGED, MANAGER
+from hai_scheduler.ports import Temporary
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What the service must be allowed to do with a kind of object; nothing else is asked for."""
+
+    resource: str
+    verbs: tuple[str, ...]
+    #: In the namespace of the runs; else in the whole cluster.
+    namespaced: bool = True
+
+
+NEEDS: Final = (
+    Need("pods", ("create", "delete", "deletecollection", "get", "list", "watch")),
+    Need("services", ("create", "delete", "get", "list", "patch", "watch")),
+    # Never read: they hold the tokens of runs.
+    Need("secrets", ("create", "delete")),
+    Need("nodes", ("get", "list", "watch"), namespaced=False),
+)
+_REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+
+async def check(api: Api, namespace: str) -> None:
+    """See that the server answers, the namespace is there and nothing that is needed is forbidden.
+
+    Raises:
+        Unusable: with all that is missing and the remedy.
+    """
+    try:
+        missing = [words for words in await asyncio.gather(*_reviews(api, namespace)) if words]
+        if missing:
+            raise Unusable(
+                f"Kubernetes: the service's account may not do what it must in namespace {namespace}: "
+                f"{'; '.join(sorted(missing))}. Give it these rights by a Role and a ClusterRole: the chart has them"
+            )
+        await _try_namespace(api, namespace)
+    except (Temporary, Refused, Missing) as error:
+        raise Unusable(
+            f"Kubernetes: the API server cannot be used: {error}; check the address and the credentials with "
+            "`kubectl auth can-i --list`"
+        ) from None
+
+
+def _reviews(api: Api, namespace: str) -> Iterator[asyncio.Future[str] | asyncio.Task[str]]:
+    for need in NEEDS:
+        for verb in need.verbs:
+            yield asyncio.ensure_future(_review(api, need, verb, namespace))
+
+
+async def _review(api: Api, need: Need, verb: str, namespace: str) -> str:
+    """What is missing, in words; empty if the account may do it."""
+    attributes = {"resource": need.resource, "verb": verb}
+    if need.namespaced:
+        attributes["namespace"] = namespace
+    body = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": attributes},
+    }
+    answer = await api.request("POST", _REVIEWS, body=body)
+    return "" if (answer.get("status") or {}).get("allowed") else f"{verb} {need.resource}"
+
+
+async def _try_namespace(api: Api, namespace: str) -> None:
+    """Lists say nothing of a namespace that is missing; an attempt to make something in it does."""
+    probe = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"generateName": "hai-probe-", "labels": {MANAGED: MANAGER}},
+        "spec": {"clusterIP": "None"},
+    }
+    try:
+        await api.request("POST", f"/api/v1/namespaces/{namespace}/services", query={"dryRun": "All"}, body=probe)
+    except Missing:
+        raise Unusable(
+            f"KubernetesSettings.namespace: there is no namespace {namespace!r}; "
+            f"create it (kubectl create namespace {namespace}) or correct the setting"
+        ) from None

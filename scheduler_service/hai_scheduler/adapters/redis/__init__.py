@@ -1,0 +1,1 @@
+"""The doorbell between replicas, over Redis."""

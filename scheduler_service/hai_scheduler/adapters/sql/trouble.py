@@ -1,0 +1,26 @@
+"""What the trouble of a database means to the service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from hai_scheduler.ports import Temporary
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """What may be over at the next try becomes Temporary; a mistake of ours stays what it is."""
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        raise Temporary(f"the state database does not answer: {error.orig}") from error
+    except PoolTimeout as error:
+        raise Temporary("the state database is busy: no connection became free") from error
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise Temporary(f"the connection to the state database broke: {error.orig}") from error
+        raise

@@ -1,0 +1,23 @@
+"""What supervisors write about checkpoints and times, on every cluster alike; a job may have had a hand in it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from hai_scheduler.core.model import Checkpoint
+
+
+def checkpoint_of(data: Any) -> Checkpoint | None:
+    """A checkpoint as `status.json` has it: anything else is none."""
+    at = time_of(data.get("at")) if isinstance(data, dict) else None
+    return None if at is None else Checkpoint(at=at, step=data.get("step"), path=data.get("path"))
+
+
+def time_of(text: Any) -> datetime | None:
+    """A time with its zone: anything else is none."""
+    try:
+        at = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
+    return at if at.tzinfo is not None else None

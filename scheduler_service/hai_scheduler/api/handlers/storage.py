@@ -1,0 +1,58 @@
+"""Mount rules, environments, and what a development container gets of them."""
+
+from __future__ import annotations
+
+from hai_scheduler.api import storage_convert as convert
+from hai_scheduler.api.params import Nothing
+from hai_scheduler.api.route import Ask
+from hai_scheduler.api.storage_schemas import (
+    EnvironmentList,
+    EnvironmentOut,
+    EnvironmentPut,
+    EnvironmentQuery,
+    MountPut,
+    MountRuleList,
+    MountRuleOut,
+    PlacesOut,
+    PlacesQuery,
+)
+
+
+async def mounts(ask: Ask[Nothing, Nothing]) -> MountRuleList:
+    """All mount rules."""
+    rules = await ask.services.mount_rules.show_all(ask.caller)
+    return MountRuleList(items=[convert.rule_out(rule) for rule in rules])
+
+
+async def put_mount(ask: Ask[Nothing, MountPut]) -> MountRuleOut:
+    """Write a rule."""
+    rule = convert.rule_of(ask.path["rule"], ask.body)
+    return convert.rule_out(*await ask.services.mount_rules.put(ask.caller, rule))
+
+
+async def delete_mount(ask: Ask[Nothing, Nothing]) -> None:
+    """Remove a rule."""
+    await ask.services.mount_rules.delete(ask.caller, ask.path["rule"])
+
+
+async def environments(ask: Ask[EnvironmentQuery, Nothing]) -> EnvironmentList:
+    """Environments that the caller may use, or all."""
+    found = await ask.services.environments.show(ask.caller, everybodys=ask.query.all)
+    return EnvironmentList(items=[convert.environment_out(one) for one in found])
+
+
+async def put_environment(ask: Ask[Nothing, EnvironmentPut]) -> EnvironmentOut:
+    """Write an environment."""
+    environment = convert.environment_of(ask.path["environment"], ask.body)
+    return convert.environment_out(*await ask.services.environments.put(ask.caller, environment))
+
+
+async def delete_environment(ask: Ask[Nothing, Nothing]) -> None:
+    """Remove an environment."""
+    await ask.services.environments.delete(ask.caller, ask.path["environment"])
+
+
+async def places(ask: Ask[PlacesQuery, Nothing]) -> PlacesOut:
+    """What a development container of a user gets."""
+    query = ask.query
+    return convert.places_out(await ask.services.surroundings.places(query.user, query.groups, query.node_group))

@@ -1,0 +1,234 @@
+"""Settings of a Kubernetes cluster: traitlets, turned into what the adapter takes. Needs no Kubernetes package."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from traitlets import Dict, Enum, Float, Int, List, Unicode
+from traitlets.config import Configurable
+
+from hai_client.durations import parse_duration
+from hai_scheduler.adapters.kubernetes import quantities
+from hai_scheduler.adapters.kubernetes.selectors import SelectorError, parse_selector
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+
+#: Where a pod reads the namespace that it is in.
+OWN_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_TIMES: Final = (
+    "term_wait",
+    "start_timeout",
+    "blocked_timeout",
+    "lost_after",
+    "stale_after",
+    "relist_every",
+    "watch_for",
+)
+
+
+class KubernetesError(ValueError):
+    """A setting is wrong; the message names it, its value and the remedy."""
+
+
+class KubernetesSettings(Configurable):
+    """Ranks as pods (`HaiScheduler.cluster = "kubernetes"`). Lengths of time: `90s`, `15m`, `4h`."""
+
+    namespace = Unicode("", help="Namespace of the runs; empty is the one that the service itself runs in.").tag(
+        config=True
+    )
+    api_url = Unicode(
+        "",
+        help="What pods reach this service at, for example `http://hai.jupyter:8090/services/hai/api/v1`. "
+        "Must be given.",
+    ).tag(config=True)
+    checkpoint_root = Unicode(
+        "/checkpoints",
+        help="Folder, as pods see it, above the checkpoints of tasks that name none: a mount rule "
+        "should put shared storage there.",
+    ).tag(config=True)
+    kubeconfig = Unicode(
+        "", help="kubeconfig file; empty is the pod's service account or, outside of a cluster, KUBECONFIG."
+    ).tag(config=True)
+    context = Unicode("", help="Context of the kubeconfig file; empty is its current one.").tag(config=True)
+    image = Unicode("python:3.12", help="Image of ranks whose environment names none.").tag(config=True)
+    init_image = Unicode("hai-init", help="Image of the init container that brings the supervisor.").tag(config=True)
+    client_config_map = Unicode(
+        "",
+        help="ConfigMap of the namespace with the supervisor in its key `hai.pyz` "
+        "(`python -m hai_client.archive hai.pyz`), instead of an init container.",
+    ).tag(config=True)
+    image_pull_policy = Enum(["Always", "IfNotPresent", "Never"], "IfNotPresent", help="When images are pulled.").tag(
+        config=True
+    )
+    image_pull_secrets = List(Unicode(), help="Secrets of the namespace that images are pulled with.").tag(config=True)
+    python = Unicode("python3", help="What the supervisor is started with in the image: 3.8 or newer.").tag(config=True)
+    gpu_resources = List(Unicode(), ["nvidia.com/gpu"], help="Resources that are GPUs.").tag(config=True)
+    binding = Enum(
+        ["affinity", "direct"],
+        "affinity",
+        help="How a pod gets to its node: by a required affinity, so that the scheduler of Kubernetes checks that it "
+        "fits, or directly, which is faster.",
+    ).tag(config=True)
+    cpu_share = Float(
+        0.8, help="Which part of a node's CPUs a whole-node rank requests; k GPUs request k shares of it; 0 is none."
+    ).tag(config=True)
+    memory_share = Float(0.8, help="The same for memory.").tag(config=True)
+    memory_limit_share = Float(
+        0.0, help="Which part of a node's memory a whole-node rank may use at most; 0 is no limit."
+    ).tag(config=True)
+    tolerations = List(
+        Dict(),
+        [
+            {"key": "hai.jupyter.org/group", "operator": "Exists"},
+            {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
+        ],
+        help="Tolerations of the pods, as Kubernetes writes them.",
+    ).tag(config=True)
+    runtime_class = Unicode("", help="Runtime class of the pods, for example `nvidia`.").tag(config=True)
+    priority_class = Unicode("", help="Priority class of the pods.").tag(config=True)
+    service_account = Unicode("", help="Service account of the pods; no token of it is mounted.").tag(config=True)
+    run_as_user = Int(1000, help="User id of the ranks; not 0.").tag(config=True)
+    run_as_group = Int(100, help="Group id of the ranks.").tag(config=True)
+    shm_size = Unicode("16Gi", help="Size of /dev/shm; empty is half of the node's memory.").tag(config=True)
+    rdma_groups = List(Unicode(), help="Node groups where users with the right `rdma` get RDMA devices.").tag(
+        config=True
+    )
+    rdma_resources = Dict(help='How many of which resource they get, for example `{"rdma/hca": 1}`.').tag(config=True)
+    master_port = Int(29500, help="MASTER_PORT: each pod has a network of its own.").tag(config=True)
+    log_dir = Unicode(
+        "", help="Where this service sees the shared log volume; empty: ranks send their logs to the service."
+    ).tag(config=True)
+    log_claim = Unicode("", help="The persistent volume claim by which pods see the shared log volume.").tag(
+        config=True
+    )
+    log_max_bytes = Int(64 * 1024 * 1024, help="How much of each rank's log is kept on the volume, bytes.").tag(
+        config=True
+    )
+    group_label = Unicode("hai.jupyter.org/group", help="Label of nodes that names their group.").tag(config=True)
+    leaf_label = Unicode("hai.jupyter.org/leaf", help="Label of nodes that names their leaf switch.").tag(config=True)
+    zone_label = Unicode("topology.kubernetes.io/zone", help="Label of nodes that names their zone.").tag(config=True)
+    groups = Dict(
+        help='More node groups, by label selector: `{"training": "gpu in (a100,h100),!spot"}`. A node in two groups is '
+        "closed."
+    ).tag(config=True)
+    ignored_groups = List(Unicode(), ["jupyter"], help="Groups whose nodes are not for tasks.").tag(config=True)
+    term_wait = Unicode("10s", help="Between SIGTERM and SIGKILL of a rank's processes.").tag(config=True)
+    start_timeout = Unicode("10m", help="A gang that is not up after that is taken down and tried elsewhere.").tag(
+        config=True
+    )
+    blocked_timeout = Unicode("2m", help="The same for a rank whose image cannot be pulled.").tag(config=True)
+    lost_after = Unicode("5m", help="Ranks on a node that has not been ready for so long are lost.").tag(config=True)
+    stale_after = Unicode("30s", help="Without a word from the API server for so long, nothing is decided.").tag(
+        config=True
+    )
+    relist_every = Unicode("10m", help="Everything is read anew so often, whatever the watches said.").tag(config=True)
+    watch_for = Unicode("10s", help="Watches are opened anew so often; at most half of stale_after.").tag(config=True)
+    parallel = Int(16, help="Requests at once while a gang is created.").tag(config=True)
+
+    def frozen(self) -> ClusterSettings:
+        """What the adapter takes, checked. Raises KubernetesError."""
+        values = {name: getattr(self, name) for name in self.class_own_traits(config=True)}
+        for name in _TIMES:
+            values[name] = self._time(name)
+        for name, check in _CHECKS.items():
+            wrong = check(values[name])
+            if wrong:
+                raise self._wrong(name, wrong)
+        for name, kind in _KINDS.items():
+            values[name] = kind(values[name])
+        values["namespace"] = self._namespace()
+        values["api_url"] = self.api_url.rstrip("/")
+        values["log_dir"] = Path(self.log_dir) if self.log_dir else None
+        if bool(self.log_dir) is not bool(self.log_claim):
+            raise self._wrong("log_claim", "name both the folder (log_dir) and the claim of the log volume, or neither")
+        settings = ClusterSettings(**values)
+        if settings.watch_for * 2 > settings.stale_after:
+            raise self._wrong("watch_for", f"make it at most half of stale_after, which is {self.stale_after}")
+        return settings
+
+    def _time(self, name: str) -> timedelta:
+        return timedelta(seconds=parse_duration(getattr(self, name), field=f"KubernetesSettings.{name}"))
+
+    def _namespace(self) -> str:
+        if self.namespace:
+            return str(self.namespace)
+        try:
+            return OWN_NAMESPACE.read_text(encoding="ascii").strip()
+        except OSError:
+            raise self._wrong("namespace", "name the namespace of the runs") from None
+
+    def _wrong(self, name: str, remedy: str) -> KubernetesError:
+        return KubernetesError(f"KubernetesSettings.{name}: is {getattr(self, name)!r:.100}: {remedy}")
+
+
+def _share(value: float) -> str:
+    return "" if 0 <= value <= 1 else "write a part of the node, from 0 to 1"
+
+
+def _positive(value: int) -> str:
+    return "" if value > 0 else "write a number greater than 0"
+
+
+def _url(value: str) -> str:
+    good = re.match(r"https?://[^/]+", value)
+    return "" if good else "write the address that pods reach this service at, for example http://hai.jupyter:8090/..."
+
+
+def _absolute(value: str) -> str:
+    return "" if value.startswith("/") else "write an absolute path"
+
+
+def _namespace(value: str) -> str:
+    return "" if not value or _NAME.fullmatch(value) else "write the name of a namespace: a-z, 0-9 and -"
+
+
+def _size(value: str) -> str:
+    try:
+        return "" if not value or quantities.parse(value) > 0 else "write a size such as 16Gi"
+    except ValueError as error:
+        return str(error)
+
+
+def _groups(value: Mapping[object, object]) -> str:
+    try:
+        for group, selector in value.items():
+            if not isinstance(group, str) or not isinstance(selector, str):
+                return 'write group names and label selectors, for example {"training": "gpu=a100"}'
+            parse_selector(selector)
+    except SelectorError as error:
+        return str(error)
+    return ""
+
+
+def _counts(value: Mapping[object, object]) -> str:
+    good = all(isinstance(name, str) and isinstance(number, int) and number > 0 for name, number in value.items())
+    return "" if good else 'write how many of which resource, for example {"rdma/hca": 1}'
+
+
+_CHECKS: Final[Mapping[str, Callable[[Any], str]]] = {
+    "namespace": _namespace,
+    "api_url": _url,
+    "checkpoint_root": _absolute,
+    "cpu_share": _share,
+    "memory_share": _share,
+    "memory_limit_share": _share,
+    "run_as_user": _positive,
+    "run_as_group": _positive,
+    "log_max_bytes": _positive,
+    "master_port": _positive,
+    "parallel": _positive,
+    "shm_size": _size,
+    "groups": _groups,
+    "rdma_resources": _counts,
+}
+_KINDS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "image_pull_secrets": tuple,
+    "gpu_resources": tuple,
+    "tolerations": tuple,
+    "rdma_groups": frozenset,
+    "ignored_groups": frozenset,
+}

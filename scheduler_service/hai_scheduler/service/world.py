@@ -1,0 +1,41 @@
+"""What a plan is made from, as the store has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from hai_scheduler.core.model import Node, NodeMark, Strike, Task, Use
+from hai_scheduler.core.snapshot import Snapshot
+from hai_scheduler.ports import Tx
+from hai_scheduler.service.pause import pause_of
+
+
+async def marked(tx: Tx, nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """The cluster's nodes with the marks that admins and the platform have given them."""
+    marks = await tx.node_marks()
+    return tuple(replace(node, mark=marks.get(node.name, NodeMark.NONE)) for node in nodes)
+
+
+async def snapshot_of(
+    tx: Tx,
+    now: datetime,
+    nodes: tuple[Node, ...],
+    tasks: Iterable[Task],
+    uses: Iterable[Use],
+    strikes: Iterable[Strike],
+) -> Snapshot:
+    """Nodes and tasks as given, with the quotas, groups and the pause that the store knows."""
+    pause = pause_of(await tx.setting("paused"))
+    return Snapshot(
+        now=now,
+        nodes=nodes,
+        tasks=tuple(tasks),
+        quotas=tuple(await tx.quotas()),
+        uses=tuple(uses),
+        strikes=tuple(strikes),
+        groups_of={user.name: user.groups for user in await tx.users()},
+        paused=pause is not None,
+        pause_grace=pause.grace if pause else None,
+    )

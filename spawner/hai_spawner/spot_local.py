@@ -1,0 +1,20 @@
+"""Servers on this machine, as processes or as tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hai_spawner.local import HaiLocalSpawner
+from hai_spawner.spot import SpotMixin
+
+
+class HaiSpotLocalSpawner(SpotMixin, HaiLocalSpawner):
+    """`HaiLocalSpawner`, which can also run a server as a task of the local cluster."""
+
+    def spot_cwd(self, configured: str) -> str:
+        """The user's home, which is made here, where an error can be told."""
+        if configured:
+            return configured
+        home = Path(self.home_dir)
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return str(home)

@@ -1,0 +1,98 @@
+"""The scheduler service's own parts over a real API server, in this process: no Hub, no REST, a real database."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from hai_scheduler.adapters.kubernetes.cluster import open_cluster
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.adapters.memory.bus import MemoryBus
+from hai_scheduler.adapters.memory.clock import SystemClock
+from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.app import Parts, World, assemble
+from hai_scheduler.core.model import Priority, Profile, Quota, Task, TaskId
+from hai_scheduler.ports import Secret
+from hai_scheduler.service.caller import SCOPE_ADMIN, Caller
+from hai_scheduler.service.environment import Places
+from hai_scheduler.service.run_tokens import RunTokens
+from hai_scheduler.service.settings import ServiceSettings
+from hai_scheduler.service.submissions import Submission
+
+GROUP = "bench"
+USER = Caller(name="bench")
+ADMIN = Caller(name="admin", scopes=frozenset({SCOPE_ADMIN}))
+
+
+@dataclass(slots=True)
+class Service:
+    """A running scheduler."""
+
+    parts: Parts
+    world: World
+
+    async def submit(self, name: str, nodes: int, priority: Priority = Priority.NORMAL) -> TaskId:
+        """A task that saves nothing and leaves at once."""
+        task = await self.parts.services.submissions.submit(
+            USER,
+            Submission(
+                name=name,
+                command=("sleep", "infinity"),
+                cwd="/",
+                nodes=nodes,
+                group=GROUP,
+                priority=priority,
+                profile=Profile.KILL,
+                grace=timedelta(0),
+            ),
+        )
+        return task.id
+
+    async def pause(self) -> None:
+        """Start nothing."""
+        await self.parts.services.administration.pause(ADMIN)
+
+    async def go_on(self) -> None:
+        """Start what waits."""
+        await self.parts.services.administration.unpause(ADMIN)
+
+    async def tasks(self) -> list[Task]:
+        """Those that have not ended."""
+        async with self.world.store.read() as tx:
+            return list(await tx.unfinished_tasks())
+
+    async def stop(self, tasks: Iterable[TaskId]) -> None:
+        """End them."""
+        for task in tasks:
+            await self.parts.services.submissions.stop(USER, str(task))
+
+
+@contextlib.asynccontextmanager
+async def service(folder: Path, settings: ClusterSettings) -> AsyncIterator[Service]:
+    """A scheduler with an empty database; its loop runs."""
+    clock = SystemClock()
+    store = await open_store(f"sqlite+aiosqlite:///{folder / 'hai.sqlite'}")
+    cluster = await open_cluster(settings, store.logs, clock)
+    world = World(store=store, cluster=cluster, bus=MemoryBus(clock), clock=clock)
+    async with store.write() as tx:
+        for priority in Priority:
+            await tx.put_quota(Quota(subject="public", group=GROUP, priority=priority, limit=None))
+    parts = assemble(
+        world,
+        ServiceSettings(),
+        tokens=RunTokens(Secret("bench")),
+        places=Places(api_url=settings.api_url, checkpoint_root="/tmp"),  # nothing is written
+        holder="bench",
+    )
+    loop = asyncio.create_task(parts.cycle.run())
+    try:
+        yield Service(parts, world)
+    finally:
+        await parts.cycle.stop()
+        await loop
+        await cluster.close()
+        await store.close()

@@ -1,0 +1,58 @@
+"""The chart, rendered by real Helm, without a cluster. `make helm` provides Helm where there is none."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from helm_kit.rendering import CHART, Render, Rendered, Values
+
+ABSENT = "no helm: `make helm` installs it, and these tests need it"
+
+
+@pytest.fixture(scope="session")
+def helm() -> str:
+    places = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
+    found = shutil.which("helm", path=places)
+    if found is None:
+        pytest.skip(ABSENT)
+    return found
+
+
+@pytest.fixture(scope="session")
+def run_helm(helm: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a verb of helm with values; nothing of this account's own Helm or kubeconfig has a say."""
+    home = tmp_path_factory.mktemp("helm")
+
+    def run(*words: str, values: Values | None = None) -> subprocess.CompletedProcess[str]:
+        environ = {"HOME": str(home), "PATH": os.defpath, "KUBECONFIG": str(home / "none")}
+        given = json.dumps(values or {})
+        return subprocess.run(
+            [helm, *words, "--values", "-"], input=given, env=environ, capture_output=True, text=True, check=False
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def render(run_helm: Callable[..., subprocess.CompletedProcess[str]]) -> Render:
+    kept: dict[str, Rendered] = {}
+
+    def rendered(values: Values | None = None) -> Rendered:
+        key = json.dumps(values, sort_keys=True)
+        if key not in kept:
+            result = run_helm("template", "hai", str(CHART), "--namespace", "platform", values=values)
+            assert result.returncode == 0, result.stderr
+            objects = tuple(entry for entry in yaml.safe_load_all(result.stdout) if entry)
+            kept[key] = Rendered(objects, result.stdout)
+        return kept[key]
+
+    return rendered

@@ -1,0 +1,220 @@
+"""What the Hub makes of the chart's values, without a cluster: JupyterHub reads the configuration as in its pod."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyterhub.app import JupyterHub
+from jupyterhub.services import service as hub_service
+from traitlets.config import Config
+
+from hai_hub.cluster import configure
+from hai_hub.surroundings import Surroundings
+from helm_kit.rendering import Object, Render
+
+Make = Callable[..., JupyterHub]
+TOKEN = "token-of-the-spawner"
+
+
+@pytest.fixture(autouse=True)
+def _jupyterhubs_own_service_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_service, "_ServiceSpawner", hub_service._ServiceSpawner)
+
+
+def environment(pod: Object, secrets: dict[str, dict[str, str]]) -> dict[str, str]:
+    """The variables of a container as the kubelet makes them."""
+    made: dict[str, str] = {}
+    for variable in pod["containers"][0]["env"]:
+        source = variable.get("valueFrom", {}).get("secretKeyRef")
+        text = secrets.get(source["name"], {}).get(source["key"], "elsewhere") if source else variable["value"]
+        made[variable["name"]] = re.sub(r"\$\((\w+)\)", lambda found: made.get(found[1], found[0]), text)
+    return made
+
+
+@pytest.fixture
+def surroundings(render: Render, tmp_path: Path) -> Callable[..., Surroundings]:
+    def make(values: dict[str, Any] | None = None) -> Surroundings:
+        made = render(values)
+        secrets = {
+            entry["metadata"]["name"]: {
+                key: base64.b64decode(text).decode() for key, text in entry.get("data", {}).items()
+            }
+            for entry in made.all("Secret")
+        }
+        token = tmp_path / "spawner-token"
+        token.write_text(f"{TOKEN}\n")
+        environ = environment(dict(made.pods())["hub"], secrets) | {"HAI_SPAWNER_TOKEN_FILE": str(token)}
+        return Surroundings.of(environ, json.loads(secrets["hub-config"]["values.json"]))
+
+    return make
+
+
+@pytest.fixture
+def hub(surroundings: Callable[..., Surroundings]) -> Make:
+    def make(values: dict[str, Any] | None = None) -> JupyterHub:
+        c = Config()
+        configure(c, surroundings(values))
+        return JupyterHub(config=c)
+
+    return make
+
+
+def named(entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    (found,) = (entry for entry in entries if entry["name"] == name)
+    return found
+
+
+def test_the_defaults_make_a_hub_on_kubernetes_that_lets_nobody_in(hub: Make) -> None:
+    made = hub()
+    assert made.proxy_class.__name__ == "ConfigurableHTTPProxy"
+    assert made.spawner_class.__name__ == "HaiSpotKubeSpawner"
+    assert made.authenticator_class.__name__ == "NullAuthenticator"
+    assert made.hub_bind_url == "http://:8081"
+    assert made.hub_connect_url == "http://hub.platform.svc:8081"
+    assert made.db_url.startswith("postgresql+psycopg://hai:")
+    assert made.config.ConfigurableHTTPProxy.should_start is False
+    assert made.config.ConfigurableHTTPProxy.api_url == "http://proxy-api.platform.svc:8001"
+    assert made.cleanup_servers is False
+
+
+def test_the_hub_starts_the_scheduler_with_what_it_needs(hub: Make) -> None:
+    service = named(hub().services, "hai")
+    assert service["url"] == "http://scheduler.platform.svc:8082"
+    assert service["command"] == [
+        sys.executable,
+        "-P",
+        "-m",
+        "hai_scheduler",
+        "--config=/etc/hai/scheduler/config.json",
+        "--KubernetesSettings.api_url=http://scheduler.platform.svc:8082/services/hai/api/v1",
+    ]
+    environ = service["environment"]
+    assert environ["HAI_DB_URL"].startswith("postgresql://hai:")
+    assert len(environ["HAI_SERVICE_SECRET"]) == 64
+    assert not [name for name in environ if name.startswith(("JPY_", "CONFIGPROXY_", "JUPYTERHUB_"))]
+    assert not [part for part in service["command"] if environ["HAI_SERVICE_SECRET"] in part]
+
+
+def test_a_separate_scheduler_is_a_service_that_the_hub_does_not_start(hub: Make) -> None:
+    service = named(hub({"scheduler": {"separate": True}}).services, "hai")
+    assert "command" not in service
+    assert service["api_token"]
+
+
+def test_tokens_are_the_ones_of_the_secret(hub: Make) -> None:
+    services = hub().services
+    tokens = [named(services, name)["api_token"] for name in ("hai", "hai-spawner", "hai-metrics")]
+    assert tokens[1] == TOKEN
+    assert len(set(tokens)) == 3
+
+
+def test_administrators_of_the_hub_administer_hai(hub: Make) -> None:
+    config = {"Authenticator": {"admin_users": ["ann"]}, "GitHubOAuthenticator": {"admin_groups": ["ops"]}}
+    role = named(hub({"hub": {"config": config}}).load_roles, "hai-admin")
+    assert (role["users"], role["groups"]) == (["ann"], ["ops"])
+    assert "custom:hai:admin" in role["scopes"]
+
+
+def test_services_may_do_what_they_are_for_and_no_more(hub: Make) -> None:
+    roles = {role["name"]: set(role["scopes"]) for role in hub().load_roles if role.get("services")}
+    assert roles["hai-spawner"] == {"access:services!service=hai", "custom:hai:places"}
+    assert roles["hai-metrics"] == {"access:services!service=hai", "custom:hai:metrics", "read:metrics"}
+    assert not any(scope.startswith("admin") for scopes in roles.values() for scope in scopes)
+
+
+def test_what_the_administrator_writes_wins(hub: Make) -> None:
+    made = hub(
+        {
+            "hub": {
+                "config": {
+                    "JupyterHub": {"authenticator_class": "dummy", "hub_connect_url": "http://elsewhere:1"},
+                    "KubeSpawner": {"image": "mine:1"},
+                },
+                "services": {"mine": {"url": "http://mine", "apiToken": "x" * 32}},
+                "loadRoles": {"hai-admin": {"scopes": ["custom:hai:admin"], "groups": ["ops"]}},
+            }
+        }
+    )
+    assert made.authenticator_class.__name__ == "DummyAuthenticator"
+    assert made.hub_connect_url == "http://elsewhere:1"
+    assert made.config.KubeSpawner.image == "mine:1"
+    assert named(made.services, "mine")["api_token"] == "x" * 32
+    assert named(made.load_roles, "hai-admin")["groups"] == ["ops"]
+
+
+def test_extra_configuration_runs_last_in_the_order_of_its_names(hub: Make) -> None:
+    scripts = {"20-b": "c.JupyterHub.base_url = c.JupyterHub.base_url + 'b/'", "10-a": "c.JupyterHub.base_url = '/a/'"}
+    assert hub({"hub": {"extraConfig": scripts}}).base_url == "/a/b/"
+
+
+def test_users_servers_are_as_the_values_say(hub: Make) -> None:
+    made = hub(
+        {
+            "imageRegistry": "registry.example.org/hai",
+            "singleuser": {
+                "cpu": {"limit": 2},
+                "extraEnv": {"A": "b"},
+                "memory": {"guarantee": "2G"},
+                "nodeSelector": {"pool": "jupyter"},
+                "sizes": {"small": {"cpu": 1, "memory": "1Gi"}},
+                "storage": {"dynamic": {"storageClass": "fast"}, "extraLabels": {"team": "x"}},
+            },
+        }
+    )
+    config = made.config.KubeSpawner
+    assert config.image == "registry.example.org/hai/hai-singleuser:0.1.0"
+    assert config.namespace == "platform-work"
+    assert (config.cpu_limit, config.mem_guarantee, config.environment) == (2, "2G", {"A": "b"})
+    assert (config.storage_class, config.storage_capacity) == ("fast", "10Gi")
+    assert config.volume_mounts == [{"name": "volume-{user_server}", "mountPath": "/home/jovyan"}]
+    assert config.common_labels == {"app": "jupyterhub", "release": "hai"}
+    assert list(made.config.HaiKubeSpawner.sizes) == ["small"]
+    assert made.config.HaiKubeSpawner.hai_url == "http://proxy-public.platform.svc"
+    assert "automount_service_account_token" not in config
+
+
+def test_one_claim_for_all_homes(hub: Make) -> None:
+    storage = {
+        "type": "static",
+        "static": {"pvcName": "homes"},
+        "extraVolumes": {"b": {"name": "b"}, "a": {"name": "a"}},
+    }
+    config = hub({"singleuser": {"storage": storage}}).config.KubeSpawner
+    assert config.storage_pvc_ensure is False
+    assert config.volumes == [
+        {"name": "home", "persistentVolumeClaim": {"claimName": "homes"}},
+        {"name": "a"},
+        {"name": "b"},
+    ]
+    assert config.volume_mounts[0]["subPath"] == "{username}"
+
+
+def test_a_wrong_size_ends_the_hub_at_its_start(hub: Make) -> None:
+    with pytest.raises(ValueError, match=r"sizes.*big"):
+        hub({"singleuser": {"sizes": {"big": {"cpu": -1, "memory": "1Gi"}}}})
+
+
+def test_servers_end_when_nobody_uses_them_unless_that_is_off(hub: Make) -> None:
+    service = named(hub({"cull": {"timeout": 60, "maxAge": 0}}).services, "hai-culler")
+    assert service["url"] == "http://hub.platform.svc:8083"
+    assert '"idle": 60.0' in service["environment"]["HAI_CULLER_TERMS"]
+    assert "hai-culler" not in [entry["name"] for entry in hub({"cull": {"enabled": False}}).services]
+
+
+def test_secrets_are_not_shown_by_what_is_printed(surroundings: Callable[..., Surroundings]) -> None:
+    around = surroundings()
+    shown = repr(around)
+    for secret in (around.db_url, around.service_token, around.metrics_token):
+        assert secret not in shown
+
+
+def test_a_missing_variable_is_named(surroundings: Callable[..., Surroundings]) -> None:
+    with pytest.raises(ValueError, match="HAI_RELEASE is not set"):
+        Surroundings.of({}, surroundings().values)

@@ -1,0 +1,183 @@
+"""What Helm makes of the chart is valid, has no rights that it does not need, and shows no secret."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import subprocess
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import kubernetes_validate
+import pytest
+
+from helm_kit.matrix import MATRIX
+from helm_kit.rendering import CHART, Object, Render
+
+VERSIONS = ("1.30", "1.37")
+ALL = pytest.mark.parametrize("values", MATRIX.values(), ids=MATRIX.keys())
+
+
+def test_lint_has_nothing_to_say(run_helm: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    result = run_helm("lint", "--strict", str(CHART))
+    assert result.returncode == 0, result.stdout
+
+
+@ALL
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_object_is_valid(render: Render, values: dict[str, Any], version: str) -> None:
+    for entry in render(values).objects:
+        if "monitoring.coreos.com" in entry["apiVersion"]:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            kubernetes_validate.validate(entry, version, strict=True)
+
+
+@ALL
+def test_what_an_api_server_of_2021_cannot_guess_is_written(render: Render, values: dict[str, Any]) -> None:
+    """Its server-side apply knows no default for the protocol of a Service's port."""
+    for service in render(values).all("Service"):
+        assert all(port.get("protocol") for port in service["spec"]["ports"]), service["metadata"]["name"]
+
+
+def containers(pod: Object) -> Iterator[Object]:
+    yield from pod.get("initContainers", [])
+    yield from pod["containers"]
+
+
+@ALL
+def test_every_pod_is_restricted(render: Render, values: dict[str, Any]) -> None:
+    for name, pod in render(values).pods():
+        context = pod["securityContext"]
+        assert context["runAsNonRoot"] is True, name
+        assert context["runAsUser"] > 0, name
+        assert context["seccompProfile"] == {"type": "RuntimeDefault"}, name
+        assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod), name
+        assert not any("hostPath" in volume for volume in pod["volumes"]), name
+        for container in containers(pod):
+            own = container["securityContext"]
+            assert own["allowPrivilegeEscalation"] is False, name
+            assert own["capabilities"] == {"drop": ["ALL"]}, name
+            assert own["readOnlyRootFilesystem"] is True, name
+            assert container["resources"]["requests"], name
+
+
+@ALL
+def test_a_token_of_the_api_server_is_where_it_is_needed_alone(render: Render, values: dict[str, Any]) -> None:
+    with_token = {name for name, pod in render(values).pods() if pod["automountServiceAccountToken"]}
+    prefix = f"{values['fullnameOverride']}-" if "fullnameOverride" in values else ""
+    separate = values.get("scheduler", {}).get("separate")
+    assert with_token == {f"{prefix}hub"} | ({f"{prefix}scheduler"} if separate else set())
+    for account in render(values).all("ServiceAccount"):
+        assert account["automountServiceAccountToken"] is False
+
+
+def granted(role: Object) -> dict[str, set[str]]:
+    assert all(rule["apiGroups"] == [""] for rule in role["rules"])
+    return {resource: set(rule["verbs"]) for rule in role["rules"] for resource in rule["resources"]}
+
+
+@ALL
+def test_rights_are_these_and_no_others(render: Render, values: dict[str, Any]) -> None:
+    made = render(values)
+    prefix = f"{values['fullnameOverride']}-" if "fullnameOverride" in values else ""
+    look = {"get", "list", "watch"}
+    hub, scheduler = f"{prefix}hub", f"{prefix}scheduler"
+    assert granted(made.one("Role", hub)) == {
+        "pods": look | {"create", "delete"},
+        "persistentvolumeclaims": look | {"create", "delete"},
+        "events": look,
+    }
+    assert granted(made.one("Role", scheduler)) == {
+        "pods": look | {"create", "delete", "deletecollection"},
+        "services": look | {"create", "delete", "patch"},
+        "secrets": {"create", "delete"},
+    }
+    (nodes,) = made.all("ClusterRole")
+    assert granted(nodes) == {"nodes": look}
+    assert len(made.all("Role")) == 2
+    assert made.names("RoleBinding") == {hub, scheduler}
+    separate = values.get("scheduler", {}).get("separate")
+    accounts = {hub, scheduler} if separate else {hub}
+    (binding,) = made.all("ClusterRoleBinding")
+    assert {subject["name"] for subject in binding["subjects"]} == accounts
+    assert made.one("RoleBinding", scheduler)["subjects"][0]["name"] == (scheduler if separate else hub)
+
+
+def test_rights_are_in_the_namespace_of_the_workloads_alone(render: Render) -> None:
+    made = render({})
+    for kind in ("Role", "RoleBinding"):
+        assert {entry["metadata"]["namespace"] for entry in made.all(kind)} == {"platform-work"}
+
+
+SECRETS = {
+    "cookieSecret": "ab" * 32,
+    "secretToken": "cd" * 32,
+    "postgresql": "Postgres0Password0For0Tests",
+    "redis": "Redis0Password0For0Tests",
+    "oauth": "oauth-client-secret",
+    "url": "postgresql://user:url-password@db/hub",
+}
+
+
+def test_no_secret_is_outside_of_secrets(render: Render) -> None:
+    made = render(
+        {
+            "hub": {
+                "cookieSecret": SECRETS["cookieSecret"],
+                "config": {"GitHubOAuthenticator": {"client_secret": SECRETS["oauth"]}},
+                "db": {"type": "postgres", "url": SECRETS["url"]},
+            },
+            "proxy": {"secretToken": SECRETS["secretToken"]},
+            "scheduler": {"separate": True},
+            "postgresql": {"password": SECRETS["postgresql"]},
+            "redis": {"password": SECRETS["redis"]},
+        }
+    )
+    held = " ".join(
+        base64.b64decode(value).decode() for secret in made.all("Secret") for value in secret["data"].values()
+    )
+    elsewhere = json.dumps([entry for entry in made.objects if entry["kind"] != "Secret"])
+    for name, secret in SECRETS.items():
+        assert secret in held, name
+        assert secret not in elsewhere, name
+        assert base64.b64encode(secret.encode()).decode() not in elsewhere, name
+
+
+@ALL
+def test_tokens_and_passwords_reach_pods_by_reference(render: Render, values: dict[str, Any]) -> None:
+    """What is written out is an address with a variable in place of the password, never a password."""
+    for name, pod in render(values).pods():
+        for container in containers(pod):
+            for variable in container.get("env", []):
+                if re.search("TOKEN$|PASSWORD$|SECRET$|_KEY$", variable["name"]):
+                    assert "secretKeyRef" in variable["valueFrom"], (name, variable["name"])
+                if "@" in variable.get("value", ""):
+                    assert re.search(r":\$\([A-Z_]+\)@", variable["value"]), (name, variable["name"])
+
+
+@ALL
+def test_all_images_have_a_tag(render: Render, values: dict[str, Any]) -> None:
+    for name, pod in render(values).pods():
+        for container in containers(pod):
+            assert re.search(r":[\w.-]+$", container["image"]), name
+            assert not container["image"].endswith(":latest"), name
+
+
+def test_what_cannot_work_is_refused_with_the_value_to_change(
+    run_helm: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    for values, said in (
+        ({"hub": {"db": {"type": "postgres"}}}, "hub.db.existingSecret.name"),
+        ({"scheduler": {"db": {"type": "postgres"}}}, "scheduler.db.existingSecret.name"),
+        ({"scheduler": {"separate": True, "db": {"type": "sqlite"}}}, "which replicas cannot share"),
+        ({"scheduler": {"redis": {"type": "external"}}}, "scheduler.redis.existingSecret.name"),
+        ({"scheduler": {"config": {"HaiScheduler": {"db_url": "x"}}}}, "scheduler.db.existingSecret"),
+        ({"proxy": {"https": {"enabled": True}}}, "proxy.https.secret.name"),
+    ):
+        result = run_helm("template", "hai", str(CHART), values=values)
+        assert result.returncode != 0
+        assert said in result.stderr

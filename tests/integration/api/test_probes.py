@@ -1,0 +1,59 @@
+"""What probes are told: whether the process answers, and whether requests should be sent to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from hai_scheduler.ports import Temporary
+
+
+async def test_a_process_that_answers_is_live_whatever_else(world) -> None:
+    world.watch.last_tick = None
+    assert await world.json("GET", "/health/live", None) == (200, {"status": "live"})
+
+
+async def test_ready_says_who_leads_and_tells_no_names(world) -> None:
+    async def ready() -> dict:
+        status, body = await world.json("GET", "/health/ready", None)
+        assert status == 200
+        return body
+
+    assert await ready() == {"status": "ready", "leader": "nobody"}
+    now = world.watch.last_tick
+    async with world.store.write() as tx:
+        await tx.acquire_lease("machine-7:4711", now=now, length=timedelta(hours=1))
+    assert await ready() == {"status": "ready", "leader": "another"}
+    world.watch.leading = True
+    assert await ready() == {"status": "ready", "leader": "this"}
+    async with world.store.write() as tx:
+        await tx.release_lease("machine-7:4711")
+        await tx.acquire_lease("machine-7:4711", now=now - timedelta(hours=1), length=timedelta(minutes=1))
+    world.watch.leading = False
+    assert await ready() == {"status": "ready", "leader": "nobody"}
+
+
+async def test_before_the_first_look_at_the_nodes_it_is_not_ready(world) -> None:
+    world.watch.last_tick = None
+    status, problem = await world.json("GET", "/health/ready", None)
+    assert (status, problem["code"]) == (503, "unavailable")
+
+
+async def test_without_its_database_it_is_not_ready_and_says_so_in_time(world, monkeypatch) -> None:
+    @asynccontextmanager
+    async def away() -> AsyncIterator[None]:
+        raise Temporary("connection to 10.1.2.3 refused")
+        yield
+
+    @asynccontextmanager
+    async def hanging() -> AsyncIterator[None]:
+        await asyncio.Event().wait()
+        yield
+
+    for read in (away, hanging):
+        monkeypatch.setattr(world.store, "read", read)
+        async with asyncio.timeout(5):
+            status, problem = await world.json("GET", "/health/ready", None)
+        assert (status, problem["detail"]) == (503, "The state database does not answer.")

@@ -1,0 +1,293 @@
+"""A rank as a pod: real processes, started from the zip application."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+#: Says what comes; leaves when it may.
+EARS = """
+import os, signal, sys, time
+def say(text):
+    os.write(1, text.encode() + b"\\n")
+for number in (signal.SIGTERM, signal.SIGUSR1):
+    signal.signal(number, lambda number, _: say("heard " + signal.Signals(number).name))
+say("up")
+while not os.path.exists("go"):
+    time.sleep(0.01)
+sys.exit(5)
+"""
+SAVES = """
+import time
+from hai_client import job
+print("in " + job.node_list[job.rank], flush=True)
+while not job.should_suspend():
+    time.sleep(0.01)
+print("told " + job.notice().reason, flush=True)
+job.suspended(step=7, path="/ckpt/7")
+"""
+ALONE = {"nodes": ["n-b"]}
+FIRST = {"HAI_RANK": "0"}
+
+
+def test_the_command_starts_when_all_ranks_are_up_and_knows_the_master(pod, service, eventually) -> None:
+    pod.start("sh", "-c", "env; exit 3", env={"OWN": "container"})
+    time.sleep(0.3)
+    assert pod.log() == []
+    service.gather("10.0.0.1", "10.0.0.2")
+    assert pod.wait() == 3
+    env = dict(line.partition("=")[::2] for line in pod.log())
+    assert (env["MASTER_ADDR"], env["MASTER_IP"], env["PET_MASTER_ADDR"]) == ("10.0.0.1",) * 3
+    assert (env["RANK"], env["HAI_RANK"], env["HAI_NODE_NAME"], env["OWN"]) == ("1", "1", "n-b", "container")
+    assert env["HAI_RUNTIME_DIR"] == str(pod.run / "runtime")
+    assert not {"HAI_POD_IP", "HAI_RUN_DIR", "HAI_TERMINATION_LOG", "HAI_GPUS", "HAI_TERMINATION_GRACE"} & set(env)
+    assert (pod.message()["state"], pod.message()["exit_code"]) == ("exited", 3)
+    assert service.tokens == {"Bearer run:41.2:abc"}
+
+
+def test_a_rank_that_is_alone_waits_for_nobody(pod, service) -> None:
+    service.stop()
+    pod.start("sh", "-c", "echo $MASTER_ADDR", env={**FIRST, "HAI_LOG_DIR": str(pod.folder / "shared")}, **ALONE)
+    assert pod.wait() == 0
+    assert pod.log(pod.folder / "shared") == ["10.0.0.2"]
+
+
+@pytest.mark.parametrize("nodes", [["n-b"], ["n-b", "n-c"]], ids=["alone", "of a gang"])
+def test_a_pod_that_was_made_after_its_run_was_over_never_starts_its_command(pod, service, nodes) -> None:
+    service.wanted = 410
+    pod.start("touch", "started", env=FIRST, nodes=nodes)
+    assert pod.wait() == 143
+    assert not (pod.folder / "started").exists()
+
+
+def test_a_service_that_comes_late_is_found(pod, service) -> None:
+    service.stop()
+    pod.start("echo", "started")
+    time.sleep(0.5)
+    service.gather("10.0.0.1", "10.0.0.2")
+    service.start()
+    assert pod.wait() == 0
+    assert pod.sent() == ["started"]
+
+
+@pytest.mark.parametrize("answer", [204, 410], ids=["evicted", "killed"])
+def test_a_pod_that_is_ended_while_it_waits_never_starts_its_command(pod, service, eventually, answer) -> None:
+    service.leaving = answer
+    process = pod.start("touch", "started")
+    eventually(lambda: service.tokens)
+    process.terminate()
+    assert pod.wait() == 143
+    assert not (pod.folder / "started").exists()
+    assert pod.message()["exit_code"] == 143
+    assert service.kinds() == ["leaving"]
+    assert "the command was not started" in pod.sent()[0]
+
+
+def test_a_pod_that_is_ended_while_it_waits_for_a_service_that_is_away_is_no_failure_of_its_user(
+    pod, service, eventually
+) -> None:
+    process = pod.start("touch", "started", env={"HAI_TERMINATION_GRACE": "8"})
+    eventually(lambda: service.tokens)
+    service.stop()
+    process.terminate()
+    assert pod.wait() == 125
+    assert pod.message()["start_error"] == "its pod was ended before the run began"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "sentence"),
+    [
+        (["no-such-command"], 127, "[hai] no-such-command: command not found"),
+        (["/etc/passwd"], 126, "[hai] /etc/passwd: Permission denied"),
+    ],
+)
+def test_a_command_that_cannot_be_executed_is_the_users(pod, command, code, sentence) -> None:
+    pod.start(*command, env=FIRST, **ALONE)
+    assert pod.wait() == code
+    assert (pod.message()["exit_code"], pod.message()["start_error"]) == (code, None)
+    assert pod.sent()[0].startswith(sentence)
+
+
+def test_a_missing_working_directory_is_the_users(pod) -> None:
+    pod.start("true", env=FIRST, cwd="/no/such/folder", **ALONE)
+    assert pod.wait() == 127
+    assert "cannot enter the working directory /no/such/folder" in pod.sent()[0]
+
+
+@pytest.mark.parametrize(
+    ("env", "changes", "sentence"),
+    [
+        ({"HAI_RANK": ""}, {}, "the pod's variable HAI_RANK is ''; it must be a whole number"),
+        ({"HAI_RANK": "2"}, {}, "HAI_RANK is 2; the run has ranks 0 to 1"),
+        ({}, {"schema": 9}, "schema is 9"),
+        ({}, {"nodes": None}, "spec.json"),
+        ({"HAI_RUN_DIR": "/proc/none"}, {}, "/proc/none"),
+    ],
+    ids=["no rank", "no such rank", "another schema", "no nodes", "nowhere to write"],
+)
+def test_a_pod_that_was_made_wrongly_is_the_platforms(pod, env, changes, sentence) -> None:
+    pod.start("true", env=env, **changes)
+    assert pod.wait() == 125
+    assert pod.message()["exit_code"] is None
+    assert sentence in pod.message()["start_error"]
+    (line,) = (pod.folder / "output").read_text().splitlines()
+    assert sentence in line
+
+
+def test_a_rank_is_not_started_twice(pod) -> None:
+    pod.run.mkdir(parents=True)
+    (pod.run / "status.json").write_text("{}")
+    pod.start("touch", "started", env=FIRST, **ALONE)
+    assert pod.wait() == 125
+    assert "no rank is started twice" in pod.message()["start_error"]
+    assert not (pod.folder / "started").exists()
+
+
+def test_the_job_in_a_pod_speaks_to_the_platform(pod, service, eventually) -> None:
+    service.gather("10.0.0.1", "10.0.0.2")
+    pod.start(sys.executable, "-c", SAVES, profile="cooperative")
+    eventually(lambda: pod.sent() == ["in n-b"])
+    service.notify()
+    assert pod.wait() == 0
+    assert pod.sent() == ["in n-b", "told turn_over"]
+    message = pod.message()
+    assert (message["done"], message["checkpoint"]["step"], message["exit_code"]) == (True, 7, 0)
+    assert message["notified_at"] is not None
+    assert service.kinds()[:1] == ["received"]
+
+
+class TestSigterm:
+    """The kubelet's word, whoever made it say that."""
+
+    @pytest.fixture
+    def rank(self, pod, service, eventually):
+        pod.start(sys.executable, "-c", EARS, env=FIRST, **ALONE)
+        eventually(lambda: pod.log() == ["up"])
+        return pod
+
+    def test_it_is_a_notice_that_the_service_hears_of(self, rank, service, eventually) -> None:
+        rank.process.terminate()
+        eventually(lambda: "heard SIGTERM" in rank.log())
+        (report,) = [report for report in service.reports if report["kind"] == "leaving"]
+        assert 40 < report["seconds"] <= 60
+        notice = json.loads((rank.run / "runtime" / "notice.json").read_text())
+        assert (notice["kind"], notice["reason"]) == ("suspend", "evicted")
+        assert rank.message()["notified_at"] is not None
+        (rank.folder / "go").touch()
+        assert rank.wait() == 5
+        assert "received" not in service.kinds(), "the service has told it nothing"
+
+    def test_it_is_a_notice_though_the_service_is_away(self, rank, service, eventually) -> None:
+        service.stop()
+        rank.process.terminate()
+        eventually(lambda: "heard SIGTERM" in rank.log())
+        service.start()
+        eventually(lambda: "leaving" in service.kinds())
+        (rank.folder / "go").touch()
+        assert rank.wait() == 5
+        assert rank.sent() == ["up", "heard SIGTERM"]
+
+    def test_it_ends_a_run_that_the_service_has_killed(self, rank, service, eventually) -> None:
+        service.leaving = 410
+        rank.process.terminate()
+        assert rank.wait() == 137
+        assert rank.sent() == ["up", "heard SIGTERM"]
+        assert not (rank.run / "runtime" / "notice.json").exists()
+
+    def test_a_second_one_ends_it(self, rank, service, eventually) -> None:
+        rank.process.terminate()
+        eventually(lambda: "heard SIGTERM" in rank.log())
+        rank.process.terminate()
+        assert rank.wait() == 137
+        assert rank.message()["exit_code"] == 137
+
+    def test_after_the_deadline_of_a_notice_it_ends_it(self, rank, service, eventually) -> None:
+        service.notify(deadline="2020-01-01T00:00:00Z")
+        eventually(lambda: "heard SIGTERM" in rank.log())
+        assert rank.process.poll() is None
+        rank.process.terminate()
+        assert rank.wait() == 137
+        assert "leaving" not in service.kinds()
+
+    def test_before_the_deadline_of_a_notice_the_job_goes_on_saving(self, rank, service, eventually) -> None:
+        service.notify()
+        eventually(lambda: "heard SIGTERM" in rank.log())
+        rank.process.terminate()
+        eventually(lambda: "leaving" in service.kinds())
+        told = rank.run / "runtime" / "notice.json"
+        eventually(lambda: not json.loads(told.read_text())["deadline"].startswith("2126"))
+        (rank.folder / "go").touch()
+        assert rank.wait() == 5
+        assert rank.log().count("heard SIGTERM") == 1
+
+
+def test_when_the_pods_time_is_over_the_command_is_ended_by_itself(pod, service, eventually) -> None:
+    # 6 s: less what is set aside for the end, 0.7 s are left to save.
+    pod.start(sys.executable, "-c", EARS, env={**FIRST, "HAI_TERMINATION_GRACE": "6"}, **ALONE)
+    eventually(lambda: pod.log() == ["up"])
+    before = time.monotonic()
+    pod.process.terminate()
+    assert pod.wait() == 137
+    assert time.monotonic() - before < 4
+    assert pod.sent()[:2] == ["up", "heard SIGTERM"]
+
+
+def test_a_long_log_is_all_sent_before_the_pod_ends_though_the_service_went_away_meanwhile(
+    pod, service, eventually
+) -> None:
+    lines = 30_000
+    pod.start("sh", "-c", f"seq 1 {lines}; while [ ! -e go ]; do sleep 0.05; done; echo end", env=FIRST, **ALONE)
+    eventually(lambda: service.log)
+    service.stop()
+    (pod.folder / "go").touch()
+    eventually(lambda: pod.message().get("state") == "exited")
+    assert pod.process.poll() is None, "it waits for the service"
+    service.start()
+    assert pod.wait() == 0
+    assert pod.sent() == [*map(str, range(1, lines + 1)), "end"]
+
+
+def test_a_pod_does_not_wait_for_ever_for_a_service_that_is_away(pod, service) -> None:
+    service.stop()
+    pod.start("echo", "lost", env={**FIRST, "HAI_TERMINATION_GRACE": "1"}, **ALONE)
+    assert pod.wait() == 0
+    assert pod.message()["exit_code"] == 0
+
+
+def test_a_log_on_a_shared_volume_is_not_sent_and_the_service_may_read_it(pod, service) -> None:
+    shared = pod.folder / "logs" / "41.2" / "0"
+    pod.start("echo", "hello", env={**FIRST, "HAI_LOG_DIR": str(shared)}, **ALONE)
+    assert pod.wait() == 0
+    assert pod.log(shared) == ["hello"]
+    assert service.log == b""
+    assert [path.stat().st_mode & 0o777 for path in (shared, *shared.iterdir())] == [0o755, 0o644]
+
+
+def test_slurms_commands_are_programs_in_a_pod_too(pod, service) -> None:
+    command = "scontrol show hostnames; scontrol requeue; echo $SLURM_PROCID $SLURM_NTASKS"
+    service.gather("10.0.0.1", "10.0.0.2")
+    pod.start("sh", "-c", command, profile="slurm")
+    assert pod.wait() == 0
+    assert pod.sent() == ["n-a", "n-b", "1 2"]
+    assert pod.message()["done_all"] is True
+
+
+def test_a_rank_runs_on_python_3_8(pod, service, eventually) -> None:
+    python = os.environ.get("HAI_TEST_PYTHON38")
+    if not python:
+        pytest.skip("set HAI_TEST_PYTHON38 to the path of a python3.8")
+    pod.python = python
+    service.gather("10.0.0.1", "10.0.0.2")
+    pod.start(python, "-c", SAVES, env={"PATH": f"{Path(python).parent}:/usr/bin:/bin"})
+    eventually(lambda: pod.sent() == ["in n-b"])
+    pod.process.send_signal(signal.SIGTERM)
+    assert pod.wait() in (0, 143)
+    assert pod.sent() == ["in n-b", "told evicted"]
+    assert pod.message()["checkpoint"]["step"] == 7
+    assert (pod.folder / "output").read_text() == ""

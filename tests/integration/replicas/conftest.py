@@ -1,0 +1,256 @@
+"""Two real services on one database, beside a Hub that says who a token is."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shlex
+import signal
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import aiohttp
+import pytest
+from tornado.httpserver import HTTPServer
+from tornado.netutil import bind_sockets
+from tornado.web import Application, RequestHandler
+
+from databases import empty_postgres, postgres_url, sqlite_url
+from hai_scheduler.core.model import RunId
+from hai_scheduler.ports import Secret
+from hai_scheduler.service.run_tokens import RunTokens
+from redis_server import RedisServer
+
+T = TypeVar("T")
+
+PREFIX = "/services/hai/"
+SECRET = "the-secret-that-all-replicas-of-these-tests-share"
+PASSWORDS = ("s3cret-of-redis", "s3cret-of-postgres", SECRET)
+#: Seconds: much longer than anything takes.
+SOON = 60.0
+#: Seconds within which another replica leads.
+TAKEOVER = 15.0
+
+
+async def until(look: Callable[[], Awaitable[T]], *, within: float = SOON) -> T:
+    """What `look` returns as soon as it is true."""
+    ends = time.monotonic() + within
+    while True:
+        seen = await look()
+        if seen:
+            return seen
+        assert time.monotonic() < ends, f"{look} did not become true within {within} s"
+        await asyncio.sleep(0.02)
+
+
+class _User(RequestHandler):
+    """The Hub's answer to who a token is: `NAME-token` is NAME, and may do everything."""
+
+    def get(self) -> None:
+        name = self.request.headers["Authorization"].split(" ", 1)[1].removesuffix("-token")
+        scopes = ["access:services!service=hai", "custom:hai:tasks:write", "custom:hai:admin", "custom:hai:metrics"]
+        self.write(json.dumps({"name": name, "kind": "user", "groups": [], "scopes": scopes}))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class Replica:
+    """One process of the service."""
+
+    name: str
+    log: Path
+    words: list[str]
+    environ: dict[str, str]
+    client: aiohttp.ClientSession
+    port: int = field(default_factory=free_port)
+    process: asyncio.subprocess.Process | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}{PREFIX}api/v1"
+
+    async def launch(self) -> None:
+        """Start the process."""
+        with self.log.open("ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "hai_scheduler", *self.words, "--port", str(self.port)),
+                env=self.environ,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    async def leader(self) -> str | None:
+        """Who leads as it says; None while it is not ready."""
+        with contextlib.suppress(aiohttp.ClientError, TimeoutError):
+            status, body = await self.json("GET", "/health/ready", None)
+            return body["leader"] if status == 200 else None
+        assert self.process is not None
+        assert self.process.returncode is None, self.log.read_text()
+        return None
+
+    async def leads(self) -> bool:
+        return await self.leader() == "this"
+
+    async def follows(self) -> bool:
+        return await self.leader() == "another"
+
+    async def json(self, method: str, path: str, who: str | None = "ann-token", **options: Any) -> tuple[int, Any]:
+        headers = {} if who is None else {"Authorization": f"Bearer {who}"}
+        limit = aiohttp.ClientTimeout(total=options.pop("seconds", 10))
+        async with self.client.request(method, self.url + path, headers=headers, timeout=limit, **options) as response:
+            text = await response.text()
+            return response.status, json.loads(text) if text else None
+
+    async def get(self, path: str) -> Any:
+        status, body = await self.json("GET", path)
+        assert status == 200, body
+        return body
+
+    async def submit(self, name: str, script: str, **more: Any) -> int:
+        """Submit a task of one node that runs a shell's lines; its id."""
+        body = {"name": name, "command": ["sh", "-c", script], "cwd": "/", "nodes": 1, "priority": "NORMAL", **more}
+        status, task = await self.json("POST", "/tasks", json=body)
+        assert status == 201, task
+        return int(task["id"])
+
+    async def state(self, task: int) -> str:
+        return str((await self.get(f"/tasks/{task}"))["state"])
+
+    async def wait_for(self, task: int, state: str, *, within: float = SOON) -> None:
+        async def reached() -> bool:
+            return await self.state(task) == state
+
+        await until(reached, within=within)
+
+    def send(self, number: signal.Signals) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    async def end(self, number: signal.Signals = signal.SIGKILL) -> int:
+        """Send the signal and wait for the end; its exit status."""
+        assert self.process is not None
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(number)
+        async with asyncio.timeout(SOON):
+            return await self.process.wait()
+
+
+@dataclass
+class Pair:
+    """Two replicas, the world that they share, and a folder for what tasks write."""
+
+    one: Replica
+    other: Replica
+    redis: RedisServer
+    folder: Path
+    tokens: RunTokens
+
+    async def start(self) -> tuple[Replica, Replica]:
+        """Start both at once; the leader and the follower."""
+        await asyncio.gather(self.one.launch(), self.other.launch())
+        return await self.roles()
+
+    async def roles(self) -> tuple[Replica, Replica]:
+        """The leader and the follower, as soon as there are such."""
+
+        async def found() -> tuple[Replica, Replica] | None:
+            for leader, follower in ((self.one, self.other), (self.other, self.one)):
+                if await leader.leads() and await follower.follows():
+                    return leader, follower
+            return None
+
+        try:
+            return await until(found)
+        except AssertionError:
+            pytest.fail(f"there are no leader and follower:\n{self.logs()}")
+
+    def counting(self, name: str, then: str = "true") -> str:
+        """A script that leaves a line in the file of that name each time it is run."""
+        return f"echo ran >> {shlex.quote(str(self.folder / name))}; {then}"
+
+    def count(self, name: str) -> int:
+        """How often that script was run."""
+        file = self.folder / name
+        return len(file.read_text().splitlines()) if file.exists() else 0
+
+    def token(self, run_id: str) -> str:
+        return self.tokens.make(RunId(run_id)).reveal()
+
+    def logs(self) -> str:
+        return self.one.log.read_text() + self.other.log.read_text()
+
+
+@pytest.fixture
+async def hub() -> AsyncIterator[str]:
+    server = HTTPServer(Application([("/hub/api/user", _User)]))
+    sockets = bind_sockets(0, "127.0.0.1")
+    server.add_sockets(sockets)
+    yield f"http://127.0.0.1:{sockets[0].getsockname()[1]}/hub/api"
+    server.stop()
+    await server.close_all_connections()
+
+
+@pytest.fixture
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """PostgreSQL with nothing in it, unless the test asks for SQLite."""
+    if getattr(request, "param", "postgres") == "sqlite":
+        return sqlite_url(tmp_path / "hai.sqlite")
+    url = postgres_url()
+    await empty_postgres(url, drop=True)
+    return url.replace("hai@", "hai:s3cret-of-postgres@")
+
+
+@pytest.fixture
+async def pair(tmp_path: Path, hub: str, database: str) -> AsyncIterator[Pair]:
+    """Two replicas that have not been started."""
+    redis = RedisServer(password="s3cret-of-redis")
+    state = tmp_path / "state"
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("HAI_", "JUPYTERHUB_"))}
+    environ = kept | {
+        "HAI_DB_URL": database,
+        "HAI_REDIS_URL": redis.url,
+        "HAI_SERVICE_SECRET": SECRET,
+        "JUPYTERHUB_API_URL": hub,
+        "JUPYTERHUB_API_TOKEN": "token-of-the-service",
+        "JUPYTERHUB_SERVICE_NAME": "hai",
+        "JUPYTERHUB_CLIENT_ID": "service-hai",
+        "JUPYTERHUB_SERVICE_PREFIX": PREFIX,
+        "JUPYTERHUB_OAUTH_ACCESS_SCOPES": '["access:services!service=hai"]',
+        "PYTHONUNBUFFERED": "1",
+    }
+    words = ["--state-dir", str(state), "--nodes", "2", "--gpus-per-node", "1"]
+    folder = tmp_path / "tasks"
+    folder.mkdir()
+    made: list[Replica] = []
+    async with aiohttp.ClientSession() as client:
+        try:
+            redis.start()
+            made = [Replica(name, tmp_path / f"{name}.log", words, environ, client) for name in ("one", "other")]
+            yield Pair(*made, redis=redis, folder=folder, tokens=RunTokens(Secret(SECRET)))
+        finally:
+            for replica in made:
+                if replica.process is not None and replica.process.returncode is None:
+                    await replica.end()
+            _end_ranks(state)
+            redis.remove()
+
+
+def _end_ranks(state: Path) -> None:
+    """Ranks outlive their service; these must not outlive their test."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if str(state).encode() in (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes():
+                os.kill(int(entry.name), signal.SIGKILL)

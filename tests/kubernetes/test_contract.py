@@ -1,0 +1,32 @@
+"""The contract suite of the Cluster port on a real cluster."""
+
+from __future__ import annotations
+
+# The tests are collected here with the fixtures of this folder. Left out is what speaks of the nodes of the settings:
+# here nodes are the cluster's own (test_nodes.py).
+from contract.test_cluster import (  # noqa: F401
+    test_a_command_that_does_not_exist_is_the_users,
+    test_a_forgotten_run_is_gone_with_its_log,
+    test_a_gpu_that_the_node_does_not_have_is_the_platforms,
+    test_a_live_run_is_not_forgotten,
+    test_a_log_is_read_from_any_offset_in_whole_lines,
+    test_a_node_that_does_not_exist_is_the_platforms,
+    test_a_rank_is_pending_or_running_until_it_has_ended,
+    test_a_run_has_addresses_when_all_of_it_is_up,
+    test_a_run_that_was_killed_is_not_started_by_a_late_launch,
+    test_a_settled_run_keeps_its_log,
+    test_an_unknown_run_has_no_addresses,
+    test_changes_wakes_up_when_a_rank_ends,
+    test_every_rank_runs_and_ends_with_the_status_of_its_command,
+    test_kill_ends_every_rank,
+    test_kill_ends_what_ignores_sigterm_too,
+    test_kill_of_ended_and_of_unknown_runs_changes_nothing,
+    test_kill_right_after_launch_ends_it_whether_or_not_it_has_started,
+    test_launches_at_the_same_time_start_no_rank_twice_and_lose_none,
+    test_logs_of_unknown_runs_and_ranks_are_not_found,
+    test_repeating_a_launch_starts_no_rank_twice,
+    test_runs_go_on_while_the_service_is_away_and_are_found_again,
+    test_the_log_of_a_live_rank_is_not_final,
+    test_two_runs_share_a_node_and_see_other_devices,
+    test_what_a_job_reports_is_observed,
+)

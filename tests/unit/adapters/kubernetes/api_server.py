@@ -1,0 +1,226 @@
+"""An API server in this process: enough of one to see what a client does when all goes well, and when it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from aiohttp import web
+from kubernetes.aio.client import ApiClient, Configuration
+
+from hai_scheduler.adapters.kubernetes.client import Api
+from hai_scheduler.ports import Clock
+
+Thing = dict[str, Any]
+NAMESPACE = "runs"
+
+
+class ApiServer:
+    """Objects by kind and name, their history for watches, and faults that are to happen."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, dict[str, Thing]] = {"pods": {}, "services": {}, "secrets": {}, "nodes": {}}
+        #: Every request: method and path.
+        self.asked: list[tuple[str, str]] = []
+        #: What a request is answered with instead: method, end of the path, status, headers, how often.
+        self.faults: list[list[Any]] = []
+        #: What the account may not do.
+        self.forbidden: set[tuple[str, str]] = set()
+        self.namespace = NAMESPACE
+        #: Watches from before this version have expired.
+        self.oldest = 0
+        self._version = 10
+        self._history: list[tuple[int, str, Thing]] = []
+        self._changed = asyncio.Event()
+        self._watches: set[asyncio.Task[Any]] = set()
+        self._runner: web.AppRunner | None = None
+        self._port = 0
+
+    # -- the world ----------------------------------------------------------------------------------------
+
+    def put(self, kind: str, thing: Thing, word: str = "") -> Thing:
+        """Create or change an object."""
+        name = thing["metadata"]["name"]
+        self._version += 1
+        known = self.objects[kind].get(name)
+        thing = json.loads(json.dumps(thing))
+        thing["metadata"].setdefault("uid", known["metadata"]["uid"] if known else f"uid-{self._version}")
+        thing["metadata"]["resourceVersion"] = str(self._version)
+        thing["metadata"].setdefault("creationTimestamp", datetime.now(UTC).isoformat())
+        self.objects[kind][name] = thing
+        self._tell(kind, word or ("MODIFIED" if known else "ADDED"), thing)
+        return thing
+
+    def remove(self, kind: str, name: str) -> None:
+        """Remove an object for good."""
+        self._version += 1
+        thing = self.objects[kind].pop(name)
+        last = {**thing, "metadata": {**thing["metadata"], "resourceVersion": str(self._version)}}
+        self._tell(kind, "DELETED", last)
+
+    def status(self, name: str, **status: Any) -> None:
+        """Give a pod a status."""
+        pod = self.objects["pods"][name]
+        pod["spec"].setdefault("nodeName", "node-1")
+        self.put("pods", {**pod, "status": status})
+
+    def fail(self, method: str, path_end: str, status: int, times: int = 1, **more: Any) -> None:
+        """Answer the next such requests with an error; `headers` and `body` if wanted."""
+        self.faults.append([method, path_end, status, times, more])
+
+    def count(self, method: str, path_end: str) -> int:
+        """How many such requests there were."""
+        return sum(1 for asked, path in self.asked if asked == method and path.endswith(path_end))
+
+    def _tell(self, kind: str, word: str, thing: Thing) -> None:
+        self._history.append((self._version, kind, {"type": word, "object": thing}))
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    # -- HTTP ---------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Listen, on the same port as before."""
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", self._answer)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", self._port, reuse_address=True)
+        await site.start()
+        self._port = self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        """Be away: nobody listens, and every connection is cut."""
+        for task in list(self._watches):
+            task.cancel()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    def client(self, clock: Clock) -> Api:
+        """A client of it."""
+        configuration = Configuration()
+        configuration.host = f"http://127.0.0.1:{self._port}"
+        return Api(ApiClient(configuration=configuration), clock)
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        self.asked.append((request.method, request.path))
+        for fault in self.faults:
+            method, end, status, times, more = fault
+            if method == request.method and request.path.endswith(end) and times:
+                fault[3] -= 1
+                return self._error(status, more.get("body", "a fault"), headers=more.get("headers"))
+        kind, name = self._target(request.path)
+        if kind == "selfsubjectaccessreviews":
+            return self._review((await request.json())["spec"]["resourceAttributes"])
+        if kind not in self.objects:
+            return self._error(404, f'namespaces "{name}" not found')
+        if request.query.get("watch") == "true":
+            return await self._watch(request, kind)
+        body = await request.json() if request.can_read_body else {}
+        return getattr(self, f"_{request.method.lower()}")(request, kind, name, body)
+
+    def _target(self, path: str) -> tuple[str, str]:
+        parts = path.strip("/").split("/")
+        if parts[0] == "apis":
+            return parts[3], ""
+        if parts[2] == "namespaces" and parts[3] != self.namespace:
+            return "", parts[3]
+        rest = parts[4:] if parts[2] == "namespaces" else parts[2:]
+        return rest[0], rest[1] if len(rest) > 1 else ""
+
+    def _review(self, wanted: dict[str, str]) -> web.Response:
+        allowed = (wanted["verb"], wanted["resource"]) not in self.forbidden
+        return web.json_response({"status": {"allowed": allowed}}, status=201)
+
+    def _get(self, request: web.Request, kind: str, name: str, body: Thing) -> web.Response:
+        if name:
+            thing = self.objects[kind].get(name)
+            return web.json_response(thing) if thing else self._error(404, f'{kind} "{name}" not found')
+        items = [thing for thing in self.objects[kind].values() if _selected(thing, request.query)]
+        first, limit = int(request.query.get("continue", "0")), int(request.query.get("limit", "500"))
+        more = str(first + limit) if first + limit < len(items) else ""
+        metadata = {"resourceVersion": str(self._version), "continue": more}
+        return web.json_response({"metadata": metadata, "items": items[first : first + limit]})
+
+    def _post(self, request: web.Request, kind: str, name: str, body: Thing) -> web.Response:
+        if request.query.get("dryRun"):
+            return web.json_response(body, status=201)
+        if body["metadata"]["name"] in self.objects[kind]:
+            return self._error(409, f"{kind} {body['metadata']['name']} already exists", reason="AlreadyExists")
+        return web.json_response(self.put(kind, body), status=201)
+
+    def _patch(self, request: web.Request, kind: str, name: str, body: Thing) -> web.Response:
+        thing = self.objects[kind].get(name)
+        if thing is None:
+            return self._error(404, f'{kind} "{name}" not found')
+        annotations = {**thing["metadata"].get("annotations", {}), **body["metadata"]["annotations"]}
+        return web.json_response(
+            self.put(kind, {**thing, "metadata": {**thing["metadata"], "annotations": annotations}})
+        )
+
+    def _delete(self, request: web.Request, kind: str, name: str, body: Thing) -> web.Response:
+        if name and name not in self.objects[kind]:
+            return self._error(404, f'{kind} "{name}" not found')
+        names = [name] if name else [n for n, t in self.objects[kind].items() if _selected(t, request.query)]
+        for each in names:
+            thing = self.objects[kind][each]
+            if kind == "pods" and (thing.get("status") or {}).get("phase") == "Running":
+                grace = body.get("gracePeriodSeconds", 30)
+                marks = {"deletionTimestamp": "2026-01-05T08:05:00Z", "deletionGracePeriodSeconds": grace}
+                self.put(kind, {**thing, "metadata": {**thing["metadata"], **marks}})
+            else:
+                self.remove(kind, each)
+        return web.json_response({"kind": "Status", "status": "Success"})
+
+    async def _watch(self, request: web.Request, kind: str) -> web.StreamResponse:
+        seen = int(request.query["resourceVersion"])
+        if seen < self.oldest:
+            return self._error(410, "too old resource version", reason="Expired")
+        response = web.StreamResponse()
+        await response.prepare(request)
+        task = asyncio.current_task()
+        assert task is not None
+        self._watches.add(task)
+        try:
+            async with asyncio.timeout(float(request.query["timeoutSeconds"])):
+                while True:
+                    changed = self._changed
+                    for version, event in self._since(kind, seen, request.query):
+                        await response.write(json.dumps(event).encode() + b"\n")
+                        seen = version
+                    await changed.wait()
+        except TimeoutError:
+            return response
+        finally:
+            self._watches.discard(task)
+
+    def _since(self, kind: str, seen: int, query: Any) -> Iterator[tuple[int, Thing]]:
+        for version, its_kind, event in list(self._history):
+            if version > seen and its_kind == kind and _selected(event["object"], query):
+                yield version, event
+
+    def tell_all(self, kind: str, event: Thing) -> None:
+        """Say something to every watch of a kind, whatever it is."""
+        self._version += 1
+        event["object"].setdefault("metadata", {})
+        self._history.append((self._version, kind, event))
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    @staticmethod
+    def _error(status: int, message: str, reason: str = "", headers: dict[str, str] | None = None) -> web.Response:
+        body = {"kind": "Status", "message": message, "reason": reason, "code": status}
+        return web.json_response(body, status=status, headers=headers)
+
+
+def _selected(thing: Thing, query: Any) -> bool:
+    labels = thing["metadata"].get("labels") or {}
+    for part in filter(None, query.get("labelSelector", "").split(",")):
+        key, _, value = part.partition("=")
+        if labels.get(key) != value:
+            return False
+    phase = (thing.get("status") or {}).get("phase", "Pending")
+    return all(part.split("!=")[1] != phase for part in filter(None, query.get("fieldSelector", "").split(",")))

@@ -1,0 +1,82 @@
+"""An API server in this process, and clusters on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+import pytest
+
+from hai_scheduler.adapters.kubernetes.cluster import KubernetesCluster
+from hai_scheduler.adapters.memory.clock import SystemClock
+from hai_scheduler.adapters.memory.kept_logs import MemoryLogs
+from unit.adapters.kubernetes.api_server import ApiServer
+from unit.adapters.kubernetes.things import a_kube_node, some_settings
+
+T = TypeVar("T")
+
+
+class Clock(SystemClock):
+    """The machine's time, and a jump ahead now and then. Pauses are short."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ahead = timedelta()
+        self.slept: list[float] = []
+
+    def now(self) -> datetime:
+        return super().now() + self.ahead
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        await asyncio.sleep(min(seconds, 0.01))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ApiServer]:
+    server = ApiServer()
+    for name in ("node-1", "node-2"):
+        server.put("nodes", a_kube_node(name))
+    await server.start()
+    yield server
+    await server.stop()
+
+
+Opener = Callable[..., KubernetesCluster]
+
+
+@pytest.fixture
+async def opened(server: ApiServer, clock: Clock) -> AsyncIterator[Opener]:
+    """Opens clusters on the server, with settings as one likes."""
+    clusters: list[KubernetesCluster] = []
+
+    def open_one(**settings: Any) -> KubernetesCluster:
+        chosen = some_settings(**{"watch_for": timedelta(seconds=1), "client_config_map": "hai-client", **settings})
+        clusters.append(KubernetesCluster(chosen, server.client(clock), MemoryLogs(), clock))
+        return clusters[-1]
+
+    yield open_one
+    for cluster in clusters:
+        await cluster.close()
+
+
+@pytest.fixture
+def cluster(opened: Opener) -> KubernetesCluster:
+    return opened()
+
+
+async def until(look: Callable[[], Awaitable[T]]) -> T:
+    """What `look` gives as soon as it is true."""
+    async with asyncio.timeout(10):
+        while True:
+            seen = await look()
+            if seen:
+                return seen
+            await asyncio.sleep(0.01)

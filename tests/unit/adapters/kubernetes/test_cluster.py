@@ -1,0 +1,409 @@
+"""The Kubernetes adapter against an API server that misbehaves as real ones do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import timedelta
+
+import pytest
+
+from builders import a_launch
+from hai_scheduler.core.model import Mount, MountKind, Observation, RankState, RunId
+from hai_scheduler.ports import NotFound, Temporary
+from unit.adapters.kubernetes.conftest import until
+from unit.adapters.kubernetes.things import a_kube_node, running, stamp, terminated, waiting
+
+RUN = RunId("1.1")
+GANG = a_launch(nodes=("node-1", "node-2"))
+ENDED = json.dumps({"schema": 1, "exit_code": 0})
+
+
+async def one(cluster) -> Observation:
+    (run,) = await cluster.observe()
+    return run
+
+
+def watching(server) -> bool:
+    return server.count("GET", "/pods") > 1
+
+
+async def state_is(cluster, state: RankState, rank: int = 0) -> Observation:
+    async def look() -> Observation | None:
+        shown = [run for run in await cluster.observe() if len(run.ranks) > rank]
+        return shown[0] if shown and shown[0].ranks[rank].state is state else None
+
+    return await until(look)
+
+
+async def test_a_run_is_a_service_a_secret_and_a_pod_a_rank_owned_by_the_service(server, cluster) -> None:
+    await cluster.launch(GANG)
+    assert sorted(server.objects["pods"]) == ["hai-1-1-0", "hai-1-1-1"]
+    assert list(server.objects["secrets"]) == ["hai-1-1"]
+    uid = server.objects["services"]["hai-1-1"]["metadata"]["uid"]
+    for thing in (*server.objects["pods"].values(), *server.objects["secrets"].values()):
+        assert [owner["uid"] for owner in thing["metadata"]["ownerReferences"]] == [uid]
+
+
+async def test_what_was_launched_is_observed_at_once(server, cluster) -> None:
+    await cluster.launch(GANG)
+    assert [rank.state for rank in (await one(cluster)).ranks] == [RankState.PENDING] * 2
+
+
+async def test_a_launch_that_broke_off_is_completed(server, cluster) -> None:
+    server.fail("POST", "/pods", 500, times=50)
+    with pytest.raises(Temporary, match="a fault"):
+        await cluster.launch(GANG)
+    server.faults.clear()
+    await cluster.launch(GANG)
+    assert len(server.objects["pods"]) == 2
+
+
+async def test_a_run_that_was_launched_is_never_launched_again_by_a_new_service(server, cluster, opened) -> None:
+    await cluster.launch(GANG)
+    server.remove("pods", "hai-1-1-1")
+    second = opened()
+    await second.launch(GANG)
+    assert list(server.objects["pods"]) == ["hai-1-1-0"]
+    assert (await one(second)).ranks[1].state is RankState.LOST
+
+
+async def test_launches_by_two_services_make_everything_once(server, cluster, opened) -> None:
+    second = opened()
+    await asyncio.gather(*(which.launch(GANG) for which in (cluster, second, cluster, second)))
+    assert len(server.objects["pods"]) == 2
+    for which in (cluster, second):
+        assert len((await one(which)).ranks) == 2
+
+
+async def test_a_record_that_is_being_removed_is_waited_for(server, cluster) -> None:
+    await cluster.launch(a_launch())
+    service = server.objects["services"]["hai-1-1"]
+    server.put("services", {**service, "metadata": {**service["metadata"], "deletionTimestamp": stamp()}})
+    with pytest.raises(Temporary, match="still being removed"):
+        await cluster.launch(a_launch())
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [(403, 'pods "hai-1-1-0" is forbidden: exceeded quota: gpus'), (422, "spec.containers[0].image: Required value")],
+    ids=["quota", "invalid"],
+)
+async def test_a_pod_that_is_refused_for_good_takes_the_run_down_with_the_reason(
+    server, cluster, opened, status, message
+) -> None:
+    server.fail("POST", "/pods", status, body=message)
+    await cluster.launch(GANG)
+    for which in (cluster, opened()):
+        await until(lambda which=which: self_ended(which))
+        shown = await one(which)
+        assert shown.unsettled
+        assert message in shown.ranks[0].start_error
+    assert not server.objects["pods"]
+
+
+async def self_ended(cluster) -> bool:
+    shown = await cluster.observe()
+    return bool(shown) and len(shown[0].ranks) == 2 and all(rank.state.gone for rank in shown[0].ranks)
+
+
+async def test_a_run_whose_record_is_refused_says_so(server, cluster) -> None:
+    server.fail("POST", "/services", 403, body="exceeded quota: services")
+    await cluster.launch(GANG)
+    shown = await one(cluster)
+    assert "exceeded quota" in shown.ranks[0].start_error
+    assert [rank.state for rank in shown.ranks] == [RankState.EXITED] * 2
+    await cluster.settle(RUN)
+    assert await cluster.observe() == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        'User "x" cannot create resource "pods"',
+        "unable to create new content in namespace runs because it is being terminated",
+        "error looking up service account runs/default",
+    ],
+    ids=["right", "namespace", "account"],
+)
+async def test_a_refusal_that_may_pass_is_tried_again(server, cluster, message) -> None:
+    server.fail("POST", "/pods", 403, body=message)
+    with pytest.raises(Temporary):
+        await cluster.launch(a_launch())
+    await cluster.launch(a_launch())
+    assert len(server.objects["pods"]) == 1
+
+
+async def test_a_busy_server_is_given_the_time_it_asks_for(server, cluster, clock) -> None:
+    server.fail("POST", "/pods", 429, headers={"Retry-After": "2"})
+    server.fail("POST", "/services", 500, times=2)
+    await cluster.launch(a_launch())
+    assert 2.0 in clock.slept
+    assert len(server.objects["pods"]) == 1
+
+
+async def test_a_server_that_asks_for_more_time_than_a_tick_has_is_left_alone(server, cluster, clock) -> None:
+    await cluster.observe()
+    server.fail("POST", "/services", 429, headers={"Retry-After": "60"})
+    with pytest.raises(Temporary, match="does not answer"):
+        await cluster.launch(a_launch())
+    assert 60.0 not in clock.slept
+
+
+async def test_what_the_cluster_does_not_have_is_said_without_making_a_pod(server, cluster) -> None:
+    bad = Mount(kind=MountKind.PVC, source="x", mount_path="/hai/spec")
+    cases = {
+        1: (a_launch(1, nodes=("node-1", "node-9")), 1, "node-9 is not a node of this cluster"),
+        2: (a_launch(2, gpus=((3, 8),)), 0, "node-1 has 8 GPUs, so there is no GPU 8"),
+        3: (a_launch(3, mounts=(bad,)), 0, "the mount path /hai/spec is the platform's own"),
+    }
+    for launch, _, _ in cases.values():
+        await cluster.launch(launch)
+        await cluster.launch(launch)
+    assert not server.objects["pods"]
+    shown = {run.run_id: run.ranks for run in await cluster.observe()}
+    for task, (launch, rank, words) in cases.items():
+        assert words in shown[launch.run_id][rank].start_error, task
+        assert all(seen.state is RankState.EXITED for seen in shown[launch.run_id])
+
+
+async def test_a_kill_is_recorded_and_ends_the_pods_soon(server, cluster) -> None:
+    await cluster.launch(a_launch())
+    server.status("hai-1-1-0", **running())
+    await state_is(cluster, RankState.RUNNING)
+    await cluster.kill(RUN)
+    assert server.objects["pods"]["hai-1-1-0"]["metadata"]["deletionGracePeriodSeconds"] == 15
+
+    async def being_ended() -> bool:
+        return (await one(cluster)).ranks[0].leaving_by is None
+
+    await until(being_ended)
+    assert not (await one(cluster)).unsettled
+    server.status("hai-1-1-0", **terminated(143))
+    server.remove("pods", "hai-1-1-0")
+    shown = await state_is(cluster, RankState.EXITED)
+    assert (shown.ranks[0].exit_code, shown.unsettled) == (143, True)
+
+
+async def test_repeated_kills_ask_the_server_once(server, cluster) -> None:
+    await cluster.launch(a_launch())
+    server.status("hai-1-1-0", **running())
+    await state_is(cluster, RankState.RUNNING)
+    await cluster.kill(RUN)
+
+    async def told() -> bool:
+        return "deletionTimestamp" in cluster._sight.pods.items["hai-1-1-0"]["metadata"]
+
+    await until(told)
+    for _ in range(3):
+        await cluster.kill(RUN)
+    assert server.count("DELETE", "/pods") == 1
+
+
+async def test_a_run_that_was_killed_is_not_started_by_a_late_launch_of_another_service(
+    server, cluster, opened
+) -> None:
+    await cluster.launch(a_launch())
+    await cluster.kill(RUN)
+    second = opened()
+    await second.launch(a_launch())
+    assert not server.objects["pods"]
+    assert (await one(second)).ranks[0].state is RankState.EXITED
+
+
+async def test_a_gang_that_does_not_come_up_is_taken_down_and_the_reason_outlives_the_service(
+    server, opened, clock
+) -> None:
+    first = opened(stale_after=timedelta(hours=1))
+    await first.launch(GANG)
+    server.status("hai-1-1-0", **running())
+    server.status("hai-1-1-1", phase="Pending", **waiting("ImagePullBackOff", "no such image"))
+    await state_is(first, RankState.RUNNING)
+    clock.ahead = timedelta(minutes=11)
+
+    async def taken_down() -> bool:
+        await first.observe()
+        return "deletionTimestamp" in server.objects["pods"]["hai-1-1-0"]["metadata"]
+
+    await until(taken_down)
+    assert "hai-1-1-1" not in server.objects["pods"]
+    second = opened()
+    assert not (await one(second)).unsettled
+    server.status("hai-1-1-0", **terminated(143))
+    server.remove("pods", "hai-1-1-0")
+    shown = await state_is(second, RankState.EXITED, rank=0)
+    assert shown.ranks[0].start_error is None
+    assert "ImagePullBackOff: no such image" in shown.ranks[1].start_error
+    assert shown.unsettled
+
+
+async def test_a_settled_run_is_gone_with_its_record(server, cluster) -> None:
+    await cluster.launch(a_launch())
+    server.status("hai-1-1-0", **terminated(0, message=ENDED))
+    assert (await state_is(cluster, RankState.EXITED)).unsettled
+    await cluster.settle(RUN)
+    assert not server.objects["services"]
+    assert not (await one(cluster)).unsettled, "the garbage collector has not come yet"
+    await cluster.settle(RUN)
+    await cluster.settle(RunId("9.1"))
+
+
+async def test_a_live_run_is_not_forgotten(server, cluster) -> None:
+    await cluster.launch(a_launch())
+    with pytest.raises(Temporary, match="has not ended"):
+        await cluster.forget(RUN)
+    assert server.objects["pods"]
+
+
+async def test_addresses_are_known_when_every_rank_is_up(server, cluster) -> None:
+    with pytest.raises(NotFound):
+        await cluster.addresses(RUN)
+    await cluster.launch(GANG)
+    server.status("hai-1-1-0", **running())
+    await state_is(cluster, RankState.RUNNING)
+    assert await cluster.addresses(RUN) is None
+    server.status("hai-1-1-1", **{**running(), "podIP": "10.0.0.8"})
+    await state_is(cluster, RankState.RUNNING, rank=1)
+    assert await cluster.addresses(RUN) == ("10.0.0.7", "10.0.0.8")
+
+
+async def test_while_the_server_is_away_nothing_is_decided(server, cluster, clock) -> None:
+    await cluster.launch(a_launch())
+    await server.stop()
+    clock.ahead = timedelta(seconds=25)
+    assert await cluster.observe()
+    clock.ahead = timedelta(seconds=60)
+    for look in (cluster.observe, cluster.nodes):
+        with pytest.raises(Temporary, match=r"nothing was heard .* for more than 30 s \(stale_after\)"):
+            await look()
+    with pytest.raises(Temporary):
+        await cluster.launch(a_launch(2))
+    await server.start()
+
+    async def back() -> bool:
+        try:
+            return bool(await cluster.observe())
+        except Temporary:
+            return False
+
+    assert await until(back)
+    assert list(server.objects["pods"]) == ["hai-1-1-0"]
+
+
+async def test_a_server_that_was_never_there_is_temporary(server, opened, monkeypatch) -> None:
+    monkeypatch.setattr("hai_scheduler.adapters.kubernetes.sight.FIRST_LOOK_S", 0.2)
+    await server.stop()
+    with pytest.raises(Temporary, match="has not been seen yet"):
+        await opened().observe()
+
+
+async def test_what_happened_while_a_watch_was_away_is_seen(server, cluster) -> None:
+    await cluster.launch(a_launch())
+    await server.stop()
+    server.status("hai-1-1-0", **terminated(0, message=ENDED))
+    await server.start()
+    assert (await state_is(cluster, RankState.EXITED)).ranks[0].exit_code == 0
+
+
+async def test_a_watch_that_has_expired_reads_everything_anew(server, cluster) -> None:
+    await cluster.launch(a_launch())
+    await server.stop()
+    server.remove("pods", "hai-1-1-0")
+    server.put("nodes", a_kube_node("node-3"))
+    server.oldest = server._version
+    await server.start()
+    assert (await state_is(cluster, RankState.LOST)).ranks
+
+    async def third() -> bool:
+        return len(await cluster.nodes()) == 3
+
+    await until(third)
+
+
+async def test_an_error_in_the_middle_of_a_watch_reads_everything_anew(server, cluster) -> None:
+    await cluster.launch(a_launch())
+    lists = server.count("GET", "/pods")
+    server.tell_all(
+        "pods",
+        {
+            "type": "ERROR",
+            "object": {
+                "code": 410,
+                "message": "too old",
+                "metadata": {"labels": {"app.kubernetes.io/managed-by": "hai"}},
+            },
+        },
+    )
+
+    async def again() -> bool:
+        return server.count("GET", "/pods") > lists
+
+    await until(again)
+    server.status("hai-1-1-0", **running())
+    await state_is(cluster, RankState.RUNNING)
+
+
+async def test_a_long_list_is_read_in_pages(server, opened) -> None:
+    for number in range(1, 1203):
+        server.put("nodes", a_kube_node(f"node-{number}"))
+    assert len(await opened().nodes()) == 1202
+    assert server.count("GET", "/nodes") >= 3
+
+
+async def test_a_late_answer_brings_no_removed_pod_back(server, cluster) -> None:
+    await cluster.launch(a_launch())
+    late = server.objects["pods"]["hai-1-1-0"]
+    server.remove("pods", "hai-1-1-0")
+    await state_is(cluster, RankState.LOST)
+    cluster._sight.pods.put(late)
+    assert (await one(cluster)).ranks[0].state is RankState.LOST
+
+
+async def test_an_older_state_never_replaces_a_newer_one(server, cluster) -> None:
+    await cluster.launch(a_launch())
+    older = server.objects["pods"]["hai-1-1-0"]
+    server.status("hai-1-1-0", **running())
+    await state_is(cluster, RankState.RUNNING)
+    cluster._sight.pods.put(older)
+    assert (await one(cluster)).ranks[0].state is RankState.RUNNING
+
+
+async def test_changes_wake_up_for_pods_and_not_for_heartbeats(server, cluster) -> None:
+    await cluster.launch(a_launch())
+    changes = cluster.changes()
+    woken = asyncio.ensure_future(anext(changes))
+    beating = a_kube_node("node-2")
+    beating["status"]["conditions"][0]["lastHeartbeatTime"] = stamp(10)
+    server.put("nodes", beating)
+
+    async def seen() -> bool:
+        (_, heard) = (await cluster.nodes(), cluster._sight.nodes.items["node-2"]["status"]["conditions"][0])
+        return "lastHeartbeatTime" in heard
+
+    await until(seen)
+    assert not woken.done()
+    server.status("hai-1-1-0", **running())
+    await asyncio.wait_for(woken, 10)
+    await changes.aclose()
+
+
+async def test_a_log_is_final_when_its_rank_has_ended_or_its_run_is_settled(server, cluster) -> None:
+    await cluster.launch(a_launch())
+    empty = await cluster.read_log(RUN, 0, offset=0, limit=100)
+    assert (empty.data, empty.final) == (b"", False)
+    await cluster._logs.append(RUN, 0, offset=0, data=b"hello\n", keep=1000)
+    assert not (await cluster.read_log(RUN, 0, offset=0, limit=100)).final
+    server.status("hai-1-1-0", **terminated(0, message=ENDED))
+    await state_is(cluster, RankState.EXITED)
+    assert (await cluster.read_log(RUN, 0, offset=0, limit=100)).final
+    await cluster.settle(RUN)
+    server.remove("pods", "hai-1-1-0")
+    chunk = await cluster.read_log(RUN, 0, offset=0, limit=100)
+    assert (chunk.data, chunk.final) == (b"hello\n", True)
+
+
+async def test_a_closed_cluster_says_so(server, cluster) -> None:
+    await cluster.observe()
+    await cluster.close()
+    with pytest.raises(Temporary, match="closed"):
+        await cluster.observe()

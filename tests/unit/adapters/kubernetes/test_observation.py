@@ -1,0 +1,146 @@
+"""Runs as they are observed: the record and the pods together, and gangs that do not come up."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import a_launch, at
+from hai_scheduler.adapters.kubernetes.observation import not_up, observe_run
+from hai_scheduler.adapters.kubernetes.record import RunSight, StartError, runs_seen
+from hai_scheduler.core.model import RankObservation, RankState, RunId
+from unit.adapters.kubernetes.things import (
+    a_pod,
+    a_service,
+    a_sight,
+    around,
+    running,
+    some_settings,
+    stamp,
+    terminated,
+    waiting,
+)
+
+TWO = a_launch(nodes=("node-1", "node-1"))
+BACK_OFF = waiting("ImagePullBackOff", "no such image")
+
+
+def pods(*statuses: dict) -> list[dict]:
+    return [a_pod(TWO, rank, **status) for rank, status in enumerate(statuses)]
+
+
+def states(run: RunSight) -> list[RankState]:
+    return [rank.state for rank in observe_run(run, around()).ranks]
+
+
+def start_error(*ranks: int) -> dict[str, str]:
+    (text,) = StartError(message="no such image", ranks=ranks).to_annotation().values()
+    return {"start-error": text}
+
+
+def test_ranks_that_were_never_created_are_left_out() -> None:
+    assert [rank.rank for rank in observe_run(a_sight(pods({})[0], launch=TWO), around()).ranks] == [0]
+
+
+def test_a_pod_that_was_removed_from_a_run_that_was_launched_is_lost_and_never_created_again() -> None:
+    run = a_sight(*pods(running())[:1], launch=TWO, launched=stamp())
+    assert states(run) == [RankState.RUNNING, RankState.LOST]
+
+
+def test_a_pod_that_was_seen_to_end_before_it_was_removed_is_as_it_ended() -> None:
+    removed = (a_pod(TWO, 1, deleted=0, **terminated(143)),)
+    run = a_sight(*pods(running()), launch=TWO, removed=removed, launched=stamp(), killed=stamp())
+    ranks = observe_run(run, around()).ranks
+    assert [(rank.state, rank.exit_code) for rank in ranks] == [(RankState.RUNNING, None), (RankState.EXITED, 143)]
+
+
+def test_a_run_that_was_killed_has_ended_when_its_pods_are_gone() -> None:
+    run = a_sight(launch=TWO, killed=stamp())
+    shown = observe_run(run, around())
+    assert [rank.state for rank in shown.ranks] == [RankState.EXITED, RankState.EXITED]
+    assert shown.unsettled
+
+
+def test_a_pod_that_the_platform_itself_deletes_is_taken_from_nobody() -> None:
+    run = a_sight(a_pod(deleted=15, **running()), launched=stamp(), killed=stamp())
+    assert observe_run(run, around()).ranks[0].leaving_by is None
+
+
+def test_a_pod_that_somebody_deletes_is_taken_away() -> None:
+    run = a_sight(a_pod(deleted=130, **running()), launched=stamp())
+    assert observe_run(run, around()).ranks[0].leaving_by == at(130)
+
+
+def test_a_run_is_unsettled_from_its_end_until_its_record_is_removed() -> None:
+    pod = a_pod(**terminated(0))
+    assert observe_run(a_sight(pod, launched=stamp()), around()).unsettled
+    assert not observe_run(a_sight(a_pod(**running()), launched=stamp()), around()).unsettled
+    (orphan,) = runs_seen([], [pod], []).values()
+    assert not observe_run(orphan, around()).unsettled
+
+
+def test_a_record_without_pods_is_unsettled_so_that_it_is_cleared_away() -> None:
+    shown = observe_run(a_sight(), around())
+    assert (shown.ranks, shown.unsettled) == ((), True)
+
+
+def test_a_run_that_could_not_be_started_says_why_for_the_ranks_to_blame_alone() -> None:
+    run = a_sight(launch=TWO, **start_error(1))
+    first, second = observe_run(run, around()).ranks
+    assert (first.state, first.start_error, first.message) == (RankState.EXITED, None, "no such image")
+    assert (second.state, second.start_error) == (RankState.EXITED, "no such image")
+
+
+def test_where_no_rank_is_to_blame_the_first_says_why() -> None:
+    first, second = observe_run(a_sight(launch=TWO, **start_error()), around()).ranks
+    assert (first.start_error, second.start_error) == ("no such image", None)
+
+
+def test_a_run_that_is_taken_down_has_not_ended_while_a_pod_of_it_runs() -> None:
+    run = a_sight(*pods(running(), BACK_OFF), launch=TWO, **start_error(1))
+    first, second = observe_run(run, around()).ranks
+    assert first == RankObservation(rank=0, state=RankState.RUNNING, message="no such image")
+    assert second == RankObservation(rank=1, state=RankState.PENDING, message="no such image")
+
+
+def test_a_record_that_somebody_has_spoilt_does_no_harm() -> None:
+    service = a_service(**{"start-error": "{", "nodes": "x"})
+    (run,) = runs_seen([service], [a_pod(**running())], []).values()
+    assert states(run) == [RankState.RUNNING]
+
+
+def test_things_that_are_not_ours_are_no_runs() -> None:
+    other = {"metadata": {"name": "x", "labels": {"hai.jupyter.org/task": "x"}}}
+    assert runs_seen([other, {"metadata": {"name": "y"}}], [other], [other]) == {}
+
+
+def test_runs_are_told_apart() -> None:
+    launch = a_launch(2, 3)
+    seen = runs_seen([a_service(), a_service(launch)], [a_pod(launch)], [])
+    assert {run_id: sorted(run.pods) for run_id, run in seen.items()} == {RunId("1.1"): [], RunId("2.3"): [0]}
+
+
+SETTINGS = some_settings()
+
+
+@pytest.mark.parametrize(
+    ("statuses", "minutes", "blamed", "why"),
+    [
+        ([running(), BACK_OFF], 1, None, ""),
+        ([running(), BACK_OFF], 3, (1,), "rank 1 on node-1 was not up after 120 s: ImagePullBackOff: no such image"),
+        ([running(), {}], 9, None, ""),
+        ([running(), {}], 11, (1,), "rank 1 on node-1 was not up after 600 s: its pod was not started"),
+        ([{}, {}], 11, (0, 1), "rank 0 on node-1 (and 1 more) was not up after 600 s: its pod was not started"),
+        ([running(), running()], 600, None, ""),
+        ([terminated(1), running()], 600, None, ""),
+        ([running()], 11, (1,), "rank 1 on node-1 was not up after 600 s: its pod could not be created"),
+    ],
+    ids=["pulling", "pull fails", "slow", "too slow", "all slow", "up", "one has ended", "one was never created"],
+)
+def test_a_gang_that_does_not_come_up_is_given_up(statuses, minutes, blamed, why) -> None:
+    error = not_up(a_sight(*pods(*statuses), launch=TWO), at(minutes=minutes), SETTINGS)
+    assert (error.ranks, error.message) == (blamed, why) if blamed else error is None
+
+
+@pytest.mark.parametrize("fact", [{"killed": stamp()}, start_error(1)], ids=["killed", "given up before"])
+def test_a_gang_is_given_up_once(fact) -> None:
+    assert not_up(a_sight(*pods({}, {}), launch=TWO, **fact), at(hours=1), SETTINGS) is None

@@ -1,0 +1,210 @@
+"""What a pod shows of its rank: one case a way in which pods start, run and end."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from builders import at
+from hai_scheduler.adapters.kubernetes.ranks import has_started, keep_end, observe_pod
+from hai_scheduler.core.model import RankObservation, RankState
+from unit.adapters.kubernetes.things import a_kube_node, a_pod, around, container, running, stamp, terminated, waiting
+
+EXITED, LOST, PENDING, RUNNING = RankState.EXITED, RankState.LOST, RankState.PENDING, RankState.RUNNING
+
+
+def seen(*, deleted: float | None = None, node: str | None = "node-1", **status) -> RankObservation:
+    return observe_pod(0, a_pod(deleted=deleted, node=node, **status), around())
+
+
+def words(**facts) -> str:
+    """The supervisor's termination message."""
+    return json.dumps({"schema": 1, "state": "exited", "exit_code": None, "start_error": None, **facts})
+
+
+def unschedulable(message: str) -> dict:
+    return {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        ({}, None),
+        (waiting("ContainerCreating"), None),
+        (waiting("PodInitializing"), None),
+        (waiting("ImagePullBackOff", "Back-off pulling x"), "ImagePullBackOff: Back-off pulling x"),
+        (waiting("ErrImagePull", "no such host"), "ErrImagePull: no such host"),
+        (waiting("CreateContainerConfigError", "no key"), "CreateContainerConfigError: no key"),
+        ({"conditions": [unschedulable("Insufficient nvidia.com/gpu")]}, "Unschedulable: Insufficient nvidia.com/gpu"),
+    ],
+    ids=["new", "creating", "initialising", "back-off", "pull", "config", "unschedulable"],
+)
+def test_a_rank_that_does_not_run_yet_says_what_is_out_of_the_ordinary(status, message) -> None:
+    assert seen(**status) == RankObservation(rank=0, state=PENDING, message=message)
+
+
+def test_a_rank_runs_when_its_container_does() -> None:
+    assert seen(**running()) == RankObservation(rank=0, state=RUNNING)
+
+
+def test_a_running_rank_whose_pod_somebody_deletes_says_until_when_it_has() -> None:
+    rank = seen(deleted=120, **running())
+    assert (rank.state, rank.leaving_by) == (RUNNING, at(120))
+
+
+def test_a_pod_that_is_deleted_is_not_gone_while_its_container_runs() -> None:
+    assert not seen(deleted=-3600, **running()).state.gone
+
+
+@pytest.mark.parametrize("code", [0, 1, 75, 127, 143])
+def test_the_supervisors_word_is_the_status_of_the_command(code: int) -> None:
+    rank = seen(**terminated(code, message=words(exit_code=code)))
+    assert (rank.state, rank.exit_code, rank.start_error) == (EXITED, code, None)
+
+
+def test_all_that_the_supervisor_says_is_observed() -> None:
+    said = {
+        "exit_code": 143,
+        "notified_at": stamp(5),
+        "done": True,
+        "done_all": True,
+        "checkpoint": {"at": stamp(6), "step": 7, "path": "/c"},
+        "job_state": "epoch 3",
+    }
+    rank = seen(**terminated(143, message=words(**said)))
+    assert (rank.notified_at, rank.done, rank.done_all, rank.job_state) == (at(5), True, True, "epoch 3")
+    assert (rank.checkpoint.at, rank.checkpoint.step, rank.checkpoint.path) == (at(6), 7, "/c")
+
+
+def test_the_supervisors_own_trouble_is_the_platforms() -> None:
+    rank = seen(**terminated(125, message=words(start_error="spec.json: field command is missing")))
+    assert (rank.state, rank.exit_code, rank.start_error) == (EXITED, None, "spec.json: field command is missing")
+
+
+def test_a_supervisor_that_was_killed_leaves_the_containers_status() -> None:
+    message = json.dumps({"schema": 1, "state": "running", "exit_code": None, "done": True})
+    rank = seen(**terminated(137, message=message, reason="Error"))
+    assert (rank.exit_code, rank.start_error, rank.done) == (137, None, True)
+
+
+def test_a_supervisor_that_could_not_start_says_its_last_line() -> None:
+    rank = seen(**terminated(1, message="Traceback\n  ...\nSyntaxError: invalid syntax\n", reason="Error"))
+    assert rank.exit_code is None
+    assert "Python 3.8" in rank.start_error
+    assert rank.start_error.endswith("SyntaxError: invalid syntax")
+
+
+def test_an_image_without_python_is_the_platforms() -> None:
+    rank = seen(**terminated(128, reason="StartError", message='exec: "python3": executable file not found in $PATH'))
+    assert rank.exit_code is None
+    assert "executable file not found" in rank.start_error
+
+
+@pytest.mark.parametrize("message", [None, words(exit_code=137)], ids=["the supervisor too", "the command alone"])
+def test_out_of_memory_is_said_in_words(message) -> None:
+    rank = seen(**terminated(137, reason="OOMKilled", message=message))
+    assert (rank.state, rank.exit_code, rank.start_error) == (EXITED, 137, None)
+    assert rank.message.startswith("out of memory")
+
+
+@pytest.mark.parametrize("reason", ["OutOfcpu", "OutOfnvidia.com/gpu", "NodeAffinity", "UnexpectedAdmissionError"])
+def test_what_the_kubelet_rejects_is_the_platforms(reason: str) -> None:
+    rank = seen(phase="Failed", reason=reason, message="Pod was rejected")
+    assert (rank.state, rank.exit_code) == (EXITED, None)
+    assert rank.start_error == f"its node rejected it: {reason}: Pod was rejected"
+
+
+@pytest.mark.parametrize("reason", ["Evicted", "NodeLost", "Shutdown", "Terminated", "Preempting"])
+@pytest.mark.parametrize("ran", [True, False], ids=["had run", "had not run"])
+def test_what_a_node_takes_away_is_lost_and_not_the_users(reason: str, ran: bool) -> None:
+    state = terminated(137)["containerStatuses"] if ran else []
+    rank = seen(phase="Failed", reason=reason, message="low on resource: memory", containerStatuses=state)
+    assert (rank.state, rank.exit_code, rank.start_error) == (LOST, None, None)
+    assert rank.message == f"{reason}: low on resource: memory"
+
+
+def test_an_eviction_for_its_own_limit_is_the_users() -> None:
+    status = {**terminated(137), "reason": "Evicted", "message": "Usage of EmptyDir exceeds the limit 16Gi."}
+    rank = seen(**status)
+    assert (rank.state, rank.exit_code) == (EXITED, 137)
+    assert "exceeds the limit" in rank.message
+
+
+def test_a_container_that_the_kubelet_has_lost_track_of_is_lost() -> None:
+    assert seen(**terminated(137, reason="ContainerStatusUnknown")).state is LOST
+
+
+BLANK = {"exitCode": 0, "startedAt": None, "finishedAt": None}
+
+
+@pytest.mark.parametrize(
+    "status",
+    [{"phase": "Running", **container(terminated=BLANK)}, {"phase": "Failed"}, {"phase": "Failed", **waiting("x")}],
+    ids=["blank", "left out", "waiting again"],
+)
+def test_a_deleted_pod_whose_end_is_not_told_is_lost_and_neither_succeeded_nor_rejected(status) -> None:
+    assert seen(deleted=60, **status).state is LOST
+
+
+@pytest.mark.parametrize(
+    "status",
+    [{"phase": "Running", **container(terminated=BLANK)}, {"phase": "Failed"}, running()],
+    ids=["blank", "left out", "running again"],
+)
+def test_an_end_that_was_seen_stays(status) -> None:
+    ended = a_pod(**terminated(3, message=words(exit_code=3)))
+    kept = keep_end(ended, a_pod(deleted=60, **status))
+    assert observe_pod(0, kept, around()).exit_code == 3
+    assert kept["metadata"]["deletionTimestamp"] == stamp(60)
+
+
+def test_a_state_that_is_no_end_gives_way_to_a_newer_one() -> None:
+    assert keep_end(a_pod(), a_pod(**running())) == a_pod(**running())
+
+
+def test_a_pod_that_succeeded_has_succeeded_whatever_is_left_out() -> None:
+    assert (seen(phase="Succeeded").state, seen(phase="Succeeded").exit_code) == (EXITED, 0)
+
+
+def test_an_init_container_that_fails_says_why() -> None:
+    failed = {"name": "hai-init", "state": {"terminated": {"exitCode": 2, "message": "cp: no space left"}}}
+    rank = seen(phase="Failed", initContainerStatuses=[failed], **waiting("PodInitializing"))
+    assert rank.state is EXITED
+    assert rank.start_error.endswith("cp: no space left")
+
+
+def test_a_message_that_a_job_has_spoilt_does_no_harm() -> None:
+    for message in ("[1, 2]", '{"schema": 1, "exit_code": "x"}', '{"schema": 1, "checkpoint": 5, "job_state": 7}', "{"):
+        rank = seen(**terminated(143, message=message))
+        assert (rank.state, rank.checkpoint, rank.job_state) == (EXITED, None, None)
+
+
+def test_a_rank_on_a_node_that_is_no_longer_there_is_lost() -> None:
+    rank = observe_pod(0, a_pod(node="node-7", **running()), around())
+    assert (rank.state, rank.message) == (LOST, "node node-7 is no longer in the cluster")
+
+
+@pytest.mark.parametrize(("now", "state"), [(299, RUNNING), (301, LOST)], ids=["for a moment", "for too long"])
+def test_a_rank_on_a_node_that_is_not_ready_is_lost_after_a_while(now: float, state: RankState) -> None:
+    away = a_kube_node(ready="Unknown", since=0)
+    assert observe_pod(0, a_pod(**running()), around(away, now=now)).state is state
+
+
+def test_a_rank_that_has_ended_is_not_lost_with_its_node_later() -> None:
+    pod = a_pod(node="node-7", **terminated(0, message=words(exit_code=0)))
+    assert observe_pod(0, pod, around()).state is EXITED
+
+
+def test_a_rank_that_was_taken_away_and_ended_says_so() -> None:
+    assert seen(deleted=60, **terminated(143, message=words(exit_code=143))).leaving_by == at(60)
+    assert seen(deleted=60, **terminated(0, message=words(exit_code=0))).leaving_by is None
+
+
+@pytest.mark.parametrize(
+    ("status", "started"),
+    [(running(), True), (terminated(0), True), (waiting("ContainerCreating"), False), (container("other"), False)],
+    ids=["running", "ended", "waiting", "another container"],
+)
+def test_a_supervisor_is_up_once_its_container_has_started(status, started) -> None:
+    assert has_started(a_pod(**status)) is started

@@ -1,0 +1,70 @@
+"""What the fake platform answers about mount rules and environments."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote
+
+from unit.client.fake_platform import API, Call, FakePlatform, Refuse, Route, admins_only
+
+
+def _mounts(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    admins_only(platform)
+    return 200, {"items": list(platform.mounts.values())}
+
+
+def _mount(platform: FakePlatform, call: Call, name: str) -> tuple[int, Any]:
+    admins_only(platform)
+    name = unquote(name)
+    if call.method == "DELETE":
+        platform.mounts.pop(name, None)
+        return 204, None
+    if call.body["mount_path"].startswith("/etc"):
+        error = {"field": "mount_path", "value": "/etc", "message": "nothing may be mounted in /etc"}
+        raise Refuse(400, "invalid", "mount_path: nothing may be mounted in /etc", (error,))
+    warnings = ["HAI has never seen a user 'stranger'"] if call.body["subject"] == "user:stranger" else []
+    platform.mounts[name] = {**call.body, "name": name, "warnings": []}
+    return 200, {**platform.mounts[name], "warnings": warnings}
+
+
+def _environments(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    found = list(platform.environments.values())
+    if call.query.get("all") == "true":
+        admins_only(platform)
+        return 200, {"items": found}
+    return 200, {"items": [one for one in found if "public" in one["subjects"]]}
+
+
+def _environment(platform: FakePlatform, call: Call, name: str) -> tuple[int, Any]:
+    admins_only(platform)
+    if call.method == "DELETE":
+        platform.environments.pop(name, None)
+        return 204, None
+    platform.environments[name] = {**call.body, "name": name, "chosen": call.body["default"], "warnings": []}
+    return 200, platform.environments[name]
+
+
+def _places(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    admins_only(platform)
+    mounts = [
+        {"rule": rule["name"], "kind": rule["kind"], "source": rule["source"],
+         "sub_path": "x" * (rule["kind"] == "pvc"), "read_only": rule["read_only"],
+         "mount_path": rule["mount_path"].replace("{user}", call.query["user"])}
+        for rule in platform.mounts.values()
+    ]  # fmt: skip
+    left_out = [{"rule": "weak", "mount_path": "/d", "why": "rule 'd' of public is stronger"}] if mounts else []
+    return 200, {
+        "user": call.query["user"], "groups": ["ml"], "node_group": call.query.get("node_group", "jupyter"),
+        "mounts": mounts, "left_out": left_out, "environments": [], "warnings": [],
+    }  # fmt: skip
+
+
+ROUTES: list[Route] = [
+    ("GET", f"{API}/mounts", _mounts),
+    ("PUT", f"{API}/mounts/([^/]+)", _mount),
+    ("DELETE", f"{API}/mounts/([^/]+)", _mount),
+    ("GET", f"{API}/environments", _environments),
+    ("PUT", f"{API}/environments/([^/]+)", _environment),
+    ("DELETE", f"{API}/environments/([^/]+)", _environment),
+    ("GET", f"{API}/places", _places),
+]

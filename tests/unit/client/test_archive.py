@@ -1,0 +1,77 @@
+"""The client as one file."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from hai_client.archive import build, main
+from hai_client.rank.pod import SHIMS
+
+PACKAGE = Path(build.__code__.co_filename).parent
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("archive") / "hai.pyz"
+    assert main([str(path)]) == 0
+    return path
+
+
+def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-I", *words], env=env, capture_output=True, text=True, check=False)
+
+
+def test_the_same_package_makes_the_same_bytes(archive: Path, tmp_path: Path) -> None:
+    for path in PACKAGE.rglob("*.py"):
+        copy = tmp_path / "hai_client" / path.relative_to(PACKAGE)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(path.read_bytes())
+        os.utime(copy, (time.time() - 5e7,) * 2)
+    (tmp_path / "hai_client" / "shims").mkdir()
+    for name in SHIMS:
+        (tmp_path / "hai_client" / "shims" / name).write_bytes((PACKAGE / "shims" / name).read_bytes())
+    for other in [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")]:
+        copy = tmp_path / "hai_client" / other.relative_to(PACKAGE)
+        copy.write_bytes(other.read_bytes())
+    build(tmp_path / "other.pyz", tmp_path / "hai_client")
+    assert (tmp_path / "other.pyz").read_bytes() == archive.read_bytes()
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["other.pyz"]
+
+
+def test_it_can_be_read_without_zlib_and_holds_nothing_that_was_compiled(archive: Path) -> None:
+    with zipfile.ZipFile(archive) as content:
+        assert {entry.compress_type for entry in content.infolist()} == {zipfile.ZIP_STORED}
+        names = content.namelist()
+    assert "__main__.py" in names
+    assert "hai_client/job.py" in names
+    assert {f"hai_client/shims/{name}" for name in SHIMS} == {name for name in names if "/shims/" in name}
+    assert not [name for name in names if "__pycache__" in name]
+
+
+def test_on_the_path_of_modules_it_is_the_client(archive: Path) -> None:
+    code = f"import sys; sys.path.append({str(archive)!r}); from hai_client import job, compat; print(job.__file__)"
+    assert run("-S", "-c", code).stdout == f"{archive}/hai_client/job.py\n"
+
+
+@pytest.mark.parametrize("words", [[], ["submit"], ["--help"]], ids=["nothing", "a verb", "help"])
+def test_it_says_how_it_is_used(archive: Path, words: list[str]) -> None:
+    done = run(str(archive), *words)
+    assert (done.returncode, done.stderr) == (1, "usage: python3 hai.pyz rank [--pod] FOLDER\n")
+
+
+def test_it_starts_a_rank(archive: Path, tmp_path: Path) -> None:
+    assert run(str(archive), "rank").stderr == "usage: python -m hai_client.rank FOLDER\n"
+    assert run(str(archive), "rank", str(tmp_path)).returncode == 0
+    assert "spec.json" in (tmp_path / "status.json").read_text()
+
+
+def test_a_place_that_cannot_be_written_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["/proc/none/hai.pyz"]) == 1
+    assert "/proc/none/hai.pyz cannot be written" in capsys.readouterr().err

@@ -1,0 +1,222 @@
+"""Two services on one store, one cluster and one bus, in virtual time; each may be paused, crash, or lose the store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from typing import Any
+
+from builders import some_nodes
+from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.adapters.memory.bus import MemoryBus
+from hai_scheduler.adapters.memory.clock import VirtualClock
+from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
+from hai_scheduler.adapters.memory.store import MemoryStore
+from hai_scheduler.adapters.memory.tx import MemoryTx
+from hai_scheduler.app import Parts, World, assemble
+from hai_scheduler.core.model import Priority, Quota, Run, Task
+from hai_scheduler.core.policy import Policies
+from hai_scheduler.ports import Conflict, Launch, Secret, Temporary
+from hai_scheduler.service.changes import SCHEDULER
+from hai_scheduler.service.environment import Places
+from hai_scheduler.service.run_tokens import RunTokens
+from hai_scheduler.service.settings import ServiceSettings
+from unit.service.service_world import SHORT
+
+
+class Gate:
+    """Stops a replica at the so manyth of the places that it comes by, until it is let go."""
+
+    def __init__(self) -> None:
+        self.left: int | None = None
+        self.reached = asyncio.Event()
+        self._go = asyncio.Event()
+
+    async def place(self) -> None:
+        """One place more."""
+        if self.left is None:
+            return
+        self.left -= 1
+        if self.left < 0:
+            self.left = None
+            self._go.clear()
+            self.reached.set()
+            await self._go.wait()
+
+    def open(self) -> None:
+        """Let it go on."""
+        self.left = None
+        self.reached.clear()
+        self._go.set()
+
+
+class ReplicasStore:
+    """One replica's way to the store. What the scheduler writes, only the holder of the lease may write."""
+
+    def __init__(self, inner: MemoryStore, holder: str, gate: Gate) -> None:
+        self._inner, self._holder, self._gate = inner, holder, gate
+        #: How the next transactions fail: `before`, `at` or `after` their commit.
+        self.failures: list[str] = []
+        self.read = inner.read
+        self.close = inner.close
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[MemoryTx]:
+        await self._gate.place()
+        fails = self.failures.pop() if self.failures else None
+        if fails == "before":
+            raise Temporary("the database is away")
+        async with self._inner.write() as tx:
+            before = tx.state.last_event
+            yield tx
+            for event in await tx.events(after=before, limit=1000):
+                if event.actor == SCHEDULER:
+                    assert tx.state.lease.holder == self._holder, f"{self._holder} wrote {event} without the lease"
+            if fails == "at":
+                raise Temporary("the database went away")
+        if fails == "after":
+            raise Temporary("the database went away, nobody knows when")
+        await self._gate.place()
+
+
+class ReplicasCluster:
+    """One replica's way to the cluster."""
+
+    def __init__(self, inner: MemoryCluster, store: MemoryStore, gate: Gate) -> None:
+        self._inner, self._store, self._gate = inner, store, gate
+        for name in ("nodes", "observe", "kill"):
+            setattr(self, name, self._gated(getattr(inner, name)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def _gated(self, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def gated(*given: Any) -> Any:
+            await self._gate.place()
+            result = await call(*given)
+            await self._gate.place()
+            return result
+
+        return gated
+
+    async def launch(self, launch: Launch) -> None:
+        """A launch may come late. The supervisor of a rank asks whether its run is over before it starts anything."""
+        await self._gate.place()
+        async with self._store.read() as tx:
+            run = (await tx.get_task(launch.task_id)).live_run
+        if run is not None and run.id == launch.run_id and run.killed_at is None:
+            await self._inner.launch(launch)
+        await self._gate.place()
+
+
+class Replica:
+    """One service: at rest, or in the middle of a tick."""
+
+    def __init__(self, holder: str, pair: Pair, ahead: float = 0.0) -> None:
+        self.holder = holder
+        self.gate = Gate()
+        self.store = ReplicasStore(pair.store, holder, self.gate)
+        self.clock = SkewedClock(pair.clock, ahead)
+        world = World(
+            store=self.store,  # type: ignore[arg-type]
+            cluster=ReplicasCluster(pair.cluster, pair.store, self.gate),  # type: ignore[arg-type]
+            bus=pair.bus,
+            clock=self.clock,
+        )
+        self.parts: Parts = assemble(
+            world,
+            ServiceSettings(policy=Policies(default=SHORT)),
+            tokens=RunTokens(Secret("a secret of the service")),
+            places=Places(api_url="http://127.0.0.1/api/v1", checkpoint_root="/checkpoints"),
+            holder=holder,
+        )
+        self._ticking: asyncio.Task[bool] | None = None
+
+    @property
+    def paused(self) -> bool:
+        return self._ticking is not None
+
+    async def tick(self) -> bool:
+        """One tick; whether it went through with this replica as leader. Trouble is no more than that."""
+        try:
+            return await self.parts.cycle.tick()
+        except (Temporary, Conflict):
+            return False
+
+    async def tick_and_pause(self, places: int) -> None:
+        """Tick, and stop in the middle of it if it has so many places."""
+        self.gate.left = places
+        self._ticking = asyncio.create_task(self.tick())
+        reached = asyncio.create_task(self.gate.reached.wait())
+        await asyncio.wait({self._ticking, reached}, return_when=asyncio.FIRST_COMPLETED)
+        reached.cancel()
+        if self._ticking.done():
+            await self.go_on()
+
+    async def go_on(self) -> None:
+        """Finish the tick."""
+        self.gate.open()
+        ticking, self._ticking = self._ticking, None
+        if ticking is not None:
+            await ticking
+
+    async def die(self) -> None:
+        """Never finish it."""
+        ticking, self._ticking = self._ticking, None
+        if ticking is not None:
+            ticking.cancel()
+            await asyncio.gather(ticking, return_exceptions=True)
+
+
+class SkewedClock:
+    """A clock that goes right but shows another time, as that of another machine does."""
+
+    def __init__(self, inner: VirtualClock, ahead: float) -> None:
+        self._inner, self._ahead = inner, ahead
+        self.sleep = inner.sleep
+
+    def now(self) -> datetime:
+        return self._inner.now() + timedelta(seconds=self._ahead)
+
+
+class Pair:
+    """The world, and two replicas in it."""
+
+    def __init__(self, nodes: int = 3, ahead: float = 0.0) -> None:
+        self.clock = VirtualClock()
+        self.store = MemoryStore()
+        # A submission whose answer was lost has no script.
+        default = Behaviour(work=timedelta(seconds=30))
+        self.cluster = MemoryCluster(self.clock, some_nodes(nodes), behaviour=default, notices=notices_of(self.store))
+        self.bus = MemoryBus(self.clock)
+        self._ahead = ahead
+        self._made = 0
+        self.replicas = [self._replica(0), self._replica(1)]
+
+    def _replica(self, which: int) -> Replica:
+        self._made += 1
+        return Replica(f"holder-{self._made}", self, ahead=self._ahead if which else 0.0)
+
+    async def open(self) -> Pair:
+        """Quota for everybody, and a first look of both: the first leads."""
+        async with self.store.write() as tx:
+            for level in Priority:
+                await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
+        await self.replicas[0].parts.cycle.tick()
+        await self.replicas[1].parts.following.look()
+        return self
+
+    async def restart(self, which: int) -> None:
+        """The process dies where it is, and another takes its place."""
+        await self.replicas[which].die()
+        self.replicas[which] = self._replica(which)
+
+    async def tasks(self) -> list[Task]:
+        async with self.store.read() as tx:
+            return list(await tx.unfinished_tasks())
+
+    async def runs(self, task: Task) -> list[Run]:
+        async with self.store.read() as tx:
+            return list(await tx.runs(task.id))

@@ -1,0 +1,59 @@
+"""Values for the tests of sizes, limits and capacity."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from hai_spawner.grants import Grant
+
+GPU = "nvidia.com/gpu"
+SIZES: dict[str, Any] = {
+    "small": {"title": "Small", "cpu": 1, "memory": "2Gi"},
+    "gpu-1": {"cpu": 4, "memory": "16Gi", "resource": GPU, "image": "registry.example/cuda:1", "start_timeout": 900},
+    "huge": {"cpu": 8, "memory": "64Gi", "allow": {"groups": ["ml"], "roles": ["teacher"], "admins": True}},
+}
+
+
+def a_user(name: str = "ann", *, groups: tuple[str, ...] = (), admin: bool = False) -> SimpleNamespace:
+    """A user as the Hub has him."""
+    found = [SimpleNamespace(name=group, roles=[]) for group in groups]
+    return SimpleNamespace(
+        name=name, id=1, url=f"/user/{name}/", escaped_name=name, groups=found, roles=[], admin=admin, settings={}
+    )
+
+
+def a_hub() -> SimpleNamespace:
+    return SimpleNamespace(public_host="", api_url="http://127.0.0.1:1/hub/api", base_url="/hub/", url="http://h")
+
+
+def a_grant(user: str, size: str, *groups: str, server: str = "") -> Grant:
+    return Grant(user=user, server=server, size=size, groups=frozenset(groups))
+
+
+def a_node(name: str = "n-1", *, cpu: str = "8", memory: str = "64Gi", gpus: int = 0, **given: Any) -> dict[str, Any]:
+    """A ready node of the Jupyter group, as the API server lists it."""
+    allocatable = {"cpu": cpu, "memory": memory, "pods": "110"} | ({GPU: str(gpus)} if gpus else {})
+    return {
+        "metadata": {"name": name, "labels": {"hai.jupyter.org/group": "jupyter", **given.get("labels", {})}},
+        "spec": given.get("spec", {}),
+        "status": {
+            "allocatable": allocatable,
+            "conditions": [{"type": "Ready", "status": given.get("ready", "True")}],
+        },
+    }
+
+
+def a_pod(
+    node: str | None = "n-1", *, cpu: str = "1", gpus: int = 0, user: str | None = None, **given: Any
+) -> dict[str, Any]:
+    requests = {"cpu": cpu} | ({GPU: str(gpus)} if gpus else {})
+    spec: dict[str, Any] = {"containers": [{"resources": {"requests": requests}}], **given.get("spec", {})}
+    if node is not None:
+        spec["nodeName"] = node
+    notes = {} if user is None else {"hub.jupyter.org/username": user}
+    return {
+        "metadata": {"name": "p", "annotations": notes},
+        "spec": spec,
+        "status": {"phase": given.get("phase", "Running")},
+    }
