@@ -25,7 +25,7 @@ check: $(VENV)/.dev $(VENV)/.node  ## linters, type checks and the architecture'
 	$(BIN)/lint-imports
 	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent lint
 
-test: $(VENV)/.up $(VENV)/.dev $(VENV)/.node  ## install and pass every test, those in a browser where there is a Chromium
+test: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## install and pass every test, those in a browser where there is a Chromium
 	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent test
 	$(BIN)/pytest -q -n 2 --dist loadfile -m "not e2e and not browser"
 	$(BIN)/pytest -q -m "e2e or browser"
