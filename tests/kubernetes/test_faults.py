@@ -61,8 +61,14 @@ async def test_a_pod_that_is_deleted_by_hand_is_taken_away_with_notice(harness, 
         return run.ranks[1] if run.ranks[1].leaving_by or run.ranks[1].state.gone else None
 
     assert (await harness.settle(leaving)).leaving_by is not None
-    first, second = await ranks_when(harness, cluster, RankState.RUNNING, RankState.EXITED)
-    assert (first.leaving_by, second.exit_code) == (None, 143)
+
+    async def gone() -> tuple[RankObservation, ...]:
+        (run,) = await cluster.observe()
+        return run.ranks if run.ranks[1].state.gone else ()
+
+    first, second = await harness.settle(gone)
+    assert (first.state, first.leaving_by) == (RankState.RUNNING, None)
+    assert harness.ended_with(second.exit_code, 143)
     assert [report["rank"] for report in harness.service.reports if report["kind"] == "leaving"] == [1]
 
 
@@ -128,7 +134,7 @@ async def test_a_run_that_was_launched_is_found_by_a_service_that_never_heard_of
     await ranks_when(harness, second, RankState.RUNNING)
     await second.kill(RUN)
     (rank,) = await ranks_when(harness, second, RankState.EXITED)
-    assert rank.exit_code == 143
+    assert harness.ended_with(rank.exit_code, 143)
     await second.settle(RUN)
 
     async def gone() -> bool:

@@ -31,6 +31,9 @@ def _observe_rank(run: RunSight, rank: int, around: Surroundings) -> RankObserva
     if record.killed or record.start_error is not None or record.deleting:
         # Ended by the platform itself: nobody is to be told that somebody takes the rank away.
         seen = replace(seen, leaving_by=None)
+        if pod is not None and seen.state is RankState.LOST and ranks.ended_rank(rank, pod) is not None:
+            # That it has ended is all that matters; old kubelets do not always say how.
+            seen = replace(seen, state=RankState.EXITED)
     if record.start_error is not None:
         seen = _with_start_error(seen, record.start_error)
     return seen

@@ -13,6 +13,7 @@ from unit.adapters.kubernetes.things import (
     a_service,
     a_sight,
     around,
+    container,
     running,
     some_settings,
     stamp,
@@ -63,6 +64,13 @@ def test_a_run_that_was_killed_has_ended_when_its_pods_are_gone() -> None:
 def test_a_pod_that_the_platform_itself_deletes_is_taken_from_nobody() -> None:
     run = a_sight(a_pod(deleted=15, **running()), launched=stamp(), killed=stamp())
     assert observe_run(run, around()).ranks[0].leaving_by is None
+
+
+def test_of_a_run_that_was_killed_it_is_enough_that_a_pod_has_ended() -> None:
+    blank = {"phase": "Running", **container(terminated={"exitCode": 0})}
+    for killed, state in (({"killed": stamp()}, RankState.EXITED), ({}, RankState.LOST)):
+        (rank,) = observe_run(a_sight(a_pod(deleted=15, **blank), launched=stamp(), **killed), around()).ranks
+        assert (rank.state, rank.exit_code) == (state, None)
 
 
 def test_a_pod_that_somebody_deletes_is_taken_away() -> None:
