@@ -8,20 +8,29 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from kubernetes.aio import client, config, watch
+from hai_scheduler.adapters.kubernetes.client import Api, Exists, Expired, Missing, Refused, connect
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.adapters.memory.clock import SystemClock
+from hai_scheduler.ports import Temporary
 
 LABEL = "hai.jupyter.org/bench"
 PREFIX = "bench-"
 PER_LEAF = 20
-#: Requests under way at once.
+#: Requests under way at once, for pods and for signs of life each.
 AT_ONCE = 16
-MERGE = "application/merge-patch+json"
+#: Kubelets show that they live every 10 seconds.
+BEAT_S = 10.0
 CAPACITY = {"cpu": "128", "memory": "512Gi", "pods": "110"}
+NODES = "/api/v1/nodes"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+
+Thing = dict[str, Any]
 
 
 def name_of(number: int) -> str:
@@ -33,11 +42,15 @@ def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def _renewal() -> Thing:
+    return {"renewTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
+
+
 @dataclass(slots=True)
 class FakeNodes:
     """So many nodes of one group."""
 
-    api: client.ApiClient
+    api: Api
     count: int
     group: str
     gpus: int = 8
@@ -49,25 +62,28 @@ class FakeNodes:
     @contextlib.asynccontextmanager
     async def up(self) -> AsyncIterator[FakeNodes]:
         """Create them, play their kubelets, remove them again."""
-        await self._for_all(self._create)
-        kubelets = [asyncio.create_task(self._play()), asyncio.create_task(self._renew())]
+        await self._for_all(self._create, self._limit)
+        what = (self._renew(), self._watch("/api/v1/pods", {"fieldSelector": "spec.nodeName!="}, self._take_pod))
+        mine = {"labelSelector": f"{LABEL}=node"}
+        kubelets = [asyncio.create_task(work) for work in (*what, self._watch(NODES, mine, self._take_node))]
         try:
             yield self
         finally:
             for task in kubelets:
                 task.cancel()
             await asyncio.gather(*kubelets, return_exceptions=True)
-            await self._for_all(self._remove)
+            await self._for_all(self._remove, self._limit)
 
-    async def _for_all(self, do: Callable[[str], Awaitable[None]]) -> None:
-        await asyncio.gather(*(self._limited(do(name_of(number))) for number in range(self.count)))
+    async def _for_all(self, do: Callable[[str], Awaitable[None]], limit: asyncio.Semaphore) -> None:
+        await asyncio.gather(*(self._quietly(do(name_of(number)), limit) for number in range(self.count)))
 
-    async def _limited(self, work: Awaitable[None]) -> None:
-        async with self._limit:
-            await work
+    async def _quietly(self, work: Awaitable[object], limit: asyncio.Semaphore) -> None:
+        """What is there, or gone, already is as it should be; the rest is tried again with the next sign of life."""
+        async with limit:
+            with contextlib.suppress(Exists, Missing, Refused, Temporary):
+                await work
 
     async def _create(self, name: str) -> None:
-        core = client.CoreV1Api(self.api)
         number = int(name.removeprefix(PREFIX))
         labels = {
             LABEL: "node",
@@ -76,59 +92,61 @@ class FakeNodes:
             "topology.kubernetes.io/zone": "zone-a",
             "kubernetes.io/hostname": name,
         }
-        with contextlib.suppress(client.ApiException):  # it is there from a run that was cut short
-            await core.create_node({"metadata": {"name": name, "labels": labels}})
+        with contextlib.suppress(Exists):  # it is there from a run that was cut short
+            await self.api.request("POST", NODES, body={"metadata": {"name": name, "labels": labels}})
         have = {**CAPACITY, self.resource: str(self.gpus)}
+        await self._is_well(name, {"capacity": have, "allocatable": have})
+        lease = {"holderIdentity": name, "leaseDurationSeconds": 40, **_renewal()}
+        await self.api.request("POST", LEASES, body={"metadata": {"name": name}, "spec": lease})
+
+    async def _is_well(self, name: str, more: Thing) -> None:
         ready = {"type": "Ready", "status": "True", "reason": "Bench", "lastHeartbeatTime": _now()}
-        status = {"capacity": have, "allocatable": have, "conditions": [{**ready, "lastTransitionTime": _now()}]}
-        await core.patch_node_status(name, {"status": status}, _content_type=MERGE)
-        lease = {"metadata": {"name": name}, "spec": {"holderIdentity": name, "leaseDurationSeconds": 3600}}
-        lease["spec"]["renewTime"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        with contextlib.suppress(client.ApiException):
-            await client.CoordinationV1Api(self.api).create_namespaced_lease("kube-node-lease", lease)
+        status = {**more, "conditions": [{**ready, "lastTransitionTime": _now()}]}
+        await self.api.request("PATCH", f"{NODES}/{name}/status", body={"status": status})
 
     async def _remove(self, name: str) -> None:
-        for gone in (
-            client.CoreV1Api(self.api).delete_node(name),
-            client.CoordinationV1Api(self.api).delete_namespaced_lease(name, "kube-node-lease"),
-        ):
-            with contextlib.suppress(client.ApiException):
-                await gone
+        await self.api.request("DELETE", f"{NODES}/{name}")
+        await self.api.request("DELETE", f"{LEASES}/{name}")
 
     async def _renew(self) -> None:
-        """The node controller asks for a sign of life within 40 seconds."""
+        limit = asyncio.Semaphore(AT_ONCE)
         while True:
-            await asyncio.sleep(15)
-            await self._for_all(self._beat)
+            began = time.monotonic()
+            await self._for_all(self._beat, limit)
+            await asyncio.sleep(max(0.0, began + BEAT_S - time.monotonic()))
 
     async def _beat(self, name: str) -> None:
-        body = {"spec": {"renewTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")}}
-        with contextlib.suppress(client.ApiException):
-            await client.CoordinationV1Api(self.api).patch_namespaced_lease(
-                name, "kube-node-lease", body, _content_type=MERGE
-            )
+        await self.api.request("PATCH", f"{LEASES}/{name}", body={"spec": _renewal()})
 
-    async def _play(self) -> None:
-        core = client.CoreV1Api(self.api)
+    async def _watch(self, path: str, query: dict[str, str | int], take: Callable[[str, Thing], None]) -> None:
         while True:
-            async with watch.Watch() as events:
-                stream = events.stream(core.list_pod_for_all_namespaces, field_selector="spec.nodeName!=")
-                async for event in stream:
-                    self._take(event["type"], event["raw_object"])
+            with contextlib.suppress(Temporary, Expired):
+                async for event in self.api.watch(path, query=query, seconds=300):
+                    if event and event["type"] != "BOOKMARK":
+                        take(event["type"], event["object"])
 
-    def _take(self, kind: str, pod: dict[str, Any]) -> None:
+    def _take_node(self, kind: str, node: Thing) -> None:
+        """A sign of life that came late: the node controller does not put it right by itself."""
+        ready = [one["status"] for one in node["status"].get("conditions", []) if one["type"] == "Ready"]
+        if kind != "DELETED" and ready == ["Unknown"]:
+            self._start(self._is_well(node["metadata"]["name"], {}))
+
+    def _take_pod(self, kind: str, pod: Thing) -> None:
         meta = pod["metadata"]
         if kind == "DELETED" or not pod["spec"].get("nodeName", "").startswith(PREFIX):
             return
         what = "delete" if meta.get("deletionTimestamp") else "run"
         if (meta["uid"], what) not in self._seen:
             self._seen.add((meta["uid"], what))
-            job = asyncio.create_task(self._limited(self._delete(pod) if what == "delete" else self._run(pod)))
-            self._jobs.add(job)
-            job.add_done_callback(self._jobs.discard)
+            path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
+            self._start(self._delete(path) if what == "delete" else self._run(path, pod))
 
-    async def _run(self, pod: dict[str, Any]) -> None:
-        meta = pod["metadata"]
+    def _start(self, work: Awaitable[object]) -> None:
+        job = asyncio.create_task(self._quietly(work, self._limit))
+        self._jobs.add(job)
+        job.add_done_callback(self._jobs.discard)
+
+    async def _run(self, path: str, pod: Thing) -> None:
         up = {"ready": True, "restartCount": 0, "image": "bench", "imageID": "", "started": True}
         status = {
             "phase": "Running",
@@ -140,25 +158,22 @@ class FakeNodes:
                 for one in pod["spec"]["containers"]
             ],
         }
-        with contextlib.suppress(client.ApiException):  # it was deleted meanwhile
-            await client.CoreV1Api(self.api).patch_namespaced_pod_status(
-                meta["name"], meta["namespace"], {"status": status}, _content_type=MERGE
-            )
+        await self.api.request("PATCH", f"{path}/status", body={"status": status})
 
-    async def _delete(self, pod: dict[str, Any]) -> None:
-        meta = pod["metadata"]
-        with contextlib.suppress(client.ApiException):
-            await client.CoreV1Api(self.api).delete_namespaced_pod(
-                meta["name"], meta["namespace"], grace_period_seconds=0
-            )
+    async def _delete(self, path: str) -> None:
+        await self.api.request("DELETE", path, body={"gracePeriodSeconds": 0})
 
 
 async def _main(count: int, group: str) -> None:
-    await config.load_kube_config()
-    async with client.ApiClient() as api, FakeNodes(api, count, group).up():
-        print("up", flush=True)
-        with contextlib.suppress(EOFError):
-            await asyncio.to_thread(input)  # until whoever started it closes the pipe, or writes a line
+    settings = ClusterSettings(namespace="default", api_url="", parallel=3 * AT_ONCE)
+    api = Api(await connect(settings), SystemClock())
+    try:
+        async with FakeNodes(api, count, group).up():
+            print("up", flush=True)
+            with contextlib.suppress(EOFError):
+                await asyncio.to_thread(input)  # until whoever started it closes the pipe, or writes a line
+    finally:
+        await api.close()
 
 
 if __name__ == "__main__":

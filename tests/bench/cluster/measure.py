@@ -53,6 +53,7 @@ async def _measure(report: Report, kubeconfig: str, nodes: int) -> None:
             async with _namespace(api) as name:
                 stock = await pods_a_second(api, name, nodes, GPUS, RESOURCE)
             report.add(TOPIC, "stock kube-scheduler, whole-node pods bound", stock, "/s", f"{nodes:,} pods")
+            say(f"the stock scheduler: {stock:.1f} pods/s")
             for binding in BINDINGS:
                 say(f"HAI, binding: {binding}")
                 async with _namespace(api) as name:
@@ -139,6 +140,7 @@ class Round:
 
     def _add(self, name: str, value: float, unit: str, note: str = "", **target: float) -> None:
         self.report.add(f"{TOPIC}, binding: {self.binding}", name, value, unit, note, **target)
+        say(f"{name}: {value:,.1f} {unit} {note}".rstrip())
 
     async def _nodes_are_known(self) -> None:
         await _until(self._all_nodes)

@@ -39,6 +39,9 @@ def service(launch: Launch, annotations: dict[str, str] | None = None) -> dict[s
         annotations: More facts of the record.
     """
     name, labels = run_name(launch.run_id), run_labels(launch.run_id, launch.user)
+    # A rank alone has nobody to find, and without a selector Kubernetes keeps no list of addresses of it: half of all
+    # that it would write for such a run.
+    selector = run_selector(launch.run_id).split(",") if len(launch.nodes) > 1 else ()
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -51,7 +54,7 @@ def service(launch: Launch, annotations: dict[str, str] | None = None) -> dict[s
             "clusterIP": "None",
             # Ranks look for each other before they are ready, and nothing says when they are.
             "publishNotReadyAddresses": True,
-            "selector": dict(part.split("=", 1) for part in run_selector(launch.run_id).split(",")),
+            **({"selector": dict(part.split("=", 1) for part in selector)} if selector else {}),
         },
     }
 

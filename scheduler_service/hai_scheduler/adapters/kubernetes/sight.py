@@ -55,6 +55,8 @@ class Sight:
         self._listeners: set[asyncio.Event] = set()
         #: Pods that are gone, as they were last seen, while their run is recorded.
         self._removed: dict[RunId, dict[str, Thing]] = {}
+        #: What the nodes were read as, by name.
+        self._read: dict[str, Node | None] = {}
 
     async def ready(self) -> None:
         """Wait for the first look at everything. Raises Temporary when that takes too long."""
@@ -92,8 +94,7 @@ class Sight:
 
     def platform_nodes(self) -> list[Node]:
         """The nodes that are ours, by name."""
-        found = (self._reader.read(node) for node in self.nodes.items.values())
-        return sorted((node for node in found if node is not None), key=lambda node: node.name)
+        return sorted((node for node in self._read.values() if node is not None), key=lambda node: node.name)
 
     def runs(self) -> dict[RunId, RunSight]:
         """Every run of which anything is left."""
@@ -129,9 +130,12 @@ class Sight:
             event.set()
 
     def _node_changed(self, before: Thing | None, after: Thing | None) -> None:
+        old = self._read.pop(before["metadata"]["name"], None) if before is not None else None
+        new = self._reader.read(after) if after is not None else None
+        if after is not None:
+            self._read[after["metadata"]["name"]] = new
         # Heartbeats come often and say nothing.
-        old = self._reader.read(before) if before is not None else None
-        if old != (self._reader.read(after) if after is not None else None):
+        if old != new:
             self.wake()
 
     def _service_changed(self, before: Thing | None, after: Thing | None) -> None:

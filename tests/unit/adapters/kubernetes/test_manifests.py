@@ -51,6 +51,7 @@ SIMPLE = some_settings(
 WITH_RDMA = some_settings(rdma_groups=frozenset({"training"}), rdma_resources={"rdma/hca": 4})
 CASES: dict[str, dict[str, Any]] = {
     "service": manifests.service(GANG),
+    "service-of-one-rank": manifests.service(RDMA),
     "secret": manifests.secret(GANG, CLUSTER, OWNER),
     "pod-whole-node": manifests.pod(GANG, 1, capacity(), CLUSTER, OWNER),
     "pod-two-gpus-of-eight": manifests.pod(PART, 0, capacity(), some_settings(), OWNER),
