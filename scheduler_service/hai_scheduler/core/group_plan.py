@@ -140,7 +140,7 @@ class GroupPlan:
     def _line_up(self, places: Iterable[tuple[float, Task]], use: Mapping[str, float]) -> None:
         """Put every task into the lane of its priority; AUTO tasks where they have quota (Q4)."""
         lanes = {priority: self.queue.lanes[priority] for priority in LEVELS}
-        bunches = {priority: lane.bunches for priority, lane in lanes.items()}
+        bunches = {priority: (lane.bunches, lane.asked) for priority, lane in lanes.items()}
         for rank, task in places:
             priority = task.priority
             if priority is None:
@@ -149,7 +149,9 @@ class GroupPlan:
             elif task.promise:
                 lanes[priority].add(task, rank, use[task.user])
             else:
-                bunches[priority][rank, use[task.user]].append(task)
+                bunch, asked = bunches[priority]
+                bunch[rank, use[task.user]].append(task)
+                asked.add((task.gpus, task.nodes))
 
     # -- promises (B3) ----------------------------------------------------------------------------
 

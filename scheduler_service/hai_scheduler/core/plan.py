@@ -27,8 +27,9 @@ def plan(snapshot: Snapshot, policies: Policy | Policies, discipline: Discipline
     book = QuotaBook(snapshot.quotas, snapshot.groups_of, snapshot.now)
     live: defaultdict[str, list[Task]] = defaultdict(list)
     waiting: defaultdict[str, list[Task]] = defaultdict(list)
+    queued, suspended = TaskState.QUEUED, TaskState.SUSPENDED
     for task in sorted(snapshot.tasks, key=attrgetter("id")):
-        waits = task.state is TaskState.QUEUED or task.state is TaskState.SUSPENDED
+        waits = task.state is queued or task.state is suspended
         (waiting if waits else live)[task.group].append(task)
     nodes: defaultdict[str, list[Node]] = defaultdict(list)
     for node in snapshot.nodes:

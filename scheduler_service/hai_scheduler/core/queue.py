@@ -45,6 +45,8 @@ class Lane:
         self._gone: set[TaskId] = set()
         #: AUTO tasks in it (Q4).
         self.auto: list[Task] = []
+        #: GPUs of a node, or None for whole ones, and nodes that its tasks ask for; as sizes when it is open.
+        self.asked: set[tuple[int | None, int]] = set()
         self.sizes: set[Size] = set()
         #: How many tasks with promised nodes have not been looked at (B3).
         self.promised = 0
@@ -52,6 +54,7 @@ class Lane:
     def add(self, task: Task, rank: float, use: float) -> None:
         """Put a task in. Nothing has been taken out yet."""
         self.bunches[rank, use].append(task)
+        self.asked.add((task.gpus, task.nodes))
         if task.priority is None:
             self.auto.append(task)
         if task.promise:
@@ -60,8 +63,7 @@ class Lane:
     def open(self) -> None:
         """All tasks are in it."""
         self._begin()
-        sizes = {(task.gpus, task.nodes) for bunch in self.bunches.values() for task in bunch}
-        self.sizes = {(_WHOLE if gpus is None else gpus, nodes) for gpus, nodes in sizes}
+        self.sizes = {(_WHOLE if gpus is None else gpus, nodes) for gpus, nodes in self.asked}
 
     def _begin(self) -> None:
         self._heap = list(self.bunches)

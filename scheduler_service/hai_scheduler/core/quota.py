@@ -12,6 +12,8 @@ from hai_scheduler.core.model import Priority, Quota, Task
 #: Highest first: the order in which AUTO looks for a level (Q4).
 LEVELS: tuple[Priority, ...] = tuple(sorted(Priority, reverse=True))
 
+_NO_LIMIT = float("inf")
+
 
 @dataclass(frozen=True, slots=True)
 class Cap:
@@ -29,7 +31,7 @@ class Cap:
     @property
     def room(self) -> float:
         """The limit as a number that can be compared."""
-        return float("inf") if self.limit is None else self.limit
+        return _NO_LIMIT if self.limit is None else self.limit
 
 
 NO_ROW = Cap(0, "none")
@@ -97,7 +99,7 @@ class QuotaBook:
 
 
 def _room(row: Quota) -> float:
-    return float("inf") if row.limit is None else row.limit
+    return _NO_LIMIT if row.limit is None else row.limit
 
 
 @dataclass(slots=True)
@@ -108,9 +110,14 @@ class Account:
     gpus_per_node: int
     held: int = 0
 
+    @property
+    def room(self) -> float:
+        """How many GPUs more are within the cap."""
+        return _NO_LIMIT if self.cap.limit is None else self.cap.limit * self.gpus_per_node - self.held
+
     def fits(self, units: int) -> bool:
         """Whether that many GPUs more are within the cap."""
-        return self.cap.limit is None or self.held + units <= self.cap.limit * self.gpus_per_node
+        return units <= self.room
 
     def could_ever_fit(self, units: int) -> bool:
         """Whether that many GPUs are within the cap when nothing else is held."""
@@ -134,6 +141,8 @@ class Accounts:
         self._running: defaultdict[tuple[str, Priority], int] = defaultdict(int)
         self._of_user: dict[tuple[str, Priority], tuple[Account, ...]] = {}
         self._of_total: dict[tuple[str, Priority], Account] = {}
+        #: How many GPUs more a user may hold at a level, as long as nothing is added that counts for him.
+        self._rooms: dict[tuple[str, Priority], float] = {}
         #: Levels of AUTO tasks by user and size, as long as nothing is added that counts for the user (Q4).
         self._levels: defaultdict[str, dict[int, Priority]] = defaultdict(dict)
 
@@ -172,8 +181,10 @@ class Accounts:
         accounts = self.of(user, priority)
         if len(accounts) > 1:
             self._levels.clear()
+            self._rooms.clear()
         else:
             self._levels.pop(user, None)
+            self._rooms.pop((user, priority), None)
         for account in accounts:
             account.held += units
 
@@ -193,7 +204,10 @@ class Accounts:
 
     def fits(self, user: str, priority: Priority, units: int) -> bool:
         """Whether that many GPUs more are within everything that counts for the user (Q1, Q2)."""
-        return all(account.fits(units) for account in self.of(user, priority))
+        room = self._rooms.get((user, priority))
+        if room is None:
+            room = self._rooms[user, priority] = min([account.room for account in self.of(user, priority)])
+        return units <= room
 
     def could_ever_fit(self, user: str, priority: Priority, units: int) -> bool:
         """Whether that many GPUs are within everything that counts for the user when nothing else is held (Q5)."""

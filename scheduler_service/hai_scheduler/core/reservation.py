@@ -75,7 +75,7 @@ def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> l
     for turn in plain:
         if turn.priority > priority and turn.task.time_limit is None and not turn.leaving:
             continue  # nothing is known; most turns are such
-        when = leaves.at(turn)
+        when = leaves.now if turn.priority < priority and not turn.leaving else leaves.at(turn)
         if when is not None:
             found.append((when, [name for name in turn.nodes if name in ledger.gang_nodes]))
     for spot in ledger.others if plain else ledger.spots.values():
