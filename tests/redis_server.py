@@ -27,6 +27,11 @@ class RedisServer:
         login = "" if password is None else f":{password}@"
         self.url = f"unix://{login}{self._folder / 'socket'}"
 
+    @property
+    def up(self) -> bool:
+        """Whether it was started and not killed."""
+        return self._process is not None
+
     def start(self) -> None:
         """Start it and wait until it answers."""
         options = {"port": "0", "unixsocket": "socket", "save": "", "appendonly": "no", "dir": str(self._folder)}

@@ -20,9 +20,13 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 HERE: Final = Path(__file__).resolve().parent
 CONTEXTS: Final = ROOT / "build" / "images"
 PROXY: Final = "configurable-http-proxy@5.3.0"
-#: Extras of the images' Python packages; they are those of the Dockerfiles.
+#: Extras of our package that the images have.
 HUB: Final = "hub,kubernetes,kubespawner,postgres,redis,scheduler"
 USER: Final = "lab,notebook"
+#: What redis asks for on Python before 3.11.3, which Debian 12 has: the base may be older than the Python here.
+OLDER_PYTHON: Final = "async-timeout>=5,<6"
+#: Names of our own wheels: the rest makes a layer of its own, which changes only with requirements.lock.
+OURS: Final = "hai_*.whl"
 
 
 class BuildError(Exception):
@@ -39,14 +43,17 @@ def run(*command: str | Path, cwd: Path = ROOT) -> None:
 
 
 def wheels(context: Path, extras: str, *more: str) -> None:
-    """All wheels that our package needs with these extras."""
+    """All wheels that our package needs with these extras in `wheels`, but our own in `ours`."""
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet")
     run(*pip, "-c", ROOT / "requirements.lock", "-w", context / "wheels", f"{ROOT}[{extras}]", *more)
+    (context / "ours").mkdir()
+    for wheel in list((context / "wheels").glob(OURS)):
+        wheel.rename(context / "ours" / wheel.name)
 
 
 def hub(context: Path) -> None:
     """The Hub and the scheduler."""
-    wheels(context, HUB)
+    wheels(context, HUB, OLDER_PYTHON)
 
 
 def singleuser(context: Path) -> None:
@@ -79,6 +86,12 @@ IMAGES: Final[dict[str, Callable[[Path], None]]] = {
 }
 
 
+def settle(context: Path) -> None:
+    """Give all files one time: what has the same bytes makes the same layer, which is not built again."""
+    for path in [*context.rglob("*"), context]:
+        os.utime(path, (0, 0), follow_symlinks=False)
+
+
 def version() -> str:
     """The version of the chart, which is the images' default tag."""
     with (ROOT / "pyproject.toml").open("rb") as file:
@@ -101,11 +114,12 @@ def build(tool: str, name: str, words: argparse.Namespace) -> str:
     shutil.rmtree(context, ignore_errors=True)
     context.mkdir(parents=True)
     IMAGES[name](context)
+    settle(context)
     whole = f"{words.registry + '/' if words.registry else ''}hai-{name}:{words.tag}"
     bases = dict(pair.split("=", 1) for pair in words.base)
     options = [f"--build-arg=BASE={bases[name]}"] if name in bases else []
     # chroot: it works in a container and needs no network.
-    options += ["--isolation=chroot", "--layers=false"] if tool == "buildah" else []
+    options += ["--isolation=chroot", "--layers"] if tool == "buildah" else []
     run(tool, "build", *options, "--file", HERE / name / "Dockerfile", "--tag", whole, context)
     if words.archive is not None:
         save(tool, whole, words.archive.resolve() / f"hai-{name}.tar")

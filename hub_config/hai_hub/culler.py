@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -33,6 +33,8 @@ BIND_VARIABLE: Final = "HAI_CULLER_BIND"
 SCHEDULER_VARIABLE: Final = "HAI_API_URL"
 #: Seconds between two looks.
 EVERY_S: Final = 30.0
+#: Time between two looks that somebody asks for by asking about a server that has not been seen.
+_ASKED_AT_MOST_EVERY: Final = timedelta(seconds=3)
 log = logging.getLogger("hai_culler")
 
 
@@ -72,6 +74,7 @@ class Culler:
         #: None: not known.
         self._owners: frozenset[str] | None = None
         self._stopping: set[tuple[str, str]] = set()
+        self._looked: datetime | None = None
 
     async def look(self) -> None:
         """Look once, and end what is due.
@@ -79,6 +82,7 @@ class Culler:
         Raises:
             Unanswered: The Hub's servers cannot be read.
         """
+        self._looked = self.now()
         servers = await self._hub.servers()
         self._owners = await self._ask_for_owners()
         self._servers = {server.key: server for server in servers}
@@ -89,6 +93,16 @@ class Culler:
         for server in servers:
             if outlooks[server.key].due:
                 await self._end(server, outlooks[server.key])
+
+    async def find(self, user: str, name: str) -> None:
+        """Look now if a server has not been seen: it asks as soon as it is up.
+
+        Raises:
+            Unanswered: The Hub's servers cannot be read.
+        """
+        recent = self._looked is not None and self.now() - self._looked < _ASKED_AT_MOST_EVERY
+        if (user, name) not in self._servers and not recent:
+            await self.look()
 
     def outlook(self, user: str, name: str) -> Outlook | None:
         """What becomes of a server; None: it has not been seen."""
@@ -167,7 +181,12 @@ class ServerHandler(RequestHandler):
         await self._answer(self.culler.renew)
 
     async def _answer(self, act: Callable[[str, str], Outlook | None]) -> None:
-        outlook = act(await self._user(), self.get_query_argument("name", ""))
+        user, name = await self._user(), self.get_query_argument("name", "")
+        try:
+            await self.culler.find(user, name)
+        except Unanswered as error:
+            raise HTTPError(503, "The Hub does not answer: ask again in a minute.") from error
+        outlook = act(user, name)
         if outlook is None:
             raise HTTPError(404, "This server has not been seen yet: ask again in a minute.")
         self.finish(shown(outlook, self.culler.now()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from traitlets.config import Config
-from traitlets.config.loader import LazyConfigValue
 
 #: Below the Hub's prefix.
 DOOR: Final = r"/hai/spot"
@@ -23,14 +22,13 @@ def install_spot(c: Config, api_url: str) -> None:
         api_url: Base of the scheduler's REST interface as the Hub reaches it.
     """
     # Importing JupyterHub takes seconds, which who only reads settings would spend for nothing.
+    from jupyterhub import apihandlers
+
     from hai_hub.spot_handler import SpotHandler
 
-    door = (DOOR, SpotHandler, {"api_url": api_url.rstrip("/")})
-    given = c.JupyterHub.extra_handlers
-    if isinstance(given, LazyConfigValue):
-        given.append(door)
-    else:
-        c.JupyterHub.extra_handlers = [*given, door]
+    # JupyterHub.extra_handlers is deprecated in favour of services, but a service cannot reach a spawner.
+    others = [route for route in apihandlers.default_handlers if route[0] != DOOR]
+    apihandlers.default_handlers[:] = [*others, (DOOR, SpotHandler, {"api_url": api_url.rstrip("/")})]
     for trait, value in (("allow_named_servers", True), ("named_server_limit_per_user", NAMED_SERVERS)):
         if trait not in c.JupyterHub:
             c.JupyterHub[trait] = value

@@ -50,6 +50,7 @@ export const lifetimePlugin: JupyterFrontEndPlugin<void> = {
       },
       new LifetimeNotifications()
     );
-    watch.start();
+    // What is said before Lab shows notifications is only counted, and never shown.
+    void app.restored.then(() => watch.start());
   }
 };

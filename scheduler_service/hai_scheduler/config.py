@@ -30,6 +30,7 @@ from hai_scheduler.service.settings import ServiceSettings
 
 #: Characters of the secret that all replicas share, at least.
 LEAST_SECRET: Final = 32
+_SHORTEST_LEASE: Final = timedelta(seconds=1)
 
 
 class ConfigError(ValueError):
@@ -147,6 +148,10 @@ class HaiScheduler(Application):
     nodes_file = Unicode("", help="TOML file that describes the nodes instead.").tag(config=True)
     config_file = Unicode("", help="Configuration file, Python or JSON.").tag(config=True)
     tick_every = Unicode("1s", help="Longest time between two looks at the cluster.").tag(config=True)
+    lease_length = Unicode(
+        "5s",
+        help="How long a replica that has died stays leader. Longer than the database ever takes to answer.",
+    ).tag(config=True)
     keep_ended = Unicode("720h", help="How long ended tasks and their logs are kept.").tag(config=True)
     tasks_per_user = Int(10_000, help="Unfinished tasks that a user may have.").tag(config=True)
 
@@ -209,11 +214,20 @@ class HaiScheduler(Application):
                 policy=policy,
                 policy_written=policy_written,
                 tick_every=_duration(self.tick_every, "HaiScheduler.tick_every"),
+                lease_length=_lease(self.lease_length),
                 keep_ended=_duration(self.keep_ended, "HaiScheduler.keep_ended"),
                 tasks_per_user=self.tasks_per_user,
             ),
             kubernetes=KubernetesSettings(parent=self).frozen() if self.cluster == "kubernetes" else None,
         )
+
+
+def _lease(text: str) -> timedelta:
+    length = _duration(text, "HaiScheduler.lease_length")
+    if length < _SHORTEST_LEASE:
+        message = f"HaiScheduler.lease_length is {text!r}: give at least 1s"
+        raise ConfigError(message)
+    return length
 
 
 def _secret(text: str) -> Secret | None:

@@ -422,6 +422,8 @@ class Cluster(Protocol):
     async def launch(self, launch: Launch) -> None:
         """Order every rank of the run. Repeating it starts no rank twice and completes a partial start.
 
+        One that comes late starts nothing: the run was killed or settled, or a later one of its task was launched.
+
         Raises Temporary when it should be tried again. A rank that cannot be started is observed
         EXITED with a `start_error`.
         """

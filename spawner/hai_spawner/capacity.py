@@ -116,7 +116,8 @@ def why_not(found: Sequence[Room], claim: Claim) -> str:
     for name, need in claim.needs.items():
         if all(room.free.get(name, Decimal(0)) < need for room in fitting):
             free = max(Decimal(0), *(room.free.get(name, Decimal(0)) for room in fitting))
-            return f"no node has {_amount(name, need)} free; the most is {_amount(name, free)}"
+            most = f"; the most is {_amount(name, free)}" if free else ""
+            return f"no node has {_amount(name, need)} free{most}"
     return "no node has all that it needs at once"
 
 

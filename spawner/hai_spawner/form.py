@@ -19,6 +19,9 @@ _TEMPLATE: Final = Templates(autoescape=True, trim_blocks=True, lstrip_blocks=Tr
 {% if offers %}
 <fieldset class="form-group hai-sizes">
   <legend>Size</legend>
+  {% if overall %}
+  <p><small>{% for share in overall %} {{ share.sentence }}{% endfor %}</small></p>
+  {% endif %}
   {% for offer in offers %}
   <div class="form-check mb-3">
     <input class="form-check-input" type="radio" name="profile" id="hai-size-{{ offer.size.name }}"
@@ -33,7 +36,7 @@ _TEMPLATE: Final = Templates(autoescape=True, trim_blocks=True, lstrip_blocks=Tr
       {% elif offer.free is not none %}
         {{ offer.free }} could start now.
       {% endif %}
-      {% for share in offer.shares %} {{ share.sentence }}{% endfor %}
+      {% for share in offer.own_shares %} {{ share.sentence }}{% endfor %}
       </small>
     </div>
   </div>
@@ -45,7 +48,7 @@ _TEMPLATE: Final = Templates(autoescape=True, trim_blocks=True, lstrip_blocks=Tr
 {% if environments %}
 <div class="form-group">
   <label for="hai-environment">Environment</label>
-  <select class="form-control" name="environment" id="hai-environment">
+  <select class="form-select" name="environment" id="hai-environment">
     <option value="">The usual one</option>
     {% for environment in environments %}
     <option value="{{ environment.name }}" {{ 'selected' if environment.name == selected }}>
@@ -85,6 +88,8 @@ def render(
         chosen = open_now.get(before.get("profile", "")) or open_now.get(default) or standard(offers)
     return _TEMPLATE.render(
         offers=offers,
+        # Limits on all sizes together are the same for each.
+        overall=offers[0].overall_shares if offers else (),
         environments=environments,
         sized=sized,
         chosen=chosen,

@@ -9,7 +9,7 @@ from typing import Final
 
 from hai_spawner.capacity import Claim, Room, how_many, why_not
 from hai_spawner.grants import Grant
-from hai_spawner.limits import Limits, Share, shares
+from hai_spawner.limits import ANY, Limits, Share, shares
 from hai_spawner.sizes import Person, Size
 
 
@@ -68,6 +68,16 @@ class Offer:
     shares: tuple[Share, ...]
     blocked: Why | None = None
     reason: str = ""
+
+    @property
+    def own_shares(self) -> tuple[Share, ...]:
+        """The limits on this size alone that have room; the others are in `reason`."""
+        return tuple(share for share in self.shares if share.what != ANY and share.left)
+
+    @property
+    def overall_shares(self) -> tuple[Share, ...]:
+        """The limits on all sizes together."""
+        return tuple(share for share in self.shares if share.what == ANY)
 
 
 def menu(

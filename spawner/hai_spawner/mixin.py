@@ -155,6 +155,11 @@ class HaiSpawnerMixin(_Behind):
 
         return read
 
+    @default("apply_user_options")
+    def _default_apply_user_options(self) -> Any:
+        # The Hub warns of options that nobody applies. `decide` does, after an administrator's hooks.
+        return lambda _spawner, _options: None
+
     # What a user is offered.
 
     def known_sizes(self) -> dict[str, Size]:

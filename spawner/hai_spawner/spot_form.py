@@ -11,6 +11,10 @@ from hai_spawner.spot_options import PRIORITIES, SpotOptions
 #: Everything that is filled in is escaped. Plain HTML: the page must work without scripts of its own.
 _TEMPLATE: Final = Templates(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
     """
+<style>
+  .hai-spot:has(#hai-spot:not(:checked)) .hai-spot-choices { display: none; }
+  form:has(#hai-spot:checked) .hai-sizes { opacity: 0.5; pointer-events: none; }
+</style>
 <fieldset class="form-group hai-spot">
   <legend>Spot container</legend>
   {% if waiting %}
@@ -23,20 +27,25 @@ _TEMPLATE: Final = Templates(autoescape=True, trim_blocks=True, lstrip_blocks=Tr
            aria-describedby="hai-about-spot">
     <label class="form-check-label" for="hai-spot"><strong>Run on a training node</strong></label>
     <div id="hai-about-spot"><small>It waits in the queue of all tasks, and gives the node back when others need it: you
-      see a countdown then and have {{ grace }} to save. What is on disk stays, what runs is lost.</small></div>
+      see a countdown then and have {{ grace }} to save. What is on disk stays, what runs is lost. Sizes do not
+      apply to it.</small></div>
   </div>
-  <div class="mb-3">
-    <label for="hai-spot-gpus">GPUs (empty: the whole node)</label>
-    <input class="form-control" type="number" min="1" step="1" name="spot_gpus" id="hai-spot-gpus"
-           value="{{ spot.gpus if spot.gpus is not none }}">
-  </div>
-  <div class="mb-3">
-    <label for="hai-spot-priority">Priority</label>
-    <select class="form-control" name="spot_priority" id="hai-spot-priority">
-      {% for priority in priorities %}
-      <option value="{{ priority }}" {{ 'selected' if priority == spot.priority }}>{{ priority }}</option>
-      {% endfor %}
-    </select>
+  <div class="hai-spot-choices">
+    <div class="mb-3">
+      <label for="hai-spot-gpus">GPUs</label>
+      <input class="form-control" type="number" min="1" step="1" name="spot_gpus" id="hai-spot-gpus"
+             placeholder="the whole node" value="{{ spot.gpus if spot.gpus is not none }}">
+    </div>
+    <div class="mb-3">
+      <label for="hai-spot-priority">Priority</label>
+      <select class="form-select" name="spot_priority" id="hai-spot-priority" aria-describedby="hai-about-priority">
+        {% for priority in priorities %}
+        <option value="{{ priority }}" {{ 'selected' if priority == spot.priority }}>{{ priority }}</option>
+        {% endfor %}
+      </select>
+      <small id="hai-about-priority">The higher, the sooner it starts and the later it must leave, within your
+        quota.</small>
+    </div>
   </div>
 </fieldset>
 """

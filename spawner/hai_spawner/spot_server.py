@@ -18,6 +18,7 @@ from jupyterhub.spawner import SpawnException
 from traitlets import CaselessStrEnum, Float, Integer, List, Unicode, default
 from traitlets.config import LoggingConfigurable
 
+from hai_spawner.spot_limit import beside_the_limit
 from hai_spawner.spot_options import PRIORITIES, SpotOptions
 from hai_spawner.spot_scheduler import Scheduler, SchedulerError, Tokens
 from hai_spawner.spot_state import Kept, Visit, ending, exit_status, has_ended, serves, waiting_line
@@ -99,7 +100,8 @@ class SpotServer(LoggingConfigurable):
         self._door = asyncio.get_running_loop().create_future()
         try:
             await self._sure_of_task()
-            visit = await self._knocked(self._door)
+            with beside_the_limit(self.spawner.handler):
+                visit = await self._knocked(self._door)
         finally:
             self._door = None
         self.starting = False

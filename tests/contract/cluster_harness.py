@@ -76,6 +76,10 @@ class ClusterHarness(ABC):
     async def settle(self, look: Callable[[], Awaitable[T]]) -> T:
         """What `look` gives as soon as it is true; fails when that takes too long."""
 
+    async def break_launch(self, after: int) -> bool:
+        """Let the next launch break off after so many ranks; False where that cannot be done."""
+        return False
+
     def ended_with(self, exit_code: int | None, expected: int) -> bool:
         """Whether that is how a rank was seen to end whose end was ordered."""
         return exit_code == expected

@@ -51,6 +51,10 @@ class MemoryHarness(ClusterHarness):
     def missing(self) -> tuple[str, ...]:
         return ("missing",)
 
+    async def break_launch(self, after: int) -> bool:
+        self._cluster.break_launch(after)
+        return True
+
     async def release(self) -> None:
         await self._clock.advance(LONG.total_seconds())
 

@@ -20,7 +20,7 @@ from builders import (
     at,
 )
 from hai_scheduler.adapters.sql.store import SqlStore
-from hai_scheduler.core.model import Priority, Profile, RankState, Retry, Run, Task, TaskId, TaskState
+from hai_scheduler.core.model import Blame, Priority, Profile, RankState, Retry, Run, Task, TaskId, TaskState
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Store
 
@@ -74,6 +74,7 @@ def full_run(number: int = 2) -> Run:
             notified_at=at(5),
             done=True,
             message="half of it",
+            unstarted=Blame.UNKNOWN,
         ),
         a_rank(1, gpus=(0, 1), state=RankState.LOST, message="its node no longer knows of it"),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -193,6 +194,42 @@ async def test_a_run_that_was_killed_is_not_started_by_a_late_launch(harness, cl
     await cluster.launch(launch)
     assert (await observed(cluster, "1.1")).ranks[0].state is RankState.EXITED
     assert await harness.starts(RunId("1.1"), 0) == before
+
+
+async def test_a_run_that_is_settled_is_not_started_by_a_late_launch(harness, cluster) -> None:
+    launch = harness.launch(1, harness.prints("x"))
+    await cluster.launch(launch)
+    (before,) = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    started = await harness.starts(RunId("1.1"), 0)
+    await cluster.settle(RunId("1.1"))
+    await cluster.launch(launch)
+    await (await harness.open()).launch(launch)
+    assert (await observed(cluster, "1.1")).ranks == (before,)
+    assert await harness.starts(RunId("1.1"), 0) == started
+
+
+async def test_a_run_that_a_later_one_has_followed_is_not_started_by_a_late_launch(harness, cluster) -> None:
+    early = harness.launch(1, harness.waits())
+    later = replace(harness.launch(1, harness.waits(), "node-2"), run_id=RunId("1.10"))
+    await cluster.launch(later)
+    await cluster.launch(replace(early, run_id=RunId("1.9")))
+    await (await harness.open()).launch(replace(early, run_id=RunId("1.9")))
+    await ranks_when(harness, cluster, "1.10", RankState.RUNNING)
+    assert [run.run_id for run in await cluster.observe()] == ["1.10"]
+    await cluster.launch(replace(early, run_id=RunId("1.11")))
+    await ranks_when(harness, cluster, "1.11", RankState.RUNNING)
+
+
+async def test_what_a_broken_launch_has_left_out_is_not_started_after_a_kill(harness, cluster) -> None:
+    if not await harness.break_launch(1):
+        pytest.skip("launches of this adapter are not broken off on demand")
+    launch = harness.launch(1, harness.waits(), "node-1", "node-2")
+    with pytest.raises(Temporary):
+        await cluster.launch(launch)
+    await cluster.kill(RunId("1.1"))
+    await cluster.launch(launch)
+    (rank,) = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    assert rank.rank == 0
 
 
 async def test_kill_of_ended_and_of_unknown_runs_changes_nothing(harness, cluster) -> None:

@@ -1,4 +1,4 @@
-"""A researcher's way through JupyterLab in a real browser: log in, submit a file, watch its log, stop it."""
+"""A researcher's way in a real browser: start a server, submit a file, watch its log, be told when a server ends."""
 
 from __future__ import annotations
 
@@ -27,12 +27,42 @@ FLAGS = [
     "--disable-sync",
 ]
 SLOW = 60_000
+START = "#spawn_form [type=submit]"
 TRAINING = """
 import itertools, time
 for step in itertools.count():
     print(f"step {step}", flush=True)
     time.sleep(0.2)
 """
+#: A server of size `brief` has its warning a second after its start, and after "Keep it" no more.
+OVERRIDES = """
+[HaiLocalSpawner]
+default_size = "usual"
+sizes.usual = { title = "Usual", cpu = 1, memory = "1Gi" }
+sizes.brief = { title = "Brief", cpu = 1, memory = "1Gi", lifetime = "61s" }
+limits.brief = { user = 1 }
+[HaiCulling]
+enabled = true
+warn = "1m"
+[SpotServer]
+poll_interval = 1
+look_every = 0.5
+grace = 120
+"""
+
+
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """A platform of four nodes, with two sizes of servers."""
+    home = tmp_path_factory.mktemp("platform")
+    overrides = home / "hub.toml"
+    overrides.write_text(OVERRIDES)
+    made = Platform(home, nodes=4, options=("--hub-config", str(overrides)))
+    try:
+        made.start()
+        yield made
+    finally:
+        made.end()
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +73,15 @@ def page(platform: Platform) -> Iterator[Page]:
     (home / "train.py").write_text(TRAINING)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
         failures: list[str] = []
         page.on("response", lambda r: failures.append(f"{r.status} {r.url}") if r.status >= 500 else None)
         page.goto(platform.url)
         page.fill("#username_input", "ann")
         page.fill("#password_input", "a long enough word")
         page.click("#login_submit")
+        page.locator("#hai-size-usual").wait_for(timeout=SLOW)
+        page.click(START)
         page.wait_for_url(re.compile("/user/ann/lab"), timeout=2 * SLOW)
         page.locator(".jp-Launcher").wait_for(timeout=SLOW)
         yield page
@@ -124,6 +156,76 @@ def test_a_waiting_task_says_why_and_what_would_let_it_start(page: Page, platfor
     expect(view.get_by_test_id("hai-decisions")).to_contain_text("Needs 2 nodes", timeout=SLOW)
     shot(page, tmp_path, "decisions")
     for name in ("wants-two", "holds-all"):
+        platform.hai("stop", name)
+
+
+@pytest.fixture
+def other(page: Page) -> Iterator[Page]:
+    """A second window of the same browser, for servers that end."""
+    opened = page.context.new_page()
+    yield opened
+    opened.close()
+
+
+def test_a_server_that_ends_is_announced_and_kept_by_one_click(other: Page, platform: Platform, tmp_path: Path) -> None:
+    other.goto(f"{platform.url}/hub/spawn/ann/short")
+    expect(other.locator("#spawn_form")).to_contain_text("You have 0 of 1 servers of size brief")
+    other.check("#hai-size-brief")
+    expect(other.locator(".hai-spot-choices")).to_be_hidden()
+    shot(other, tmp_path, "sizes")
+    other.click(START)
+    other.wait_for_url(re.compile("/user/ann/short/lab"), timeout=2 * SLOW)
+    warning = other.locator(".Toastify__toast", has_text="This server ends at")
+    expect(warning).to_contain_text("its time is over. Save your work, or keep it.", timeout=2 * SLOW)
+    shot(other, tmp_path, "lifetime")
+    warning.get_by_role("button", name="Keep it").click()
+    expect(other.locator(".Toastify__toast", has_text="This server stays until")).to_be_visible(timeout=SLOW)
+    expect(warning).to_have_count(0)
+    shot(other, tmp_path, "kept")
+
+    other.goto(f"{platform.url}/hub/spawn/ann/third")
+    expect(other.locator("#hai-size-brief")).to_be_disabled()
+    expect(other.locator("#spawn_form")).to_contain_text("Not now: you have 1 of 1 servers of size brief.")
+    shot(other, tmp_path, "refusal")
+
+
+def test_a_spot_container_shows_its_place_and_counts_down_when_its_turn_ends(
+    other: Page, platform: Platform, tmp_path: Path
+) -> None:
+    client = platform.client()
+    loop = ("python", "-c", "import time; time.sleep(600)")
+    client.submit(TaskRequest(name="fills", command=loop, cwd="/", nodes=4, profile="kill"))
+    wait_for("all nodes to be held", lambda: platform.json("status", "fills")["state"] == "running")
+    other.goto(f"{platform.url}/hub/spawn/ann/gpu")
+    other.check("#hai-spot")
+    expect(other.locator("#hai-spot-gpus")).to_be_visible()
+    shot(other, tmp_path, "spot-form")
+    other.click(START)
+    expect(other.locator("#progress-message")).to_contain_text("Place 1 in the queue", timeout=SLOW)
+    expect(other.locator("#progress-message")).to_contain_text("held by task")
+    shot(other, tmp_path, "spot-waits")
+
+    platform.hai("stop", "fills")
+    other.wait_for_url(re.compile("/user/ann/gpu/lab"), timeout=2 * SLOW)
+    other.locator(".jp-Launcher").wait_for(timeout=SLOW)
+    expect(other.locator(".hai-Countdown")).to_have_count(0)
+    client.submit(TaskRequest(name="urgent", command=loop, cwd="/", nodes=4, profile="kill", priority="HIGH"))
+    countdown = other.locator(".hai-Countdown")
+    expect(countdown).to_contain_text("This node is needed", timeout=SLOW)
+    expect(countdown.get_by_role("timer")).to_have_text(re.compile(r"^[12]:\d\d$"))
+    toasts = other.locator(".Toastify__toast")
+    expect(toasts.filter(has_text="This server ends soon: a task of higher priority")).to_be_visible()
+    expect(toasts.filter(has_text="comes back by itself at its next turn.")).to_be_visible()
+    shot(other, tmp_path, "countdown")
+    other.set_viewport_size({"width": 800, "height": 600})
+    expect(countdown.get_by_role("button")).to_be_in_viewport(ratio=1)
+    shot(other, tmp_path, "countdown-narrow")
+    countdown.get_by_role("button").click()
+    expect(countdown).to_contain_text("The node was given back", timeout=SLOW)
+    shot(other, tmp_path, "given-back")
+    wait_for("the node to be given back", lambda: platform.json("status", "urgent")["state"] == "running")
+    assert platform.json("status", "spot-gpu")["state"] == "suspended"
+    for name in ("spot-gpu", "urgent"):
         platform.hai("stop", name)
 
 

@@ -5,7 +5,11 @@ HAI_TEST_INIT_IMAGE  image that brings the supervisor; without one a ConfigMap o
 HAI_TEST_HOST        address at which pods reach this machine; found by itself where one address will do
 HAI_TEST_PATIENCE    seconds that anything may take (default 120)
 
-Every module has a namespace of its own, which is removed at its end. Nodes are never changed.
+HAI_TEST_SHARED_PATH, HAI_TEST_TRAINING_IMAGE, HAI_TEST_TRAINING_PACKAGES  what scenarios need: kubernetes_kit.platform
+HAI_TEST_CLUSTER_CONTROL  a program that kills nodes and the API server, and brings them back: kubernetes_kit.control
+
+Every module has a namespace of its own, which is removed at its end. Nodes are changed by test_scenarios alone, which
+cordons one and, with HAI_TEST_CLUSTER_CONTROL, kills one, and puts everything right.
 """
 
 from __future__ import annotations

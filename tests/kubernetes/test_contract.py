@@ -13,6 +13,7 @@ from contract.test_cluster import (  # noqa: F401
     test_a_node_that_does_not_exist_is_the_platforms,
     test_a_rank_is_pending_or_running_until_it_has_ended,
     test_a_run_has_addresses_when_all_of_it_is_up,
+    test_a_run_that_a_later_one_has_followed_is_not_started_by_a_late_launch,
     test_a_run_that_was_killed_is_not_started_by_a_late_launch,
     test_a_settled_run_keeps_its_log,
     test_an_unknown_run_has_no_addresses,

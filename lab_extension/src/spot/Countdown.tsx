@@ -46,8 +46,10 @@ export function Countdown(props: { model: SpotModel; onLeave: () => Promise<void
   return (
     <div className="hai-Countdown" role="status" title={notice.message}>
       <span>
-        {returns ? 'This node is needed' : 'This server is being stopped'}
-        {': '}
+        <span className="hai-Countdown-why">
+          {returns ? 'This node is needed' : 'This server is being stopped'}
+          {': '}
+        </span>
         <strong role="timer">{clock(model.secondsLeft(now) ?? 0)}</strong> to save
       </span>
       <button

@@ -32,14 +32,17 @@ export async function saveAll(
   }
 }
 
-/** What the user is told when a notice comes. */
-export function sentencesOf(notice: ISpotNotice, saved: boolean): string {
+/** What the user is told when a notice comes: each a notification, because those are cut after 140 characters. */
+export function sentencesOf(notice: ISpotNotice, saved: boolean): string[] {
   const files = saved ? 'Open documents have been saved' : 'Save your documents now';
   const after =
     notice.kind === 'suspend'
-      ? 'The server comes back by itself at its next turn, with new kernels.'
-      : 'It does not come back by itself.';
-  return `This server ends soon: ${notice.message}. ${files}; what kernels and terminals hold is lost. ${after}`;
+      ? 'The server comes back by itself at its next turn.'
+      : 'The server does not come back by itself.';
+  return [
+    `This server ends soon: ${notice.message}.`,
+    `${files}; what kernels and terminals hold is lost. ${after}`
+  ];
 }
 
 export const spotPlugin: JupyterFrontEndPlugin<void> = {
@@ -63,9 +66,12 @@ function activate(app: JupyterFrontEnd): void {
   widget.id = 'hai-countdown';
   model.noticed.connect((_, notice) => {
     void saveAll(app.commands).then(saved => {
-      Notification.warning(sentencesOf(notice, saved), { autoClose: false });
+      for (const sentence of sentencesOf(notice, saved)) {
+        Notification.warning(sentence, { autoClose: false });
+      }
     });
   });
   app.shell.add(widget, 'top', { rank: 950 });
-  void model.start();
+  // Before that nothing is open that could be saved, and Lab does not show notifications yet.
+  void app.restored.then(() => model.start());
 }

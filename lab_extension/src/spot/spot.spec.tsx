@@ -152,10 +152,16 @@ describe('the words of a notice', () => {
   });
 
   it('say whether documents are saved and whether the server comes back', () => {
-    expect(sentencesOf(aNotice(), true)).toContain('Open documents have been saved');
-    expect(sentencesOf(aNotice(), true)).toContain('comes back by itself at its next turn');
-    expect(sentencesOf(aNotice({ kind: 'stop' }), false)).toContain('Save your documents now');
-    expect(sentencesOf(aNotice({ kind: 'stop' }), false)).toContain('does not come back');
+    const suspended = sentencesOf(aNotice(), true);
+    expect(suspended[0]).toContain('a task of higher priority needs its nodes');
+    expect(suspended[1]).toContain('Open documents have been saved');
+    expect(suspended[1]).toContain('comes back by itself at its next turn');
+    const stopped = sentencesOf(aNotice({ kind: 'stop' }), false);
+    expect(stopped[1]).toContain('Save your documents now');
+    expect(stopped[1]).toContain('does not come back');
+    for (const sentence of [...suspended, ...stopped]) {
+      expect(sentence.length, 'Lab cuts what is longer').toBeLessThanOrEqual(140);
+    }
   });
 });
 

@@ -58,5 +58,6 @@ def _told(task: Task, run: Run, codes: list[int | None], lost: bool) -> Ending:
         # The job polls and says when it leaves for a later turn; without that word an exit is an ending.
         if all_zero:
             return Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)
-        return Ending(TaskState.FAILED, Reason.FAILED)
+        if reason is not Reason.EVICTED:  # else the cluster may have ended it before the service could
+            return Ending(TaskState.FAILED, Reason.FAILED)
     return Ending(TaskState.SUSPENDED, reason, clean)

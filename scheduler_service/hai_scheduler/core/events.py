@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from hai_scheduler.core.model import Checkpoint, Priority, Rank, TaskId
+from hai_scheduler.core.model import Blame, Checkpoint, Priority, Rank, TaskId
 from hai_scheduler.core.reasons import Reason
 
 
@@ -117,6 +117,14 @@ class StartFailed(Event):
     """The run could not be started, for a reason that is not the user's, and nothing of it is left."""
 
     message: str
-    #: Where it could not be started; none: it is nothing that a node has to do with.
+    #: Nodes that it is held against (H3); none: it is nothing that a node is known to have to do with.
     nodes: frozenset[str]
+    #: Further nodes that the task is not tried on again, though nothing is held against them.
+    doubtful: frozenset[str] = frozenset()
     give_up: bool
+
+    def blame_of(self, node: str) -> Blame:
+        """What a node had to do with it."""
+        if node in self.nodes:
+            return Blame.NODE
+        return Blame.UNKNOWN if node in self.doubtful else Blame.NOBODY

@@ -134,6 +134,10 @@ def _topology(verdict: Verdict, _now: datetime) -> str:
 
 
 def _retry(verdict: Verdict, now: datetime) -> str:
+    if "why" in verdict.data:
+        number = f"start {_number(verdict, 'starts') + 1} of {_number(verdict, 'of')}"
+        unstarted = str(verdict.data["why"]).rstrip(".")
+        return f"Could not be started: {unstarted}; {number} waits{_until(verdict, 'until', now)}."
     number = f"retry {_number(verdict, 'retries')} of {_number(verdict, 'of')}"
     return f"Its command failed; {number} waits{_until(verdict, 'until', now) or ' for its turn'}."
 

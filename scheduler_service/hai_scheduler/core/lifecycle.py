@@ -43,6 +43,7 @@ from hai_scheduler.core.model import (
     TaskState,
 )
 from hai_scheduler.core.reasons import Reason
+from hai_scheduler.core.starts import wait_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +237,7 @@ def _yield(task: Task, event: Done) -> Advanced:
     """The job gives its nodes back though nobody asked."""
     task = _with_done(task, event)
     run = _live(task)
-    if not run.done:
+    if not run.done or run.killed_at is not None:  # being ended already, for a reason of its own (H1, H2)
         return task, ()
     notice = Notice(reason=Reason.YIELDED, at=event.at, deadline=event.at, limit=event.at)
     return _kill(replace(task, state=TaskState.SUSPENDING, run=replace(run, notice=notice)), event.at)
@@ -269,10 +270,11 @@ def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
         return _end(replace(task, run=run), event.at)
     effects: tuple[Effect, ...] = ()
     if run.killed_at is None and _broken(run):
-        lost = any(rank.state is RankState.LOST for rank in run.ranks)  # then what failed may have failed for that (H1)
-        run = replace(run, killed_at=event.at, failed_ranks=() if lost else _failed_ranks(run))
+        # What failed may have failed for a rank that was lost (H1), or that never started.
+        excused = any(rank.state is RankState.LOST or rank.unstarted for rank in run.ranks)
+        run = replace(run, killed_at=event.at, failed_ranks=() if excused else _failed_ranks(run))
         effects = (Kill(run.id),)
-    started = all(rank.state is not RankState.PENDING for rank in run.ranks)
+    started = all(rank.state is not RankState.PENDING and not rank.unstarted for rank in run.ranks)
     state = task.state
     if started and run.running_at is None:
         run = replace(run, running_at=event.at)
@@ -284,15 +286,19 @@ def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
 
 
 def _broken(run: Run) -> bool:
-    """Whether the gang is no longer whole: a rank was lost (H1), or failed (H2) while nobody had asked it to leave."""
-    if any(rank.state is RankState.LOST for rank in run.ranks):
+    """Whether the gang is no longer whole: a rank was lost (H1), or failed (H2) while nobody had asked it to leave.
+
+    A rank that could not be started breaks it as a lost one does.
+    """
+    if any(rank.state is RankState.LOST or rank.unstarted for rank in run.ranks):
         return True
     return bool(_failed_ranks(run)) and run.notice is None
 
 
 def _failed_ranks(run: Run) -> tuple[int, ...]:
-    """Ranks that have ended otherwise than with 0, so far."""
-    return tuple(rank.rank for rank in run.ranks if rank.state is RankState.EXITED and rank.exit_code != 0)
+    """Ranks that have started and ended otherwise than with 0, so far."""
+    ended = (rank for rank in run.ranks if rank.state is RankState.EXITED and not rank.unstarted)
+    return tuple(rank.rank for rank in ended if rank.exit_code != 0)
 
 
 def _end(task: Task, at: datetime) -> Advanced:
@@ -332,6 +338,8 @@ def _back_in_queue(task: Task, ending: Ending, at: datetime) -> Task:
     """It waits for its next turn from now on (O2); its place among its user's tasks stays (O3, H1)."""
     run = task.run
     lost = frozenset(rank.node for rank in run.ranks if rank.state is RankState.LOST) if run else ()
+    if ending.reason is Reason.START_FAILED:  # what was up of it had to go first (B4)
+        task = _wait_for_next_start(task, at)
     return replace(
         task,
         state=TaskState.SUSPENDED,
@@ -354,20 +362,28 @@ def _lost_work(run: Run, ending: Ending, at: datetime) -> timedelta | None:
 
 def _start_failed(task: Task, event: StartFailed) -> Advanced:
     run = _live(task)
-    failed = event.nodes or run.nodes[:1]
-    ranks = tuple(replace(r, message=r.message or event.message) if r.node in failed else r for r in run.ranks)
+    failed = event.nodes | event.doubtful or run.nodes[:1]
+    ranks = tuple(
+        replace(r, message=event.message, unstarted=r.unstarted or event.blame_of(r.node)) if r.node in failed else r
+        for r in run.ranks
+    )
     task = replace(
         task,
         run=replace(run, ranks=ranks, ended_at=event.at, reason=Reason.START_FAILED),
         reason=Reason.START_FAILED,
-        avoid=task.avoid | event.nodes,
-        failed_starts=task.failed_starts + 1,
+        avoid=task.avoid | event.nodes | event.doubtful,
     )
+    waiting = _wait_for_next_start(task, event.at)
     if task.state is TaskState.STOPPING:
-        return replace(task, state=TaskState.STOPPED, ended_at=event.at), ()
+        return replace(waiting, state=TaskState.STOPPED, not_before=None, ended_at=event.at), ()
     if event.give_up:
-        return replace(task, state=TaskState.FAILED, ended_at=event.at), ()
-    return replace(task, state=TaskState.SUSPENDED, waiting_since=event.at), ()
+        return replace(waiting, state=TaskState.FAILED, not_before=None, ended_at=event.at), ()
+    return replace(waiting, state=TaskState.SUSPENDED, waiting_since=event.at), ()
+
+
+def _wait_for_next_start(task: Task, at: datetime) -> Task:
+    failed = task.failed_starts + 1
+    return replace(task, failed_starts=failed, not_before=at + wait_after(failed))
 
 
 # -- the table ----------------------------------------------------------------------------------------

@@ -96,6 +96,17 @@ class RankState(StrEnum):
         return self in (RankState.EXITED, RankState.LOST)
 
 
+class Blame(StrEnum):
+    """What a node has to do with a rank that could not be started on it (H3)."""
+
+    #: It may well be the cause: other nodes are tried, and it is held against it.
+    NODE = "node"
+    #: Nobody knows: other nodes are tried, and nothing is held against it.
+    UNKNOWN = "unknown"
+    #: Nothing: what was missing would be missing on any node.
+    NOBODY = "nobody"
+
+
 class NodeMark(StrEnum):
     """What an admin, or the platform, has marked a node with (F3)."""
 
@@ -171,8 +182,10 @@ class Rank:
     notified_at: datetime | None = None
     #: Whether the rank said that it has saved and may go.
     done: bool = False
-    #: Why the rank could not be started, if it could not.
+    #: What the cluster says of it now, out of the ordinary: why it is not up yet, could not be started, how it ended.
     message: str | None = None
+    #: Set for a rank that could not be started: what its node had to do with it.
+    unstarted: Blame | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -415,7 +428,9 @@ class RankObservation:
     job_state: str | None = None
     #: Why the rank could not be started; such an end is not the user's.
     start_error: str | None = None
-    #: The cluster itself ends the rank then (a drain, an eviction): the whole run must leave before (H1).
+    #: What its node had to do with that.
+    blame: Blame = Blame.NODE
+    #: The cluster itself ends the rank then, or has ended it (a drain, an eviction): the whole run must leave (H1).
     leaving_by: datetime | None = None
     #: What the cluster says about its end: out of memory, evicted, deleted by hand.
     message: str | None = None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from hai_scheduler.core.events import AskedToSuspend, Done, Event, Overdue, RanksSeen, Saved, StartFailed, StateKept
-from hai_scheduler.core.model import Observation, Rank, RankObservation, RankState, Run, Task
+from hai_scheduler.core.model import Blame, Observation, Rank, RankObservation, RankState, Run, Task
 from hai_scheduler.core.reasons import Reason
 
 
@@ -25,34 +26,55 @@ def read(task: Task, observation: Observation | None, now: datetime, *, max_fail
     assert run is not None, f"task {task.id} has no live run"
     shown = {} if observation is None else {rank.rank: rank for rank in observation.ranks}
     ranks = tuple(_merge(rank, shown.get(rank.rank), run) for rank in run.ranks)
-    missing = any(rank.state is RankState.PENDING and rank.rank not in shown for rank in ranks)
     events: list[Event] = _said(task, run, shown, now)
-    errors = [(run.ranks[o.rank].node, o.start_error) for o in shown.values() if o.start_error]
-    if errors and all(rank.state.gone for rank in ranks):
-        events.append(
-            StartFailed(
-                at=now,
-                message=errors[0][1] or "",
-                nodes=frozenset(node for node, _ in errors),
-                give_up=task.failed_starts + 1 >= max_failed_starts,
-            )
-        )
-        return Seen(tuple(events))
+    if all(rank.state.gone for rank in ranks) and any(rank.unstarted for rank in ranks):
+        give_up = task.failed_starts + 1 >= max_failed_starts
+        return Seen((*events, _start_failed(ranks, now, give_up=give_up)))
+    taken = _taken_away(run, shown, ranks, now)
+    if taken is not None:
+        # First of all: what ends because of it has neither failed nor given its nodes back.
+        events.insert(0, taken)
     if ranks != run.ranks:
         events.append(RanksSeen(at=now, ranks=ranks))
-    if all(rank.state.gone for rank in ranks):
+    if taken is not None or all(rank.state.gone for rank in ranks):
         return Seen(tuple(events))
-    taken = [rank.leaving_by for rank in shown.values() if rank.leaving_by is not None and not rank.state.gone]
-    if taken and run.notice is None and run.killed_at is None:
-        left = max(timedelta(0), min(taken) - now)
-        events.append(AskedToSuspend(at=now, reason=Reason.EVICTED, at_most=left, limit=left))
-        return Seen(tuple(events))
-    if missing and run.notice is not None and run.killed_at is None:
-        # It was told to leave before all of it was there: what is there ends, the rest never starts.
-        events.append(Overdue(at=now))
-    elif run.notice is not None and run.killed_at is None and now >= run.notice.deadline:
+    missing = any(rank.state is RankState.PENDING and rank.rank not in shown for rank in ranks)
+    # Told to leave before all of it was there: what is there ends, the rest never starts.
+    if run.notice is not None and run.killed_at is None and (missing or now >= run.notice.deadline):
         events.append(Overdue(at=now))
     return Seen(tuple(events), launch_again=missing and run.notice is None and run.killed_at is None)
+
+
+def _start_failed(ranks: tuple[Rank, ...], now: datetime, *, give_up: bool) -> StartFailed:
+    unstarted = [rank for rank in ranks if rank.unstarted]
+    return StartFailed(
+        at=now,
+        message=next((rank.message for rank in unstarted if rank.message), ""),
+        nodes=frozenset(rank.node for rank in unstarted if rank.unstarted is Blame.NODE),
+        doubtful=frozenset(rank.node for rank in unstarted if rank.unstarted is Blame.UNKNOWN),
+        give_up=give_up,
+    )
+
+
+def _taken_away(
+    run: Run, shown: dict[int, RankObservation], ranks: tuple[Rank, ...], now: datetime
+) -> AskedToSuspend | None:
+    """The cluster ends a rank of the run, or has done so while nobody looked; None if not, or if it leaves anyway."""
+    if run.notice is not None or run.killed_at is not None:
+        return None
+    times = list(_leaving_times(run, shown))
+    if not times:
+        return None
+    if all(rank.state.gone for rank in ranks):
+        return AskedToSuspend(at=now, reason=Reason.EVICTED)
+    left = max(timedelta(0), min(times) - now)
+    return AskedToSuspend(at=now, reason=Reason.EVICTED, at_most=left, limit=left)
+
+
+def _leaving_times(run: Run, shown: dict[int, RankObservation]) -> Iterator[datetime]:
+    for seen in shown.values():
+        if seen.leaving_by is not None and not run.ranks[seen.rank].state.gone:
+            yield seen.leaving_by
 
 
 def _said(task: Task, run: Run, shown: dict[int, RankObservation], now: datetime) -> list[Event]:
@@ -74,16 +96,38 @@ def _merge(rank: Rank, shown: RankObservation | None, run: Run) -> Rank:
     if rank.state.gone:
         return rank
     if shown is not None:
+        shown = _believed(rank, shown, run)
         return replace(
             rank,
             state=shown.state,
             exit_code=shown.exit_code,
             notified_at=rank.notified_at or shown.notified_at,
             done=rank.done or shown.done or shown.done_all,
-            message=shown.start_error or shown.message or rank.message,
+            message=shown.start_error or shown.message,
+            unstarted=shown.blame if shown.start_error is not None else None,
         )
     if rank.state is RankState.RUNNING:
         return replace(rank, state=RankState.LOST, message="its node no longer knows of it")
     if run.killed_at is not None:
         return replace(rank, state=RankState.EXITED, message="it was never started")
     return rank
+
+
+def _believed(rank: Rank, shown: RankObservation, run: Run) -> RankObservation:
+    """What is shown, but no failed start of a rank that has been seen to run, or whose run was told to leave before.
+
+    Clusters forget: a node that comes back may say of what ran on it that it never did.
+    """
+    if shown.start_error is None:
+        return shown
+    ended = replace(shown, start_error=None, message=shown.start_error)
+    if _told_to_leave(run):
+        return ended
+    if run.running_at is None and rank.state is not RankState.RUNNING:
+        return shown
+    return ended if run.killed_at is not None else replace(ended, state=RankState.LOST)
+
+
+def _told_to_leave(run: Run) -> bool:
+    """Whether the run leaves because it was asked to, and not because it could not be whole."""
+    return run.notice is not None and (run.killed_at is None or run.killed_at >= run.notice.at)

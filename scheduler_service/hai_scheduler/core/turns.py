@@ -26,7 +26,7 @@ class Turn:
     #: From when it may leave for an equal of a lower level, and for any equal (P2, P6, P7).
     floor_at: datetime
     slice_at: datetime
-    #: It has been told to leave, before this plan or by it.
+    #: It has been told to leave, before this plan or by it, or is being ended, for example because a rank was lost.
     leaving: bool = False
 
     @property
@@ -62,7 +62,8 @@ def turn_of(task: Task, run: Run, policy: Policy, now: datetime, share: float) -
     if task.leaving_took is not None or task.starting_took is not None:
         floor = max(floor, policy.worth * task.switch_cost)
         length = max(floor, length)
-    turn = Turn(task, run, run.priority, run.nodes, share, start + floor, start + length, run.notice is not None)
+    leaving = run.notice is not None or run.killed_at is not None
+    turn = Turn(task, run, run.priority, run.nodes, share, start + floor, start + length, leaving)
     if run.priority is Priority.ABOVE_NORMAL and now >= demoted_at(run, policy):
         turn.priority = Priority.NORMAL
     if task.rotations and (protected := protected_until(task, policy)) is not None and protected > now:

@@ -30,7 +30,8 @@ class VerdictKind(StrEnum):
     DRAINING = "DRAINING"
     #: Enough is free, but too far apart (F2). data: needs, free, together.
     TOPOLOGY = "TOPOLOGY"
-    #: Its command failed; it is started again later (H2). data: until, retries, of.
+    #: Its command failed (H2), or it could not be started; it is started again later. data: until, retries, of;
+    #: after a start that failed: until, starts, of, why.
     RETRY = "RETRY"
     #: Its owner holds it.
     HELD = "HELD"

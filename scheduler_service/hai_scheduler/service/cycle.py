@@ -64,8 +64,9 @@ class Cycle:
         if not await self._lead():
             return False
         began = time.perf_counter()
-        nodes = await self.cluster.nodes()
-        observed = {o.run_id: o for o in await self.cluster.observe()}
+        with self.watch.seeing():
+            nodes = await self.cluster.nodes()
+            observed = {o.run_id: o for o in await self.cluster.observe()}
         now = self.clock.now()
         async with self.store.write() as tx:
             try:

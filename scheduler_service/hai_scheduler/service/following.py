@@ -41,7 +41,8 @@ class Following:
         if self.watch.leading:
             return False
         began = time.perf_counter()
-        nodes = await self.cluster.nodes()
+        with self.watch.seeing():
+            nodes = await self.cluster.nodes()
         async with self.store.read() as tx:
             policies = await self.policies.refresh(tx)
             tasks, uses, strikes = await tx.unfinished_tasks(), await tx.uses(), await tx.strikes()

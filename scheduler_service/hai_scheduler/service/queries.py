@@ -213,6 +213,10 @@ class Queries:
         """Whether the last tick, or what it wanted done, did not go through."""
         return self.watch.trouble is not None
 
+    def blind(self) -> bool:
+        """Whether the cluster could not be seen when it was last looked at."""
+        return self.watch.blind
+
     def policy_trouble(self) -> bool:
         """Whether policy numbers that admins have set are not used, because they do not fit the configuration."""
         return self.watch.policy_trouble is not None

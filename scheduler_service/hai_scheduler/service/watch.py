@@ -5,7 +5,8 @@ Where another replica leads, it is what this one saw when it last looked (follow
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -13,6 +14,7 @@ from hai_scheduler.core.model import Node, TaskId
 from hai_scheduler.core.policy import Policies
 from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.core.verdicts import Verdict
+from hai_scheduler.ports import Temporary
 
 
 @dataclass(slots=True)
@@ -36,10 +38,22 @@ class Watch:
     ticks: int = 0
     #: Why the last tick, or what it wanted done, did not go through, if it did not.
     trouble: str | None = None
+    #: Whether the cluster could not be seen then: nothing is decided until it can.
+    blind: bool = False
     #: Why policy numbers that admins have set are not used, if they are not.
     policy_trouble: str | None = None
     #: How often P7's alarm was raised since the service started.
     rotation_alarms: int = 0
+
+    @contextmanager
+    def seeing(self) -> Iterator[None]:
+        """Around looks at the cluster: notes whether it can be seen."""
+        try:
+            yield
+        except Temporary:
+            self.blind = True
+            raise
+        self.blind = False
 
     def show(
         self, snapshot: Snapshot, policies: Policies, verdicts: Mapping[TaskId, Verdict], *, seconds: float

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import aiohttp
 import pytest
+import pytest_asyncio
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
@@ -81,6 +82,11 @@ class Replica:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}{PREFIX}api/v1"
 
+    @property
+    def up(self) -> bool:
+        """Whether the process runs."""
+        return self.process is not None and self.process.returncode is None
+
     async def launch(self) -> None:
         """Start the process."""
         with self.log.open("ab") as log:
@@ -100,6 +106,9 @@ class Replica:
         assert self.process is not None
         assert self.process.returncode is None, self.log.read_text()
         return None
+
+    async def ready(self) -> bool:
+        return await self.leader() is not None
 
     async def leads(self) -> bool:
         return await self.leader() == "this"
@@ -150,7 +159,7 @@ class Replica:
 
 @dataclass
 class Pair:
-    """Two replicas, the world that they share, and a folder for what tasks write."""
+    """Two replicas, the world that they share, and a folder for what tasks write. A module's tests share one."""
 
     one: Replica
     other: Replica
@@ -159,8 +168,8 @@ class Pair:
     tokens: RunTokens
 
     async def start(self) -> tuple[Replica, Replica]:
-        """Start both at once; the leader and the follower."""
-        await asyncio.gather(self.one.launch(), self.other.launch())
+        """Start those that are not up, both at once; the leader and the follower."""
+        await asyncio.gather(*(replica.launch() for replica in (self.one, self.other) if not replica.up))
         return await self.roles()
 
     async def roles(self) -> tuple[Replica, Replica]:
@@ -193,7 +202,7 @@ class Pair:
         return self.one.log.read_text() + self.other.log.read_text()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def hub() -> AsyncIterator[str]:
     server = HTTPServer(Application([("/hub/api/user", _User)]))
     sockets = bind_sockets(0, "127.0.0.1")
@@ -203,19 +212,20 @@ async def hub() -> AsyncIterator[str]:
     await server.close_all_connections()
 
 
-@pytest.fixture
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["postgres"])
+async def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """PostgreSQL with nothing in it, unless the test asks for SQLite."""
-    if getattr(request, "param", "postgres") == "sqlite":
-        return sqlite_url(tmp_path / "hai.sqlite")
+    if request.param == "sqlite":
+        return sqlite_url(tmp_path_factory.mktemp("database") / "hai.sqlite")
     url = postgres_url()
     await empty_postgres(url, drop=True)
     return url.replace("hai@", "hai:s3cret-of-postgres@")
 
 
-@pytest.fixture
-async def pair(tmp_path: Path, hub: str, database: str) -> AsyncIterator[Pair]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(tmp_path_factory: pytest.TempPathFactory, hub: str, database: str) -> AsyncIterator[Pair]:
     """Two replicas that have not been started."""
+    tmp_path = tmp_path_factory.mktemp("replicas")
     redis = RedisServer(password="s3cret-of-redis")
     state = tmp_path / "state"
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("HAI_", "JUPYTERHUB_"))}
@@ -232,6 +242,8 @@ async def pair(tmp_path: Path, hub: str, database: str) -> AsyncIterator[Pair]:
         "PYTHONUNBUFFERED": "1",
     }
     words = ["--state-dir", str(state), "--nodes", "2", "--gpus-per-node", "1"]
+    # Half the usual: a replica that this machine lets wait for a moment must not lose it.
+    words.append("--HaiScheduler.lease_length=2.5s")
     folder = tmp_path / "tasks"
     folder.mkdir()
     made: list[Replica] = []
@@ -242,10 +254,38 @@ async def pair(tmp_path: Path, hub: str, database: str) -> AsyncIterator[Pair]:
             yield Pair(*made, redis=redis, folder=folder, tokens=RunTokens(Secret(SECRET)))
         finally:
             for replica in made:
-                if replica.process is not None and replica.process.returncode is None:
+                if replica.up:
                     await replica.end()
             _end_ranks(state)
             redis.remove()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def pair(world: Pair) -> AsyncIterator[Pair]:
+    """The same two, with Redis up; what a test leaves over does not hold the nodes of the next one."""
+    if not world.redis.up:
+        world.redis.start()
+    yield world
+    for replica in (world.one, world.other):
+        if replica.up:
+            await _stop_tasks(replica)
+            return
+
+
+async def _stop_tasks(replica: Replica) -> None:
+    """End every task, and wait until they have ended."""
+
+    async def unfinished() -> list[int]:
+        tasks = (await replica.get("/tasks?user=*&limit=200"))["items"]
+        return [task["id"] for task in tasks if task["state"] not in {"succeeded", "failed", "stopped"}]
+
+    async def none() -> bool:
+        return not await unfinished()
+
+    await until(replica.ready)
+    for task in await unfinished():
+        await replica.json("POST", f"/tasks/{task}/stop")
+    await until(none)
 
 
 def _end_ranks(state: Path) -> None:

@@ -9,6 +9,9 @@ import pytest
 
 from integration.replicas.conftest import TAKEOVER, Pair, until
 
+#: The replicas of a module are shared, and with them the loop.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 @pytest.mark.parametrize("database", ["postgres", "sqlite"], indirect=True)
 async def test_after_a_kill_the_other_leads_and_every_task_runs_once(pair: Pair) -> None:

@@ -13,6 +13,9 @@ import pytest
 
 from integration.replicas.conftest import PASSWORDS, SOON, Pair, Replica, until
 
+#: The replicas of a module are shared, and with them the loop.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 #: What depends on the moment of asking, or on who is asked.
 FLEETING = {"last_tick_s", "served_s", "message", "starts_by"}
 
@@ -67,7 +70,9 @@ async def _explained(replica: Replica, task: int) -> Any:
 async def test_a_notice_given_at_one_replica_is_heard_at_the_other(pair: Pair) -> None:
     leader, follower = await pair.start()
     for told, asked in ((leader, follower), (follower, leader)):
-        task = await told.submit("listens", "trap '' TERM; sleep 300", grace_s=60)
+        ended = pair.folder / f"ended-at-{told.name}"
+        script = f"trap '' TERM; until [ -e {ended} ]; do sleep 0.1; done"
+        task = await told.submit("listens", script, grace_s=60)
         await told.wait_for(task, "running")
         run = f"{task}.1"
         polling = asyncio.create_task(
@@ -81,6 +86,7 @@ async def test_a_notice_given_at_one_replica_is_heard_at_the_other(pair: Pair) -
         status, body = await polling
         assert (status, body["notice"]["kind"]) == (200, "stop")
         assert time.monotonic() - began < 5, "it was rung for, not found at the next look"
+        ended.touch()
 
 
 async def test_the_feed_of_either_replica_tells_all(pair: Pair) -> None:
@@ -137,12 +143,13 @@ async def _text(replica: Replica, path: str) -> str:
 
 
 async def test_a_replica_whose_database_is_not_there_says_so_in_one_line(pair: Pair) -> None:
-    pair.one.environ["HAI_DB_URL"] = "postgresql://hai:s3cret-of-postgres@127.0.0.1:1/hai"
-    await pair.one.launch()
-    assert pair.one.process is not None
+    environ = pair.one.environ | {"HAI_DB_URL": "postgresql://hai:s3cret-of-postgres@127.0.0.1:1/hai"}
+    alone = Replica("alone", pair.folder / "alone.log", pair.one.words, environ, pair.one.client)
+    await alone.launch()
+    assert alone.process is not None
     async with asyncio.timeout(SOON):
-        assert await pair.one.process.wait() == 1
-    said = pair.one.log.read_text()
+        assert await alone.process.wait() == 1
+    said = alone.log.read_text()
     assert "database does not answer" in said
     assert "Traceback" not in said
     assert "s3cret" not in said

@@ -55,6 +55,10 @@ c.JupyterHub.spawner_class = "hai_spawner.spot_local.HaiSpotLocalSpawner"
 c.JupyterHub.authenticator_class = "dummy"
 c.Authenticator.allow_all = True
 c.JupyterHub.cleanup_servers = False
+# Requests are answered at once: what becomes of a server is asked.
+c.JupyterHub.tornado_settings = {{"slow_spawn_timeout": 0, "slow_stop_timeout": 0}}
+# One start at a time: those that wait in the queue do not count.
+c.JupyterHub.concurrent_spawn_limit = 1
 c.JupyterHub.custom_scopes = CUSTOM_SCOPES
 c.JupyterHub.extra_user_scopes = set(USER_SCOPES)
 c.JupyterHub.services = [

@@ -144,3 +144,15 @@ def test_a_task_that_is_stopped_while_it_waits_ends_the_start_with_the_reason(ri
     rig.scheduler.tasks[1] |= {"state": "stopped", "message": "Stopped by root."}
     gone(rig)
     assert "Task 1 has ended: Stopped by root." in (rig.home / "hub.log").read_text()
+
+
+def test_a_start_that_waits_keeps_nobody_else_from_starting_though_one_may_start_at_a_time(rig: Rig) -> None:
+    rig.request()
+    submitted(rig, 1)
+    other = "/hub/api/users/ann/servers/other"
+    wait_for("another start", lambda: rig.ask("POST", other, {"user_options": {"spot": {}}})[0] in (201, 202))
+    submitted(rig, 2)
+    assert rig.server()["pending"] == "spawn"
+    assert rig.ask("DELETE", other, {"remove": True})[0] in (202, 204)
+    wait_for("its task to be stopped", lambda: rig.scheduler.tasks[2]["state"] == "stopped")
+    wait_for("it to be gone", lambda: "other" not in rig.ask("GET", "/hub/api/users/ann")[1]["servers"])

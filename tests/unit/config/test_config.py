@@ -15,6 +15,7 @@ BASE = ["--state-dir", "/tmp/state", "--port", "1"]
     ("sentence", "arguments", "named"),
     [
         ("no state folder", ["--port", "1"], "state-dir"),
+        ("a lease that is too short", [*BASE, "--HaiScheduler.lease_length=10ms"], "HaiScheduler.lease_length"),
         ("a length of time that is none", [*BASE, "--HaiScheduler.keep_ended=banana"], "HaiScheduler.keep_ended"),
         ("the same for the policy", [*BASE, "--slice=banana"], "slice"),
         ("numbers that contradict each other", [*BASE, "--min-run=2h"], "min_run"),

@@ -6,9 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_node, a_quota
+from builders import a_node, a_quota, a_rank, a_run
 from hai_scheduler.core.model import Retry, TaskId
 from hai_scheduler.core.plan import plan
+from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.verdicts import VerdictKind
 from unit.core.tables import EVERYBODY, HIGH, LOW, NORMAL, NOW, POLICY, decide, runs, shares, snapshot, waits
 
@@ -80,6 +81,15 @@ def test_retry_says_until_when_and_which_it_is() -> None:
     verdict = made.verdicts[1]
     assert (verdict.kind, verdict.earliest_start) == (VerdictKind.RETRY, later)
     assert (verdict.data["retries"], verdict.data["of"]) == (1, 3)
+
+
+def test_after_a_start_that_failed_it_says_why_whatever_the_retry_policy() -> None:
+    later = NOW + timedelta(seconds=30)
+    failed = a_run(1, ranks=(a_rank(0, message="no disk"),), ended_at=NOW, reason=Reason.START_FAILED)
+    fields = {"run": failed, "reason": Reason.START_FAILED, "failed_starts": 2, "retry": Retry(count=7)}
+    verdict = decide(snapshot(waits(1, not_before=later, **fields))).verdicts[1]
+    assert (verdict.kind, verdict.earliest_start) == (VerdictKind.RETRY, later)
+    assert verdict.data == {"until": later, "starts": 2, "of": POLICY.max_failed_starts, "why": "no disk"}
 
 
 def test_positions_run_through_all_priorities() -> None:

@@ -91,6 +91,11 @@ SENTENCES = [
         {"until": at(minutes=5), "retries": 1, "of": 3},
         "Its command failed; retry 1 of 3 waits until 08:05:00 UTC, in 5 min.",
     ),
+    (
+        VerdictKind.RETRY,
+        {"until": at(seconds=15), "starts": 1, "of": 3, "why": "the disk is full"},
+        "Could not be started: the disk is full; start 2 of 3 waits until 08:00:15 UTC, in 15 s.",
+    ),
     (VerdictKind.NEVER, {"needs": 9, "cap": 4, "cause": "group"}, "needs 9 nodes but its node group has 4"),
     (VerdictKind.NEVER, {"needs": 9, "cap": 0, "cause": "none"}, "no quota"),
     (VerdictKind.NEVER, {"needs": 9, "cap": 2, "cause": "public"}, "quota of public allows 2"),

@@ -10,7 +10,17 @@ import pytest
 from builders import T0, a_checkpoint, a_notice, a_run, a_task, at
 from hai_scheduler.core import events as ev
 from hai_scheduler.core.lifecycle import MOST_BACKOFF, TRANSITIONS, InvalidTransition, Kill, Launch, Notify, advance
-from hai_scheduler.core.model import KEPT_ROTATIONS, Priority, Profile, Rank, RankState, Retry, Run, Task, TaskState
+from hai_scheduler.core.model import (
+    KEPT_ROTATIONS,
+    Priority,
+    Profile,
+    Rank,
+    RankState,
+    Retry,
+    Run,
+    Task,
+    TaskState,
+)
 from hai_scheduler.core.reasons import Reason
 
 EVENTS: dict[type[ev.Event], ev.Event] = {
@@ -279,7 +289,15 @@ def test_failed_starts_are_given_up_in_the_end() -> None:
     assert (again.state, again.failed_starts, again.avoid) == (TaskState.SUSPENDED, 1, {"node-1"})
     assert again.waiting_since == at(10), "it waits anew"
     over, _ = advance(task, replace(EVENTS[ev.StartFailed], give_up=True))
-    assert (over.state, over.reason) == (TaskState.FAILED, Reason.START_FAILED)
+    assert (over.state, over.reason, over.not_before) == (TaskState.FAILED, Reason.START_FAILED, None)
+
+
+def test_an_eviction_that_was_seen_after_the_end_is_no_failure_of_a_job_that_polls() -> None:
+    for code, state in ((143, TaskState.SUSPENDED), (0, TaskState.SUCCEEDED)):
+        task = a_task(state=TaskState.RUNNING, profile=Profile.COOPERATIVE)
+        task, _ = advance(task, ev.AskedToSuspend(at=at(50), reason=Reason.EVICTED))
+        task, _ = advance(task, exits(code))
+        assert task.state is state
 
 
 def test_each_rank_gets_the_gpus_that_it_was_given() -> None:

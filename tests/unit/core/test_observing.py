@@ -5,18 +5,32 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from builders import a_checkpoint, a_notice, a_run, a_task, at
 from hai_scheduler.core.events import AskedToSuspend, Done, Overdue, RanksSeen, Saved, StartFailed, StateKept
 from hai_scheduler.core.lifecycle import advance
-from hai_scheduler.core.model import Observation, Rank, RankObservation, RankState, RunId, Task, TaskState
+from hai_scheduler.core.model import (
+    Blame,
+    Observation,
+    Profile,
+    Rank,
+    RankObservation,
+    RankState,
+    Retry,
+    RunId,
+    Task,
+    TaskState,
+)
 from hai_scheduler.core.observing import Seen, read
 from hai_scheduler.core.reasons import Reason
 
-PENDING = (Rank(rank=0, node="a"), Rank(rank=1, node="b"))
+PENDING, RUNNING, EXITED, LOST = RankState.PENDING, RankState.RUNNING, RankState.EXITED, RankState.LOST
+BOTH = (Rank(rank=0, node="a"), Rank(rank=1, node="b"))
 
 
 def starting(**run: object) -> Task:
-    return a_task(state=TaskState.STARTING, nodes=2, run=a_run(ranks=PENDING, running_at=None, **run))
+    return a_task(state=TaskState.STARTING, nodes=2, run=a_run(ranks=BOTH, running_at=None, **run))
 
 
 def shows(*ranks: RankObservation) -> Observation:
@@ -113,3 +127,116 @@ def test_what_the_cluster_says_about_an_end_stays_with_the_rank() -> None:
     gone = RankObservation(rank=0, state=RankState.EXITED, exit_code=137, message="out of memory")
     (event,) = look(a_task(state=TaskState.RUNNING), shows(gone)).events
     assert event.ranks[0].message == "out of memory"
+
+
+def follow(task: Task, observation: Observation | None, seconds: float = 5) -> Task:
+    """The task after what is seen."""
+    for event in look(task, observation, seconds).events:
+        task, _ = advance(task, event)
+    return task
+
+
+@pytest.mark.parametrize("then", [{"state": RUNNING}, {"state": EXITED, "exit_code": 0}], ids=["up", "over"])
+def test_what_a_rank_waited_for_is_not_said_of_it_any_more_when_it_runs(then) -> None:
+    waits = RankObservation(rank=0, state=PENDING, message="ImagePullBackOff: no such image")
+    task = a_task(state=TaskState.STARTING, run=a_run(ranks=BOTH[:1], running_at=None))
+    task = follow(task, shows(waits))
+    assert task.run.ranks[0].message == "ImagePullBackOff: no such image"
+    assert follow(task, shows(RankObservation(rank=0, **then))).run.ranks[0].message is None
+
+
+# --- starts that failed, and ends that look like it
+
+REJECTED = RankObservation(rank=0, state=EXITED, start_error="its node rejected it")
+GONE = RankObservation(rank=0, state=EXITED, exit_code=143)
+UP, NEW = Rank(rank=0, node="a", state=RUNNING), Rank(rank=0, node="a")
+TOLD, KILLED = {"notice": a_notice(at=at(1))}, {"killed_at": at(2)}
+
+
+@pytest.mark.parametrize(
+    ("rank", "run", "state", "reason"),
+    [
+        (NEW, {"running_at": None}, TaskState.STARTING, Reason.START_FAILED),
+        (UP, {}, TaskState.RUNNING, Reason.NODE_LOST),
+        (UP, {"running_at": None}, TaskState.STARTING, Reason.NODE_LOST),
+        (UP, TOLD, TaskState.SUSPENDING, Reason.TURN_OVER),
+        (UP, {**TOLD, **KILLED}, TaskState.SUSPENDING, Reason.TURN_OVER),
+        (NEW, {**TOLD, "running_at": None}, TaskState.SUSPENDING, Reason.TURN_OVER),
+        (NEW, {**TOLD, **KILLED, "running_at": None}, TaskState.SUSPENDING, Reason.TURN_OVER),
+        (NEW, {**TOLD, "running_at": None, "killed_at": at(0)}, TaskState.SUSPENDING, Reason.START_FAILED),
+    ],
+    ids=["new", "had run", "up alone", "told", "told and ended", "told early", "ended early", "had broken before"],
+)
+def test_only_what_was_never_seen_to_run_and_never_told_to_leave_can_fail_to_start(rank, run, state, reason) -> None:
+    task = follow(a_task(state=state, run=a_run(ranks=(rank,), **run)), shows(REJECTED))
+    assert (task.state, task.reason) == (TaskState.SUSPENDED, reason)
+    assert task.failed_starts == (reason is Reason.START_FAILED)
+
+
+def test_a_run_that_was_told_to_stop_is_stopped_however_it_looks() -> None:
+    task = a_task(state=TaskState.STOPPING, run=a_run(ranks=(UP,), notice=a_notice(Reason.USER_STOPPED)))
+    assert follow(task, shows(REJECTED)).reason is Reason.USER_STOPPED
+
+
+@pytest.mark.parametrize("first", [0, 1], ids=["the broken one ends first", "the broken one ends last"])
+def test_a_gang_of_which_a_rank_could_not_be_started_has_failed_to_start_in_whatever_order_it_ends(first) -> None:
+    ends = [replace(REJECTED, rank=0), replace(GONE, rank=1)]
+    seen = [is_up(1), RankObservation(rank=0, state=PENDING)]
+    task = follow(starting(), shows(*seen))
+    task = follow(task, shows(ends[first], seen[first]))
+    assert task.run.killed_at == at(5)
+    task = follow(task, shows(*ends))
+    assert (task.state, task.reason, task.avoid) == (TaskState.SUSPENDED, Reason.START_FAILED, {"a"})
+
+
+def test_a_start_that_was_seen_to_fail_is_remembered_when_the_cluster_forgets_it() -> None:
+    task = follow(starting(), shows(REJECTED, is_up(1)))
+    assert (task.state, task.run.running_at) == (TaskState.STARTING, None), "it never was whole"
+    forgotten = RankObservation(rank=0, state=EXITED)
+    task = follow(task, shows(forgotten, replace(GONE, rank=1)))
+    assert (task.reason, task.run.ranks[0].message) == (Reason.START_FAILED, "its node rejected it")
+
+
+@pytest.mark.parametrize(
+    ("blame", "nodes", "doubtful"),
+    [(Blame.NODE, {"a"}, set()), (Blame.UNKNOWN, set(), {"a"}), (Blame.NOBODY, set(), set())],
+    ids=str,
+)
+def test_a_failed_start_is_held_against_nodes_as_the_cluster_says(blame, nodes, doubtful) -> None:
+    (event,) = look(starting(), shows(replace(REJECTED, blame=blame), replace(GONE, rank=1))).events
+    assert isinstance(event, StartFailed)
+    assert (event.nodes, event.doubtful, event.message) == (nodes, doubtful, "its node rejected it")
+
+
+# --- evictions that nobody saw
+
+EVICTED = replace(GONE, leaving_by=at(3))
+
+
+@pytest.mark.parametrize("profile", list(Profile))
+@pytest.mark.parametrize("end", [EVICTED, replace(EVICTED, state=LOST, exit_code=None)], ids=["ended", "lost"])
+def test_a_rank_that_was_evicted_and_ended_while_nobody_looked_is_resumed(profile, end) -> None:
+    task = a_task(state=TaskState.RUNNING, profile=profile, retry=Retry(count=1))
+    task = follow(task, shows(end))
+    assert (task.state, task.reason, task.retries) == (TaskState.SUSPENDED, Reason.EVICTED, 0)
+    assert task.run.failed_ranks == ()
+
+
+def test_of_a_gang_the_others_leave_when_one_was_evicted_while_nobody_looked() -> None:
+    task = a_task(state=TaskState.RUNNING, nodes=2, run=a_run(nodes=2))
+    task = follow(task, shows(EVICTED, is_up(1)))
+    assert (task.state, task.run.notice.reason, task.run.failed_ranks) == (TaskState.SUSPENDING, Reason.EVICTED, ())
+    assert task.run.killed_at == at(5)
+    task = follow(task, shows(EVICTED, replace(GONE, rank=1)))
+    assert (task.state, task.reason) == (TaskState.SUSPENDED, Reason.EVICTED)
+
+
+def test_a_job_that_was_evicted_and_says_that_it_has_saved_was_evicted_and_has_given_nothing_back() -> None:
+    task = follow(a_task(state=TaskState.RUNNING), shows(replace(EVICTED, exit_code=0, done=True)))
+    assert (task.state, task.reason, task.run.clean) == (TaskState.SUSPENDED, Reason.EVICTED, True)
+
+
+def test_a_rank_whose_end_is_known_is_not_evicted_afterwards() -> None:
+    task = a_task(state=TaskState.RUNNING, nodes=2, run=a_run(nodes=2))
+    task = follow(task, shows(replace(GONE, exit_code=0), is_up(1)))
+    assert follow(task, shows(replace(EVICTED, exit_code=0), is_up(1))) == task

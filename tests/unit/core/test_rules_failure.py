@@ -9,7 +9,7 @@ import pytest
 
 from builders import a_node, a_rank, a_strike, some_nodes
 from hai_scheduler.core.decisions import Quarantine, Start, Stop, Suspend
-from hai_scheduler.core.events import RanksSeen
+from hai_scheduler.core.events import Done, RanksSeen
 from hai_scheduler.core.lifecycle import advance
 from hai_scheduler.core.model import NodeMark, RankState, Retry, Strike, Task, TaskId, TaskState
 from hai_scheduler.core.policy import Policy
@@ -52,6 +52,23 @@ def test_h1_a_lost_node_ends_the_run_and_the_task_waits_again() -> None:
     after = ended(runs(1, "node-1", "node-2"), LOST, KILLED)
     assert (after.state, after.reason) == (TaskState.SUSPENDED, Reason.NODE_LOST)
     assert after.avoid == {"node-1"}
+
+
+def test_h1_a_run_that_is_ended_for_a_lost_rank_is_nobodys_victim_and_its_nodes_are_promised() -> None:
+    broken = ended(runs(1, "node-1", "node-2"), LOST, (RankState.RUNNING, None))
+    assert broken.run is not None
+    assert broken.run.killed_at == NOW
+    nodes = (a_node("node-1", ready=False), a_node("node-2"))
+    made = decide(snapshot(broken, waits(2, 1, priority=HIGH), nodes=nodes))
+    assert suspends(made) == {}
+    assert kinds(made) == {2: VerdictKind.DRAINING}
+
+
+def test_h1_a_rank_that_saves_while_it_is_ended_for_a_lost_one_gives_nothing_back() -> None:
+    broken = ended(runs(1, "node-1", "node-2"), LOST, (RankState.RUNNING, None))
+    saved, _ = advance(broken, Done(at=NOW, rank=1))
+    after = ended(saved, LOST, (RankState.EXITED, 0))
+    assert (after.state, after.reason) == (TaskState.SUSPENDED, Reason.NODE_LOST)
 
 
 def test_h1_the_task_starts_again_elsewhere_without_any_delay() -> None:

@@ -91,6 +91,25 @@ async def test_it_warns_then_ends_and_tries_again_until_the_server_is_gone(hub: 
     assert made.outlook("ann", "") is None
 
 
+async def test_a_server_that_asks_before_it_was_seen_is_looked_for_but_not_without_end(
+    hub: FakeHub, tmp_path: Path
+) -> None:
+    made = culler(hub, tmp_path)
+    await made.find("ann", "")
+    assert made.outlook("ann", "") is not None
+    hub.found.append(a_server("bob"))
+    await made.find("bob", "")
+    assert made.outlook("bob", "") is None, "somebody has asked this very moment"
+    hub.now += timedelta(seconds=3)
+    await made.find("bob", "")
+    assert made.outlook("bob", "") is not None
+    hub.broken = {"servers"}
+    hub.now += MINUTE
+    await made.find("bob", "")
+    with pytest.raises(Unanswered):
+        await made.find("eve", "")
+
+
 async def test_a_size_has_its_own_terms_and_owners_of_tasks_are_not_idle(hub: FakeHub, tmp_path: Path) -> None:
     hub.found = [a_server(user, "gpu") for user in ("ann", "bob")]
     hub.busy = frozenset({"bob"})

@@ -12,7 +12,7 @@ from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model import NodeMark, Priority, TaskState
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.verdicts import VerdictKind
-from hai_scheduler.ports import Temporary
+from hai_scheduler.ports import Launch, Temporary
 from unit.service.service_world import ADMIN, SHORT, Service, user
 
 MINUTES = timedelta(minutes=1)
@@ -186,11 +186,34 @@ async def test_a_lost_node_costs_the_task_its_run_but_not_its_place() -> None:
 async def test_starts_that_fail_are_tried_elsewhere_and_given_up() -> None:
     service = await Service().open()
     task = await service.submit("broken", "ann", does=Behaviour(start_error="no disk"))
-    for _ in range(4):
-        await service.step(1)
+    for seconds in (0, 14):
+        await service.step(seconds)
+        again = await service.task(task)
+        assert (again.state, again.failed_starts) == (TaskState.SUSPENDED, 1), "it waits for its back-off"
+    await service.step(1)
+    assert (await service.task(task)).failed_starts == 2
+    await service.step(30)
     over = await service.task(task)
     assert (over.state, over.reason, over.failed_starts) == (TaskState.FAILED, Reason.START_FAILED, 3)
     assert over.avoid == {"node-1", "node-2", "node-3"}
+
+
+async def test_a_start_that_never_was_whole_does_not_end_a_row_of_failed_ones() -> None:
+    service = await Service(nodes=6).open()
+    task = await service.submit("gang", "ann", 2)
+    launch = service.cluster.launch
+
+    async def breaks(order: Launch) -> None:
+        await launch(order)
+        service.cluster.break_start(order.run_id, 1, "no disk")
+
+    service.cluster.launch = breaks  # type: ignore[method-assign]
+    for _ in range(20):
+        await service.step(10)
+    over = await service.task(task)
+    assert (over.state, over.reason, over.failed_starts) == (TaskState.FAILED, Reason.START_FAILED, 3)
+    assert over.run is not None
+    assert over.run.failed_ranks == ()
 
 
 async def test_draining_a_node_moves_its_task() -> None:

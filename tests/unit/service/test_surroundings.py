@@ -132,11 +132,16 @@ async def test_an_environment_that_is_gone_is_a_start_error_that_says_so_and_no_
         await service.environments(an_environment("torch", subjects=frozenset({"user:bob"})))
     await service.parts.services.submissions.resume(ANN, str(task))
     await service.step(ticks=5)
+    why = "it was removed" if how == "removed" else "ann may no longer use it"
+    said = f"environment 'torch': {why}; ask an admin to give it back, or submit the task again: choose one of jax"
+    story = await service.parts.services.queries.task(ANN, str(task))
+    assert story.view.task.failed_starts == 1, "it waits for its back-off"
+    assert story.view.message == f"Could not be started: {said}; start 2 of 3 waits until 08:00:15 UTC, in 15 s."
+    for seconds in (15, 30):
+        await service.step(seconds, ticks=5)
     over = await service.task(task)
     assert (over.state, over.reason, over.failed_starts) == (TaskState.FAILED, Reason.START_FAILED, 3)
     assert service.launches == []
-    why = "it was removed" if how == "removed" else "ann may no longer use it"
-    said = f"environment 'torch': {why}; ask an admin to give it back, or submit the task again: choose one of jax"
     told = [event.data["message"] for event in await service.events("task.state") if event.data["from"] == "starting"]
     assert told == [said] * 3
     story = await service.parts.services.queries.task(ANN, str(task))
@@ -165,15 +170,33 @@ async def test_a_gang_that_is_up_in_part_is_ended_before_its_nodes_are_free() ->
     assert told is not None
     assert (told.live, told.killed_at is not None) == (True, True), "its nodes are not free yet"
     await service.step(ticks=8)
+    left = await service.task(task)
+    assert (left.state, left.reason, left.failed_starts) == (TaskState.SUSPENDED, Reason.START_FAILED, 1)
+    for seconds in (15, 30):
+        await service.step(seconds)
     over = await service.task(task)
     assert (over.state, over.reason) == (TaskState.FAILED, Reason.START_FAILED)
+
+
+async def test_an_environment_that_is_given_back_in_time_lets_the_task_start() -> None:
+    service = await opened()
+    await service.environments(an_environment("torch"))
+    task = await service.send(environment="torch", hold=True)
+    await service.parts.services.environments.delete(ADMIN, "torch")
+    await service.parts.services.submissions.resume(ANN, str(task))
+    await service.step()
+    await service.environments(an_environment("torch"))
+    await service.step(15)
+    up = await service.task(task)
+    assert (up.state, up.failed_starts, up.not_before) == (TaskState.RUNNING, 0, None)
 
 
 async def test_a_user_whose_name_fits_no_path_is_told_which_rule_stands_in_the_way() -> None:
     service = await opened()
     await service.rules(a_mount_rule("home", mount_path="/home/{user}"))
     task = await service.send(who=user("a/b"))
-    await service.step(ticks=5)
+    for seconds in (0, 15, 30):
+        await service.step(seconds)
     assert (await service.task(task)).state is TaskState.FAILED
     story = await service.parts.services.queries.task(user("a/b"), str(task))
     assert "mount rule 'home': mount_path: the user name 'a/b' cannot be part of a path" in story.view.message

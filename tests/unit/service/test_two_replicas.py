@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.core.model import Priority, TaskId, TaskState
+from hai_scheduler.core.model import Priority, RunId, TaskId, TaskState
 from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.ports import LeaseLost, Temporary
 from hai_scheduler.service.effects import Effects, run_topic
@@ -87,9 +87,11 @@ async def test_the_followers_loop_looks_when_it_hears_of_something_and_from_time
     pair.cluster.down = True
     await pair.clock.advance(6)
     assert follower.cycle.watch.trouble == "the cluster cannot be reached"
+    assert follower.cycle.watch.blind
     pair.cluster.down = False
     await pair.clock.advance(6)
     assert follower.cycle.watch.trouble is None
+    assert not follower.cycle.watch.blind
     assert looks < follower.cycle.watch.ticks <= looks + 2
     looking.cancel()
     await asyncio.gather(looking, return_exceptions=True)
@@ -245,6 +247,52 @@ async def test_a_kill_that_was_decided_by_one_leader_is_carried_out_by_the_next(
     for _ in range(3):
         await second.tick()
     assert await state(pair, task) is TaskState.STOPPED
+
+
+async def test_an_end_that_one_leader_recorded_and_did_not_settle_is_settled_by_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pair = await Pair().open()
+    first, second = pair.replicas
+    task = await submit(pair, 0, "one", does=Behaviour(work=timedelta(seconds=1)))
+    for _ in range(2):
+        await first.tick()
+    await pair.clock.advance(1)
+
+    async def nothing(*_: object, **__: object) -> None:
+        """The process dies after the commit."""
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Effects, "carry_out", nothing)
+        await first.tick()
+    assert await state(pair, task) is TaskState.SUCCEEDED
+    assert pair.cluster.settled == []
+    await pair.restart(0)
+    await pair.clock.advance(6)
+    for _ in range(3):
+        await second.tick()
+    assert pair.cluster.settled == [f"{task}.1"], "once, and not again"
+    assert pair.cluster.kills == []
+
+
+async def test_an_end_that_cannot_be_settled_now_is_settled_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = await Pair().open()
+    leader = pair.replicas[0]
+    task = await submit(pair, 0, "one", does=Behaviour(work=timedelta(seconds=1)))
+    for _ in range(2):
+        await leader.tick()
+    await pair.clock.advance(1)
+
+    async def away(_: RunId) -> None:
+        raise Temporary("the API server is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pair.cluster, "settle", away)
+        await leader.tick()
+    assert leader.parts.cycle.watch.trouble == "the API server is away"
+    await leader.tick()
+    assert pair.cluster.settled == [f"{task}.1"]
+    assert await state(pair, task) is TaskState.SUCCEEDED
 
 
 # -- whatever happens -------------------------------------------------------------------------------

@@ -106,7 +106,13 @@ def test_how_many_is_counted_node_by_node() -> None:
         ([a_node(gpus=1)], [], Claim(needs={}, node_selector={"a": "b"}), "no node of its kind is up"),
         ([a_node(cpu="4")], [], Claim(needs={"cpu": Decimal(8)}), "the largest has 4 CPU"),
         ([a_node()], [], ONE_GPU, "the largest has 0 nvidia.com/gpu"),
-        ([a_node(gpus=2)], [a_pod(gpus=2)], ONE_GPU, "no node has 1 nvidia.com/gpu free; the most is 0 nvidia.com/gpu"),
+        ([a_node(gpus=2)], [a_pod(gpus=2)], ONE_GPU, "no node has 1 nvidia.com/gpu free"),
+        (
+            [a_node(gpus=2)],
+            [a_pod(gpus=1)],
+            Claim(needs={"nvidia.com/gpu": Decimal(2)}),
+            "no node has 2 nvidia.com/gpu free; the most is 1 nvidia.com/gpu",
+        ),
         (
             [a_node("n-1", cpu="4", gpus=1), a_node("n-2", cpu="4", gpus=1)],
             [a_pod("n-1", cpu="4"), a_pod("n-2", gpus=1)],
@@ -114,7 +120,7 @@ def test_how_many_is_counted_node_by_node() -> None:
             "no node has all that it needs at once",
         ),
     ],
-    ids=["no node", "no such node", "too large", "no device", "all in use", "apart"],
+    ids=["no node", "no such node", "too large", "no device", "all in use", "some in use", "apart"],
 )
 def test_why_there_is_no_place_is_said(nodes: list[Any], pods: list[Any], claim: Claim, why: str) -> None:
     assert why in why_not(rooms(nodes, pods), claim)

@@ -16,7 +16,7 @@ from hai_scheduler.adapters.kubernetes.record import RunSight, StartError, Thing
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.kubernetes.sight import Sight
 from hai_scheduler.adapters.kubernetes.startup import check
-from hai_scheduler.core.model import Node, Observation, RankObservation, RankState, RunId
+from hai_scheduler.core.model import Blame, Node, Observation, RankObservation, RankState, RunId
 from hai_scheduler.ports import Clock, Launch, LogChunk, LogSource, NotFound, Temporary
 
 log = logging.getLogger(__name__)
@@ -84,14 +84,26 @@ class KubernetesCluster:
     async def launch(self, launch: Launch) -> None:
         """Create the run, or what is missing of it. Raises Temporary."""
         await self._sight.fresh()
+        if self._superseded(launch.run_id):
+            log.warning("run %s is not started: a later one of its task has been", launch.run_id)
+            return
         try:
             await self._launcher.launch(launch, self._clock.now())
             self._refused.pop(launch.run_id, None)
         except Refused as error:
             words = f"Kubernetes refused it: {error}"
-            if not await self._take_down(launch.run_id, StartError(message=words, ranks=())):
+            run = self._sight.run(launch.run_id)
+            made = run.pods if run is not None else {}
+            missing = tuple(rank for rank in range(len(launch.nodes)) if rank not in made)
+            if not await self._take_down(launch.run_id, StartError(message=words, ranks=missing, blame=Blame.NOBODY)):
                 self._refused[launch.run_id] = (len(launch.nodes), words)
         self._sight.wake()
+
+    def _superseded(self, run_id: RunId) -> bool:
+        """Whether a later run of its task is there. What was settled meanwhile, ranks learn from the service."""
+        task, _, number = run_name(run_id).rpartition("-")
+        names = (name.rpartition("-") for name in self._sight.services.items if name.startswith(f"{task}-"))
+        return any(other == task and int(later) > int(number) for other, _, later in names)
 
     def _look_after(self, run: RunSight, shown: Observation) -> None:
         """Take down what does not come up; go on with that until nothing is left."""
@@ -243,7 +255,13 @@ def _address(pod: Thing | None) -> str | None:
 
 def _refused(run_id: RunId, ranks: int, why: str) -> Observation:
     shown = [
-        RankObservation(rank=rank, state=RankState.EXITED, message=why, start_error=why if rank == 0 else None)
+        RankObservation(
+            rank=rank,
+            state=RankState.EXITED,
+            message=why,
+            start_error=why if rank == 0 else None,
+            blame=Blame.NOBODY,
+        )
         for rank in range(ranks)
     ]
     return Observation(run_id=run_id, ranks=tuple(shown), unsettled=True)

@@ -6,10 +6,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hai_scheduler.adapters.kubernetes import ranks
+from hai_scheduler.adapters.kubernetes.blame import blame_for_waiting
 from hai_scheduler.adapters.kubernetes.ranks import Surroundings, has_started, observe_pod, waiting_for
 from hai_scheduler.adapters.kubernetes.record import Record, RunSight, StartError
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.core.model import Observation, RankObservation, RankState
+from hai_scheduler.core.model import Blame, Observation, RankObservation, RankState
 
 _NO_RECORD = Record(nodes=(), created_at=None, launched=False, killed=False, start_error=None, deleting=True)
 
@@ -28,7 +29,7 @@ def _observe_rank(run: RunSight, rank: int, around: Surroundings) -> RankObserva
     seen = observe_pod(rank, pod, around) if pod is not None else _removed(run, rank, record)
     if seen is None:
         return None
-    if record.killed or record.start_error is not None or record.deleting:
+    if record.killed or record.start_error is not None:
         # Ended by the platform itself: nobody is to be told that somebody takes the rank away.
         seen = replace(seen, leaving_by=None)
         if pod is not None and seen.state is RankState.LOST and ranks.ended_rank(rank, pod) is not None:
@@ -50,7 +51,12 @@ def _removed(run: RunSight, rank: int, record: Record) -> RankObservation | None
     if record.start_error is not None:
         return RankObservation(rank=rank, state=RankState.EXITED)
     if record.launched or last is not None:
-        return RankObservation(rank=rank, state=RankState.LOST, message="its pod was removed from the cluster")
+        return RankObservation(
+            rank=rank,
+            state=RankState.LOST,
+            leaving_by=ranks.deleted_at(last) if last is not None else None,
+            message="its pod was removed from the cluster",
+        )
     return None
 
 
@@ -59,15 +65,16 @@ def _with_start_error(seen: RankObservation, error: StartError) -> RankObservati
         return replace(seen, message=error.message)
     if seen.start_error is not None:
         return seen
-    if seen.rank in error.ranks or (not error.ranks and seen.rank == 0):
-        return replace(seen, state=RankState.EXITED, exit_code=None, start_error=error.message)
+    if seen.rank in error.speakers:
+        return replace(seen, state=RankState.EXITED, exit_code=None, start_error=error.message, blame=error.blame)
     return replace(seen, message=error.message)
 
 
 def not_up(run: RunSight, now: datetime, settings: ClusterSettings) -> StartError | None:
     """Why a gang that has had its time to come up is to be taken down; None if it is not.
 
-    Only the ranks that are to blame are named: the nodes of the others have done nothing wrong (H3).
+    Only the ranks that are to blame are named: the nodes of the others have done nothing wrong (H3). Pods that somebody
+    deletes are not judged.
     """
     record = run.record
     if record is None or record.created_at is None or record.killed or record.start_error or record.deleting:
@@ -84,14 +91,30 @@ def not_up(run: RunSight, now: datetime, settings: ClusterSettings) -> StartErro
 
 def _up(run: RunSight, rank: int) -> bool:
     pod = run.pods.get(rank) or run.removed.get(rank)
-    return pod is not None and (has_started(pod) or ranks.ended_rank(rank, pod) is not None)
+    if pod is None:
+        return False
+    return has_started(pod) or ranks.deleted_at(pod) is not None or ranks.ended_rank(rank, pod) is not None
 
 
 def _start_error(run: RunSight, record: Record, waiting: list[int], limit: timedelta) -> StartError:
+    blame, waiting = _to_blame(run, record, waiting)
     first = waiting[0]
     pod = run.pods.get(first)
     why = waiting_for(pod) if pod is not None else "its pod could not be created"
     node = record.nodes[first] if first < len(record.nodes) else "?"
     others = f" (and {len(waiting) - 1} more)" if len(waiting) > 1 else ""
     message = f"rank {first} on {node}{others} was not up after {limit.total_seconds():.0f} s"
-    return StartError(message=f"{message}: {why or 'its pod was not started'}", ranks=tuple(waiting))
+    return StartError(message=f"{message}: {why or 'its pod was not started'}", ranks=tuple(waiting), blame=blame)
+
+
+def _to_blame(run: RunSight, record: Record, waiting: list[int]) -> tuple[Blame, list[int]]:
+    """Those that weigh most of the ranks that are not up."""
+    up = {node for rank, node in enumerate(record.nodes) if rank not in waiting and _up(run, rank)}
+    blames = {
+        rank: blame_for_waiting(
+            run.pods.get(rank), ranks.waits(run.pods.get(rank)), others_up=bool(up - {*record.nodes[rank : rank + 1]})
+        )
+        for rank in waiting
+    }
+    worst = next(blame for blame in (Blame.NODE, Blame.UNKNOWN, Blame.NOBODY) if blame in blames.values())
+    return worst, [rank for rank in waiting if blames[rank] is worst]

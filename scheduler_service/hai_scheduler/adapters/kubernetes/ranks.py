@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from hai_scheduler.adapters.kubernetes.blame import blame_for_end
 from hai_scheduler.adapters.kubernetes.manifests import CONTAINER, INIT_CONTAINER
 from hai_scheduler.adapters.kubernetes.nodes import not_ready_since
 from hai_scheduler.adapters.kubernetes.record import Thing
 from hai_scheduler.adapters.status import checkpoint_of, time_of
-from hai_scheduler.core.model import RankObservation, RankState
+from hai_scheduler.core.model import Blame, RankObservation, RankState
 
 #: Ends of a pod that its node, or the cluster, has brought about: the rank was taken away from its user (H1).
 _TAKEN: Final = frozenset(
@@ -44,7 +45,12 @@ BLOCKED: Final = frozenset(
         "RunContainerError",
     }
 )
-_UNSEEN: Final = "its pod was deleted, and Kubernetes does not say how it ended"
+_UNSEEN: Final = "it ended, and Kubernetes does not say how"
+#: Kubelets' word for a container that is gone and of which nobody knows more.
+_UNKNOWN: Final = "ContainerStatusUnknown"
+_ENDED_SOMEHOW: Final = [
+    {"name": CONTAINER, "state": {"terminated": {"reason": _UNKNOWN, "exitCode": 137, "message": ""}}}
+]
 #: Statuses from here on are signals: nothing of ours could say a last word.
 _SIGNALS: Final = 128
 
@@ -67,7 +73,7 @@ def observe_pod(rank: int, pod: Thing, around: Surroundings) -> RankObservation:
     lost = _lost(pod, around)
     if lost:
         return RankObservation(rank=rank, state=RankState.LOST, message=lost)
-    leaving = time_of(pod["metadata"].get("deletionTimestamp"))
+    leaving = deleted_at(pod)
     if "running" in container_state(pod):
         return RankObservation(
             rank=rank,
@@ -89,9 +95,12 @@ def ended_rank(rank: int, pod: Thing) -> RankObservation | None:
     if terminated is not None:
         return _exited(rank, pod, terminated)
     status = pod.get("status") or {}
-    if status.get("phase") in ("Failed", "Succeeded"):
-        return _never_ran(rank, status, pod)
-    return None
+    return _ended_unseen(rank, status, pod) if _is_over(status) else None
+
+
+def deleted_at(pod: Thing) -> datetime | None:
+    """When the pod is ended, or was, because somebody has deleted it; None if nobody has."""
+    return time_of(pod["metadata"].get("deletionTimestamp"))
 
 
 def container_state(pod: Thing, name: str = CONTAINER) -> dict[str, Any]:
@@ -110,18 +119,42 @@ def has_started(pod: Thing) -> bool:
 
 
 def keep_end(before: Thing, after: Thing) -> Thing:
-    """The newer state of a pod, but for its end once that was seen: nothing starts again in a pod of ours.
+    """The newer state of a pod, but for what was seen of its container: nothing starts again in a pod of ours.
 
-    While a pod is being deleted, kubelets (1.20 at least) may replace the status of a container that has ended by an
-    empty one, or leave it out.
+    While a pod is being deleted, kubelets (1.20 at least) may replace the status of a container that has ended, or that
+    runs, by an empty one, or leave it out; and one that was started anew may reject a pod whose container it has run.
     """
     if _seen_end(before) and not _seen_end(after):
         return {**after, "status": before["status"]}
+    if has_started(before) and not has_started(after):
+        status = after.get("status") or {}
+        kept = _ENDED_SOMEHOW if _is_over(status) else before["status"]["containerStatuses"]
+        return {**after, "status": {**status, "containerStatuses": kept}}
     return after
 
 
 def _seen_end(pod: Thing) -> bool:
-    return not _is_blank(container_state(pod).get("terminated"))
+    return _is_rejected(pod) or not _is_blank(container_state(pod).get("terminated"))
+
+
+def _is_rejected(pod: Thing) -> bool:
+    """Whether the node has said that it takes the pod not at all."""
+    status = pod.get("status") or {}
+    return _is_over(status) and bool(status.get("reason")) and deleted_at(pod) is None and not _was_admitted(pod)
+
+
+def _is_over(status: dict[str, Any]) -> bool:
+    return status.get("phase") in ("Failed", "Succeeded")
+
+
+def _was_admitted(pod: Thing) -> bool:
+    """Whether its node had taken it, so that its container may have run, whatever is said of that now."""
+    status = pod.get("status") or {}
+    helper = container_state(pod, INIT_CONTAINER).get("terminated")
+    if status.get("podIP") or (helper is not None and not helper.get("exitCode")):
+        return True
+    ours = (container for container in status.get("containerStatuses") or [] if container.get("name") == CONTAINER)
+    return any(one.get("containerID") or one.get("started") or one.get("lastState") for one in ours)
 
 
 def _is_blank(terminated: dict[str, Any] | None) -> bool:
@@ -132,26 +165,43 @@ def _is_blank(terminated: dict[str, Any] | None) -> bool:
 def _exited(rank: int, pod: Thing, terminated: dict[str, Any]) -> RankObservation:
     status = pod.get("status") or {}
     said = _last_words(terminated.get("message"))
-    code, error = _status_of(terminated, said)
-    if not said.get("exited") and (_taken_away(status) or terminated.get("reason") == "ContainerStatusUnknown"):
-        return RankObservation(rank=rank, state=RankState.LOST, message=_words(status))
+    code, error, blame = _status_of(terminated, said)
+    if not said.get("exited") and (_taken_away(status) or terminated.get("reason") == _UNKNOWN):
+        return _lost_rank(rank, pod, _words(status))
     if _is_blank(terminated):
-        return RankObservation(rank=rank, state=RankState.LOST, message=_UNSEEN)
-    message = _message_of(status, terminated)
+        return _lost_rank(rank, pod, _UNSEEN)
+    left = _ended_by(pod, terminated)
+    told = time_of(said.get("notified_at"))
     return RankObservation(
         rank=rank,
         state=RankState.EXITED,
         exit_code=code,
-        start_error=error,
-        message=message,
-        notified_at=time_of(said.get("notified_at")),
+        start_error=error if left is None else None,
+        blame=blame,
+        message=_message_of(status, terminated) or error,
+        notified_at=told,
         done=bool(said.get("done")),
         done_all=bool(said.get("done_all")),
         checkpoint=checkpoint_of(said.get("checkpoint")),
         job_state=said["job_state"] if isinstance(said.get("job_state"), str) else None,
-        # Ended with the pod: somebody has deleted that, and the rank with it.
-        leaving_by=time_of(pod["metadata"].get("deletionTimestamp")) if code else None,
+        # What ends with 0 untold has just come to its end.
+        leaving_by=left if code != 0 or told is not None else None,
     )
+
+
+def _ended_by(pod: Thing, terminated: dict[str, Any]) -> datetime | None:
+    """When the rank was ended with its pod, by whoever has deleted that or by its node; None if it ended before."""
+    ended = time_of(terminated.get("finishedAt"))
+    leaving = deleted_at(pod)
+    if leaving is None:
+        return ended if _taken_away(pod.get("status") or {}) else None
+    # Of a pod that is just being removed the server no longer knows how long it was given.
+    given = timedelta(seconds=pod["metadata"].get("deletionGracePeriodSeconds") or 0)
+    return None if given and ended is not None and ended < leaving - given else leaving
+
+
+def _lost_rank(rank: int, pod: Thing, why: str) -> RankObservation:
+    return RankObservation(rank=rank, state=RankState.LOST, leaving_by=deleted_at(pod), message=why)
 
 
 def _last_words(message: str | None) -> dict[str, Any]:
@@ -166,19 +216,19 @@ def _last_words(message: str | None) -> dict[str, Any]:
     return {**said, "exited": known}
 
 
-def _status_of(terminated: dict[str, Any], said: dict[str, Any]) -> tuple[int | None, str | None]:
-    """Exit status, or why there was nothing to exit."""
+def _status_of(terminated: dict[str, Any], said: dict[str, Any]) -> tuple[int | None, str | None, Blame]:
+    """Exit status, or why there was nothing to exit and what the node had to do with that."""
     if said.get("exited"):
         code = said.get("exit_code")
-        return (code if isinstance(code, int) else None), said.get("start_error") or None
+        return (code if isinstance(code, int) else None), said.get("start_error") or None, Blame.NODE
     code = int(terminated.get("exitCode", 0))
-    reason = terminated.get("reason") or ""
+    reason, words = terminated.get("reason") or "", _line(terminated.get("message"))
     if reason in _NOT_STARTED:
-        return None, f"its container could not be started: {_line(terminated.get('message')) or reason}"
+        return None, f"its container could not be started: {words or reason}", blame_for_end(words)
     if reason == "OOMKilled" or code == 0 or code > _SIGNALS or said:
-        return code, None
-    words = _line(terminated.get("message")) or f"it ended with status {code} and said nothing"
-    return None, f"its supervisor did not start (the image needs Python 3.8 or newer): {words}"
+        return code, None, Blame.NODE
+    words = words or f"it ended with status {code} and said nothing"
+    return None, f"its supervisor did not start (the image needs Python 3.8 or newer): {words}", Blame.NOBODY
 
 
 def _message_of(status: dict[str, Any], terminated: dict[str, Any]) -> str | None:
@@ -189,20 +239,18 @@ def _message_of(status: dict[str, Any], terminated: dict[str, Any]) -> str | Non
     return None
 
 
-def _never_ran(rank: int, status: dict[str, Any], pod: Thing) -> RankObservation:
-    """A pod that is over and whose container has never been seen to end: rejected or taken away by its node."""
+def _ended_unseen(rank: int, status: dict[str, Any], pod: Thing) -> RankObservation:
+    """A pod that is over and of whose container no end is shown: rejected or taken away by its node, or deleted."""
     if status.get("phase") == "Succeeded":
         # Of every container, says Kubernetes, the status was 0.
         return RankObservation(rank=rank, state=RankState.EXITED, exit_code=0)
-    if _taken_away(status):
-        return RankObservation(rank=rank, state=RankState.LOST, message=_words(status))
-    if not status.get("reason") and "deletionTimestamp" in pod["metadata"]:
-        return RankObservation(rank=rank, state=RankState.LOST, message=_UNSEEN)
+    if _is_rejected(pod) and not _taken_away(status):
+        return _not_started(rank, f"its node rejected it: {_words(status)}")
     helper = container_state(pod, INIT_CONTAINER).get("terminated") or {}
-    if helper.get("exitCode"):
+    if helper.get("exitCode") and deleted_at(pod) is None:
         words = _line(helper.get("message")) or f"it ended with status {helper['exitCode']}"
         return _not_started(rank, f"the platform's files could not be brought into its pod: {words}")
-    return _not_started(rank, f"its node rejected it: {_words(status)}")
+    return _lost_rank(rank, pod, _words(status) if status.get("reason") else _UNSEEN)
 
 
 def _not_started(rank: int, why: str) -> RankObservation:
@@ -238,17 +286,21 @@ def waiting_for(pod: Thing) -> str:
     for condition in (pod.get("status") or {}).get("conditions") or []:
         if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
             return f"{condition.get('reason') or 'Unschedulable'}: {_line(condition.get('message'))}"
-    for name in (INIT_CONTAINER, CONTAINER):
-        waiting = container_state(pod, name).get("waiting") or {}
-        if waiting.get("reason") in BLOCKED:
-            return f"{waiting['reason']}: {_line(waiting.get('message'))}"
-    return ""
+    waiting = waits(pod)
+    return f"{waiting['reason']}: {_line(waiting.get('message'))}" if waiting else ""
+
+
+def waits(pod: Thing | None) -> dict[str, Any]:
+    """What keeps a container of the pod from being made, as Kubernetes says it; empty if that is nothing."""
+    if pod is None:
+        return {}
+    found = (container_state(pod, name).get("waiting") or {} for name in (INIT_CONTAINER, CONTAINER))
+    return next((waiting for waiting in found if waiting.get("reason") in BLOCKED), {})
 
 
 def blocked(pod: Thing) -> bool:
     """Whether a container of the pod cannot be made as things are."""
-    states = (container_state(pod, name).get("waiting") or {} for name in (INIT_CONTAINER, CONTAINER))
-    return any(waiting.get("reason") in BLOCKED for waiting in states)
+    return bool(waits(pod))
 
 
 def _line(text: str | None) -> str:

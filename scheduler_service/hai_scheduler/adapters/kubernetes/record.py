@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from hai_scheduler.adapters.kubernetes.names import KILLED, LAUNCHED, NODES, START_ERROR, rank_of, run_of
-from hai_scheduler.core.model import RunId
+from hai_scheduler.core.model import Blame, RunId
 
 Thing = dict[str, Any]
 
@@ -19,13 +19,20 @@ class StartError:
     """Why a run could not be started."""
 
     message: str
-    #: The ranks whose nodes may have had a part in it (H3); the others share its fate. Empty: no node had; then rank 0
-    #: speaks for the run.
+    #: The ranks that could not be started; the others share their fate. Empty: rank 0 speaks for the run.
     ranks: tuple[int, ...]
+    #: What their nodes had to do with it (H3); nothing where no rank is named.
+    blame: Blame = Blame.NODE
+
+    @property
+    def speakers(self) -> tuple[int, ...]:
+        """The ranks that say why."""
+        return self.ranks or (0,)
 
     def to_annotation(self) -> dict[str, str]:
         """As an annotation of the run's Service."""
-        return {START_ERROR: json.dumps({"message": self.message[:1000], "ranks": self.ranks})}
+        said = {"message": self.message[:1000], "ranks": self.ranks, "blame": self.blame.value}
+        return {START_ERROR: json.dumps(said)}
 
     @classmethod
     def from_annotations(cls, annotations: Mapping[str, str]) -> Self | None:
@@ -33,10 +40,13 @@ class StartError:
         data = _json(annotations.get(START_ERROR))
         if not isinstance(data, dict):
             return None
-        ranks = data.get("ranks")
+        found = data.get("ranks")
+        ranks = tuple(rank for rank in found if isinstance(rank, int)) if isinstance(found, list) else ()
+        blame = data.get("blame")
         return cls(
             message=str(data.get("message") or "it could not be started"),
-            ranks=tuple(rank for rank in ranks if isinstance(rank, int)) if isinstance(ranks, list) else (),
+            ranks=ranks,
+            blame=Blame(blame) if ranks and blame in list(Blame) else Blame.NODE if ranks else Blame.NOBODY,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -18,6 +19,8 @@ from hai_scheduler.adapters.local.runs import NEVER_STARTED, LocalRank, LocalRun
 from hai_scheduler.adapters.log_parts import read_log
 from hai_scheduler.core.model import Node, Observation, RunId
 from hai_scheduler.ports import Launch, LogChunk, NotFound, Temporary
+
+log = logging.getLogger(__name__)
 
 #: While runs are live, their files are looked at so often, seconds.
 LOOK_EVERY_S = 0.1
@@ -161,6 +164,10 @@ class LocalCluster:
         """Write the folders of all ranks and start their supervisors, as far as that has not been done."""
         await self._load()
         folder = RunFolder(self._root, launch.run_id)
+        with _as_temporary(f"{self._root} cannot be read"):
+            if await asyncio.to_thread(lambda: folder.superseded):
+                log.warning("run %s is not started: a later one of its task has been", launch.run_id)
+                return
         run = self._runs.setdefault(str(launch.run_id), LocalRun(folder, self._settings.python))
         with _as_temporary(f"run {launch.run_id} cannot be started"):
             await asyncio.to_thread(self._launch, run, launch)

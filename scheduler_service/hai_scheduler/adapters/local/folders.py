@@ -95,6 +95,12 @@ class RunFolder:
         return int(json.loads(record.read_text(encoding="utf-8"))["master_port"])
 
     @property
+    def superseded(self) -> bool:
+        """Whether a later run of its task has left a folder."""
+        number = int(self.path.name)
+        return any(int(later.name) > number for later in self.path.parent.glob("[0-9]*"))
+
+    @property
     def killed(self) -> bool:
         """Whether the run was ordered to end."""
         return (self.path / "kill").exists()

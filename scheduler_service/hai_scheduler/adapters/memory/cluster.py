@@ -97,6 +97,7 @@ class MemoryCluster:
         self.peak = 0
         self.launches: list[RunId] = []
         self.kills: list[RunId] = []
+        self.settled: list[RunId] = []
 
     # -- the port ---------------------------------------------------------------------------------
 
@@ -140,6 +141,8 @@ class MemoryCluster:
         self.launches.append(launch.run_id)
         lost = [name for name in launch.nodes if name in self._nodes and not self._nodes[name].ready]
         run = self._runs.get(launch.run_id)
+        if self._comes_late(launch, run):
+            return
         missing = [rank for rank in range(len(launch.nodes)) if run is None or rank not in run.ranks]
         if missing and lost:
             raise Temporary(f"{', '.join(lost)} cannot be reached")
@@ -187,7 +190,12 @@ class MemoryCluster:
         return nodes if len(run.ranks) == len(nodes) and all(now >= rank.up_at for rank in run.ranks.values()) else None
 
     async def settle(self, run_id: RunId) -> None:
-        """See `Cluster.settle`. A run is kept as it is until it is forgotten."""
+        """See `Cluster.settle`. A run can still be seen until it is forgotten."""
+        self._reach()
+        self.settled.append(run_id)
+        run = self._runs.get(run_id)
+        if run is not None:
+            run.settle(self._clock.now())
 
     async def forget(self, run_id: RunId) -> None:
         """See `Cluster.forget`. A run that has not ended is kept; what its task had saved is kept as well."""
@@ -233,6 +241,11 @@ class MemoryCluster:
     def lose_rank(self, run_id: RunId, rank: int) -> None:
         """The rank's supervisor dies with all that it watched over. Raises NotFound."""
         self._rank(run_id, rank).befall(Fate(at=self._clock.now(), state=RankState.LOST))
+        self._changed([])
+
+    def break_start(self, run_id: RunId, rank: int, error: str) -> None:
+        """The rank cannot be started, for a reason that is not its user's. Raises NotFound."""
+        self._rank(run_id, rank).befall(Fate(at=self._clock.now(), error=error))
         self._changed([])
 
     def finish(self, run_id: RunId, code: int = 0) -> None:
@@ -320,6 +333,13 @@ class MemoryCluster:
         self._saved[launch.task_id] = self.saved_work(launch.task_id)
         return ScriptedRun(launch=launch, behaviour=self._behaviour_of(launch), base=self._saved[launch.task_id])
 
+    def _comes_late(self, launch: Launch, run: ScriptedRun | None) -> bool:
+        """Whether the run is over, or a later one of its task has been launched."""
+        if run is not None and run.over:
+            return True
+        latest = self._latest.get(launch.task_id)
+        return latest is not None and _number_of(latest) > int(launch.run_id.partition(".")[2])
+
     def _rank(self, run_id: RunId, rank: int) -> ScriptedRank:
         run = self._runs.get(run_id)
         if run is None or rank not in run.ranks:
@@ -389,6 +409,10 @@ class MemoryCluster:
         """Seconds until something happens by itself; None if nothing will."""
         now = self._clock.now()
         return (self._due[0] - now).total_seconds() if self._due else None
+
+
+def _number_of(run: ScriptedRun) -> int:
+    return int(run.launch.run_id.partition(".")[2])
 
 
 def notices_of(store: Store) -> Notices:

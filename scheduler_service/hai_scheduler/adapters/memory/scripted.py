@@ -96,6 +96,9 @@ class ScriptedRun:
     ranks: dict[int, ScriptedRank] = field(default_factory=dict)
     notice: Notice | None = None
     noticed_at: datetime | None = None
+    #: Ordered to end, or recorded as ended: nothing more of it is started.
+    over: bool = False
+    settled: bool = False
 
     def start_rank(self, rank: int, now: datetime) -> ScriptedRank:
         """Start a rank that has not been started before."""
@@ -135,9 +138,15 @@ class ScriptedRun:
 
     def end(self, now: datetime) -> None:
         """End every rank: SIGTERM, ten seconds later SIGKILL."""
+        self.over = True
         code = _TERM if self.behaviour.dies_in < KILL_AFTER else _KILL
         for rank in self.ranks.values():
             rank.befall(Fate(at=now + min(self.behaviour.dies_in, KILL_AFTER), code=code))
+
+    def settle(self, now: datetime) -> None:
+        """Its end was recorded."""
+        self.over = True
+        self.settled = self.gone(now)
 
     def gone(self, now: datetime) -> bool:
         """Whether nothing is left of any rank."""
@@ -180,7 +189,8 @@ class ScriptedRun:
     def show(self, now: datetime) -> Observation:
         """What a cluster shows of the run."""
         ranks = tuple(self._show_rank(self.ranks[number], now) for number in sorted(self.ranks))
-        return Observation(run_id=self.launch.run_id, ranks=ranks)
+        unsettled = self.gone(now) and not self.settled
+        return Observation(run_id=self.launch.run_id, ranks=ranks, unsettled=unsettled)
 
     def _show_rank(self, rank: ScriptedRank, now: datetime) -> RankObservation:
         fate = rank.fate if rank.gone(now) else None

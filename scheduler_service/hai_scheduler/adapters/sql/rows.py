@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Row
 
 from hai_scheduler.core.model import (
+    Blame,
     Checkpoint,
     Notice,
     Priority,
@@ -33,6 +34,7 @@ _Values = dict[str, Any]
 # Looking a value up in these is several times faster than calling the enum: a tick reads thousands of rows.
 _STATES = {state.value: state for state in TaskState}
 _RANK_STATES = {state.value: state for state in RankState}
+_BLAMES: dict[str | None, Blame | None] = {None: None, **{blame.value: blame for blame in Blame}}
 _PROFILES = {profile.value: profile for profile in Profile}
 _PRIORITIES: dict[int | None, Priority | None] = {None: None, **{level.value: level for level in Priority}}
 _REASONS: dict[str | None, Reason | None] = {None: None, **{reason.value: reason for reason in Reason}}
@@ -121,6 +123,7 @@ def _rank_values(rank: Rank) -> _Values:
         "notified_at": to_instant_or_none(rank.notified_at),
         "done": rank.done,
         "message": rank.message,
+        "unstarted": rank.unstarted.value if rank.unstarted is not None else None,
     }
 
 
@@ -135,6 +138,8 @@ def _rank_of(value: Mapping[str, Any]) -> Rank:
         notified_at=of_instant_or_none(value["notified_at"]),
         done=value["done"],
         message=value["message"],
+        # Older versions did not write it.
+        unstarted=_BLAMES[value.get("unstarted")],
     )
 
 

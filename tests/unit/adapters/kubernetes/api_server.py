@@ -71,6 +71,11 @@ class ApiServer:
         """Answer the next such requests with an error; `headers` and `body` if wanted."""
         self.faults.append([method, path_end, status, times, more])
 
+    def made(self, kind: str) -> set[str]:
+        """Names of all objects of a kind that there have ever been."""
+        told = (event for _, which, event in self._history if which == kind)
+        return {event["object"]["metadata"]["name"] for event in told if event["type"] == "ADDED"}
+
     def count(self, method: str, path_end: str) -> int:
         """How many such requests there were."""
         return sum(1 for asked, path in self.asked if asked == method and path.endswith(path_end))

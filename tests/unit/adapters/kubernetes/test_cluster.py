@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from builders import a_launch
-from hai_scheduler.core.model import Mount, MountKind, Observation, RankState, RunId
+from hai_scheduler.core.model import Blame, Mount, MountKind, Observation, RankState, RunId, TaskId
 from hai_scheduler.ports import NotFound, Temporary
 from unit.adapters.kubernetes.conftest import until
 from unit.adapters.kubernetes.things import a_kube_node, running, stamp, terminated, waiting
@@ -98,8 +99,31 @@ async def test_a_pod_that_is_refused_for_good_takes_the_run_down_with_the_reason
         await until(lambda which=which: self_ended(which))
         shown = await one(which)
         assert shown.unsettled
-        assert message in shown.ranks[0].start_error
+        (speaker,) = (rank for rank in shown.ranks if rank.start_error)
+        assert message in speaker.start_error
+        assert speaker.blame is Blame.NOBODY
     assert not server.objects["pods"]
+
+
+async def test_a_refusal_is_said_by_a_rank_that_was_refused_not_by_one_that_runs(server, cluster) -> None:
+    server.fail("POST", "/pods", 422, body="spec.containers[0].image: Required value")
+    await cluster.launch(GANG)
+    await until(lambda: self_ended(cluster))
+    (made,) = server.made("pods")
+    ranks = (await one(cluster)).ranks
+    (speaker,) = (rank for rank in ranks if rank.start_error)
+    assert f"hai-1-1-{speaker.rank}" != made
+    assert "Required value" in speaker.start_error
+
+
+async def test_a_late_launch_of_a_run_that_a_later_one_has_followed_makes_nothing(server, cluster, opened) -> None:
+    await cluster.launch(replace(GANG, run_id=RunId("1.10")))
+    for which in (cluster, opened()):
+        await which.launch(replace(GANG, run_id=RunId("1.9")))
+    assert list(server.objects["services"]) == ["hai-1-10"]
+    await cluster.launch(replace(GANG, run_id=RunId("1.11"), task_id=TaskId(1)))
+    await cluster.launch(a_launch(11, 2))
+    assert sorted(server.objects["services"]) == ["hai-1-10", "hai-1-11", "hai-11-2"]
 
 
 async def self_ended(cluster) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from builders import a_launch, at
 from hai_scheduler.adapters.kubernetes.observation import not_up, observe_run
 from hai_scheduler.adapters.kubernetes.record import RunSight, StartError, runs_seen
-from hai_scheduler.core.model import RankObservation, RankState, RunId
+from hai_scheduler.core.model import Blame, RankObservation, RankState, RunId
 from unit.adapters.kubernetes.things import (
     a_pod,
     a_service,
@@ -101,6 +103,27 @@ def test_a_run_that_could_not_be_started_says_why_for_the_ranks_to_blame_alone()
 def test_where_no_rank_is_to_blame_the_first_says_why() -> None:
     first, second = observe_run(a_sight(launch=TWO, **start_error()), around()).ranks
     assert (first.start_error, second.start_error) == ("no such image", None)
+    assert first.blame is Blame.NOBODY
+
+
+@pytest.mark.parametrize("blame", list(Blame), ids=str)
+def test_whose_fault_it_was_is_recorded(blame: Blame) -> None:
+    error = StartError(message="no", ranks=(1,), blame=blame)
+    assert StartError.from_annotations(error.to_annotation()) == error
+    (key,) = error.to_annotation()
+    (older,) = ({key: json.dumps({"message": "no", "ranks": [1]})},)
+    assert StartError.from_annotations(older).blame is Blame.NODE
+
+
+def test_a_pod_that_somebody_has_deleted_and_that_is_gone_was_taken_away() -> None:
+    removed = (a_pod(deleted=60, **waiting("ContainerCreating")),)
+    (rank,) = observe_run(a_sight(removed=removed, launched=stamp()), around()).ranks
+    assert (rank.state, rank.leaving_by) == (RankState.LOST, at(60))
+
+
+def test_a_run_whose_record_somebody_deletes_is_taken_away_from_its_user() -> None:
+    (orphan,) = runs_seen([], [a_pod(deleted=60, **terminated(143))], []).values()
+    assert observe_run(orphan, around()).ranks[0].leaving_by == at(60)
 
 
 def test_a_run_that_is_taken_down_has_not_ended_while_a_pod_of_it_runs() -> None:
@@ -147,6 +170,55 @@ SETTINGS = some_settings()
 def test_a_gang_that_does_not_come_up_is_given_up(statuses, minutes, blamed, why) -> None:
     error = not_up(a_sight(*pods(*statuses), launch=TWO), at(minutes=minutes), SETTINGS)
     assert (error.ranks, error.message) == (blamed, why) if blamed else error is None
+
+
+CONFIG = waiting("CreateContainerConfigError", 'secret "x" not found')
+NO_CLAIM = {"type": "PodScheduled", "status": "False", "message": 'persistentvolumeclaim "data" not found'}
+NO_ROOM = {"type": "PodScheduled", "status": "False", "message": "1 Insufficient memory."}
+APART = a_launch(nodes=("node-1", "node-2"))
+
+
+@pytest.mark.parametrize(
+    ("statuses", "ranks", "blame"),
+    [
+        ([BACK_OFF, BACK_OFF], (0, 1), Blame.UNKNOWN),
+        ([running(), BACK_OFF], (1,), Blame.NODE),
+        ([BACK_OFF], (0,), Blame.UNKNOWN),
+        ([waiting("InvalidImageName"), BACK_OFF], (1,), Blame.UNKNOWN),
+        ([waiting("InvalidImageName")] * 2, (0, 1), Blame.NOBODY),
+        ([running(), CONFIG], (1,), Blame.NOBODY),
+        ([{"conditions": [NO_CLAIM]}] * 2, (0, 1), Blame.NOBODY),
+        ([running(), {"conditions": [NO_ROOM]}], (1,), Blame.NODE),
+        ([running()], (1,), Blame.NOBODY),
+        ([{}], (0,), Blame.NODE),
+        ([waiting("CreateContainerError"), CONFIG], (0,), Blame.NODE),
+    ],
+    ids=[
+        "image nowhere",
+        "image elsewhere",
+        "image and another not made",
+        "wrong name of one",
+        "wrong name",
+        "secret",
+        "claim",
+        "no room",
+        "not made",
+        "slow and another not made",
+        "runtime and secret",
+    ],
+)
+def test_a_gang_that_is_given_up_is_held_against_those_nodes_alone_that_may_have_caused_it(
+    statuses, ranks, blame
+) -> None:
+    made = [a_pod(APART, rank, **status) for rank, status in enumerate(statuses)]
+    error = not_up(a_sight(*made, launch=APART), at(minutes=11), SETTINGS)
+    assert (error.ranks, error.blame) == (ranks, blame)
+
+
+@pytest.mark.parametrize("status", [{}, waiting("ContainerCreating"), BACK_OFF], ids=["new", "creating", "pulling"])
+def test_a_gang_of_which_somebody_deletes_a_pod_is_not_given_up_for_that(status) -> None:
+    pod = a_pod(APART, 1, deleted=60, **status)
+    assert not_up(a_sight(a_pod(APART, **running()), pod, launch=APART), at(hours=1), SETTINGS) is None
 
 
 @pytest.mark.parametrize("fact", [{"killed": stamp()}, start_error(1)], ids=["killed", "given up before"])

@@ -8,7 +8,7 @@ import pytest
 
 from builders import at
 from hai_scheduler.adapters.kubernetes.ranks import has_started, keep_end, observe_pod
-from hai_scheduler.core.model import RankObservation, RankState
+from hai_scheduler.core.model import Blame, RankObservation, RankState
 from unit.adapters.kubernetes.things import a_kube_node, a_pod, around, container, running, stamp, terminated, waiting
 
 EXITED, LOST, PENDING, RUNNING = RankState.EXITED, RankState.LOST, RankState.PENDING, RankState.RUNNING
@@ -196,9 +196,134 @@ def test_a_rank_that_has_ended_is_not_lost_with_its_node_later() -> None:
     assert observe_pod(0, pod, around()).state is EXITED
 
 
-def test_a_rank_that_was_taken_away_and_ended_says_so() -> None:
-    assert seen(deleted=60, **terminated(143, message=words(exit_code=143))).leaving_by == at(60)
-    assert seen(deleted=60, **terminated(0, message=words(exit_code=0))).leaving_by is None
+SHUTDOWN = {"reason": "Shutdown", "message": "Node was shutdown gracefully"}
+FULL = {"reason": "Evicted", "message": "Usage of EmptyDir exceeds the limit 16Gi."}
+
+
+@pytest.mark.parametrize(
+    ("deleted", "said", "more", "leaving"),
+    [
+        (60, {"exit_code": 143}, {}, 60),
+        (60, {"exit_code": 0}, {}, None),
+        (60, {"exit_code": 0, "notified_at": stamp(5)}, {}, 60),
+        (60, {"exit_code": 3}, {}, 60),
+        (500, {"exit_code": 3}, {}, None),
+        (None, {"exit_code": 143}, {}, None),
+        (None, {"exit_code": 143, "notified_at": stamp(5)}, SHUTDOWN, 60),
+        (None, {"exit_code": 0, "notified_at": stamp(5)}, SHUTDOWN, 60),
+        (None, {"exit_code": 0}, SHUTDOWN, None),
+        (None, {"exit_code": 143, "notified_at": stamp(5)}, FULL, None),
+    ],
+    ids=[
+        "deleted",
+        "done by itself",
+        "told and saved",
+        "failed while it was deleted",
+        "failed before it was deleted",
+        "by itself",
+        "shut down",
+        "shut down, saved",
+        "done before the shutdown",
+        "its own limit",
+    ],
+)
+def test_a_rank_that_was_taken_away_and_ended_says_so(deleted, said, more, leaving) -> None:
+    status = {**terminated(said["exit_code"], message=words(**said)), **more}
+    rank = seen(deleted=deleted, **status)
+    assert (rank.state, rank.exit_code) == (EXITED, said["exit_code"])
+    assert rank.leaving_by == (None if leaving is None else at(leaving))
+
+
+HELPED = {"initContainerStatuses": [{"name": "hai-init", "state": {"terminated": {"exitCode": 0}}}]}
+ADMISSION = {"reason": "UnexpectedAdmissionError", "message": "Allocate failed due to no healthy devices"}
+HAD_RUN = {"containerStatuses": [{"name": "rank", "containerID": "x://1", "state": {"waiting": {"reason": "y"}}}]}
+BEFORE = "its pod was ended before the run began"
+
+
+@pytest.mark.parametrize(
+    ("deleted", "status"),
+    [
+        (60, {"phase": "Failed"}),
+        (60, {"phase": "Failed", **ADMISSION}),
+        (60, {"phase": "Failed", **ADMISSION, **waiting("ContainerCreating")}),
+        (60, {"phase": "Failed", **waiting("PodInitializing")}),
+        (None, {"phase": "Failed"}),
+        (None, {"phase": "Failed", **waiting("ContainerCreating")}),
+        (None, {"phase": "Failed", **ADMISSION, "podIP": "10.0.0.7"}),
+        (None, {"phase": "Failed", **ADMISSION, **HELPED}),
+        (None, {"phase": "Failed", **ADMISSION, **HAD_RUN}),
+        (None, {"phase": "Failed", "reason": "NodeLost", **waiting("ContainerCreating")}),
+        (None, {"phase": "Failed", **SHUTDOWN}),
+    ],
+    ids=[
+        "deleted",
+        "deleted, rejected",
+        "deleted, creating",
+        "deleted, initialising",
+        "no reason",
+        "no reason, creating",
+        "had an address",
+        "had its files",
+        "had a container",
+        "node lost",
+        "shut down",
+    ],
+)
+def test_what_may_have_run_or_was_deleted_is_lost_and_no_failed_start(deleted, status) -> None:
+    rank = seen(deleted=deleted, **status)
+    assert (rank.state, rank.start_error) == (LOST, None)
+    assert rank.leaving_by == (None if deleted is None else at(deleted))
+    assert rank.message
+
+
+def test_a_supervisor_whose_pod_was_deleted_before_its_run_began_was_evicted() -> None:
+    status = terminated(125, message=words(start_error=BEFORE))
+    rank = seen(deleted=60, **status)
+    assert (rank.state, rank.exit_code, rank.start_error) == (EXITED, None, None)
+    assert (rank.leaving_by, rank.message) == (at(60), BEFORE)
+    assert seen(**status).start_error == BEFORE
+
+
+@pytest.mark.parametrize(
+    ("status", "blame"),
+    [
+        ({"phase": "Failed", **ADMISSION}, Blame.NODE),
+        (terminated(1, message="SyntaxError: invalid syntax"), Blame.NOBODY),
+        (terminated(128, reason="StartError", message='exec: "python3": executable file not found'), Blame.NOBODY),
+        (terminated(128, reason="ContainerCannotRun", message="no space left on device"), Blame.NODE),
+        (terminated(125, message=words(start_error="/hai/run: no space left")), Blame.NODE),
+    ],
+    ids=["rejected", "old Python", "no Python", "no room", "the supervisor"],
+)
+def test_only_what_a_node_may_have_caused_is_held_against_it(status, blame) -> None:
+    rank = seen(**status)
+    assert rank.start_error
+    assert rank.blame is blame
+
+
+@pytest.mark.parametrize(
+    ("after", "state"),
+    [
+        ({"phase": "Running"}, RUNNING),
+        ({"phase": "Running", **waiting("ContainerCreating")}, RUNNING),
+        ({"phase": "Failed", **ADMISSION}, LOST),
+        ({"phase": "Failed", **waiting("ContainerCreating")}, LOST),
+        (terminated(3, message=words(exit_code=3)), EXITED),
+    ],
+    ids=["left out", "waiting again", "rejected after all", "over", "ended"],
+)
+@pytest.mark.parametrize("deleted", [None, 60], ids=["there", "deleted"])
+def test_a_container_that_was_seen_to_run_has_run_whatever_is_said_later(deleted, after, state) -> None:
+    kept = keep_end(a_pod(**running()), a_pod(deleted=deleted, **after))
+    rank = observe_pod(0, kept, around())
+    assert (rank.state, rank.start_error, has_started(kept)) == (state, None, True)
+    again = keep_end(kept, a_pod(deleted=60, phase="Failed"))
+    assert observe_pod(0, again, around()).start_error is None
+
+
+def test_a_rejection_that_was_seen_is_one_when_the_pod_is_deleted_afterwards() -> None:
+    kept = keep_end(a_pod(phase="Failed", **ADMISSION), a_pod(deleted=60, phase="Failed"))
+    assert kept["status"]["reason"] == ADMISSION["reason"]
 
 
 @pytest.mark.parametrize(

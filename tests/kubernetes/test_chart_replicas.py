@@ -1,0 +1,96 @@
+"""Two schedulers of the chart on a real cluster: one leads, and when it is gone the other does."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from hai_client.schema import TaskRequest
+from kubernetes_kit.release import Platform, installed, needs_images, state_of, tool, until
+
+pytestmark = needs_images
+
+#: Seconds within which the other replica has to lead (docs/operations.md).
+TAKEOVER = 15.0
+#: Seconds after which a follower that would take the lease by turns has done so.
+LEASE = 5.0
+
+
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    more = {"scheduler": {"separate": True, "replicas": 2}}
+    with installed(tmp_path_factory.mktemp("replicas"), more) as made:
+        yield made
+
+
+def leaders(platform: Platform) -> dict[str, str]:
+    """What each replica itself says of who leads, by the name of its pod; '' from one that does not answer.
+
+    A request to the Service, or a tunnel to it, would reach either: each is asked through the API server.
+    """
+    said: dict[str, str] = {}
+    for pod in platform.objects("pods", platform.namespace, "app.kubernetes.io/component=scheduler"):
+        name = str(pod["metadata"]["name"])
+        base = f"/api/v1/namespaces/{platform.namespace}/pods/{name}:8082/proxy"
+        text = tool("kubectl", "get", "--raw", f"{base}/services/hai/api/v1/health/ready", check=False)
+        said[name] = str(json.loads(text)["leader"]) if text else ""
+    return said
+
+
+def the_leader(platform: Platform) -> str:
+    """The pod that leads, once both replicas agree about it."""
+
+    def found() -> str | None:
+        said = leaders(platform)
+        return next(name for name, leader in said.items() if leader == "this") if agreed(said) else None
+
+    return str(until("one leader and one follower", found))
+
+
+def agreed(said: dict[str, str]) -> bool:
+    return sorted(said.values()) == ["another", "this"]
+
+
+def containers(platform: Platform, task: str) -> list[Any]:
+    """What a restart, a new pod or a lost container would change."""
+    pods = platform.objects("pods", platform.work, f"hai.jupyter.org/task={task}")
+    return [(pod["metadata"]["uid"], pod["status"]["containerStatuses"]) for pod in pods]
+
+
+def test_of_two_replicas_one_leads_and_stays_it(platform: Platform) -> None:
+    leader = the_leader(platform)
+    end = time.monotonic() + 2 * LEASE
+    looks = 0
+    while time.monotonic() < end or looks < 5:
+        assert leaders(platform)[leader] == "this"
+        looks += 1
+    assert agreed(leaders(platform))
+
+
+def test_when_the_leader_is_gone_the_other_leads_and_running_tasks_do_not_notice(platform: Platform) -> None:
+    client = platform.client("ann")
+    task = client.submit(TaskRequest(command=("sleep", "3600"), nodes=1, name="long", cwd="/tmp"))
+    until("the start", lambda: state_of(client, task) == "running")
+    leader = the_leader(platform)
+    (other,) = leaders(platform).keys() - {leader}
+    before = containers(platform, task.id)
+    assert before
+
+    start = time.monotonic()
+    tool("kubectl", "-n", platform.namespace, "delete", "pod", leader, "--grace-period=0", "--force", "--wait=false")
+    until("the takeover", lambda: leaders(platform).get(other) == "this")
+    assert time.monotonic() - start < TAKEOVER
+
+    short = client.submit(TaskRequest(command=("true",), nodes=1, name="short", cwd="/tmp"))
+    until("the end", lambda: state_of(client, short) in ("succeeded", "failed", "stopped"))
+    assert state_of(client, short) == "succeeded", client.task(short.id)
+    assert the_leader(platform) == other
+    assert containers(platform, task.id) == before
+    assert state_of(client, task) == "running"
+    assert len(client.runs(task.id)) == 1
+    client.stop(task.id)
+    until("the stop", lambda: state_of(client, task) == "stopped")

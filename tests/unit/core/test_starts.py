@@ -1,0 +1,52 @@
+"""Starts that fail for reasons that are not the user's (`hai_scheduler.core.starts`): waits, nodes, words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import a_rank, a_run, a_task, at
+from hai_scheduler.core import events as ev
+from hai_scheduler.core.lifecycle import Kill, advance
+from hai_scheduler.core.model import Blame, RankState, TaskState
+from hai_scheduler.core.reasons import Reason
+from hai_scheduler.core.starts import LONGEST_WAIT, wait_after, why_not_started
+
+FAILED = ev.StartFailed(at=at(10), message="no disk", nodes=frozenset({"node-1"}), give_up=False)
+
+
+@pytest.mark.parametrize(("failed", "wait"), [(0, 15), (1, 30), (2, 60), (5, 300), (10_000, 300)])
+def test_each_start_that_fails_doubles_the_wait_for_the_next(failed: int, wait: float) -> None:
+    task = a_task(state=TaskState.STARTING, failed_starts=failed)
+    again, _ = advance(task, FAILED)
+    assert again.not_before == at(10 + wait)
+
+
+def test_a_node_that_nothing_is_held_against_is_not_tried_again_either() -> None:
+    event = replace(FAILED, nodes=frozenset(), doubtful=frozenset({"node-2"}))
+    again, _ = advance(a_task(state=TaskState.STARTING), event)
+    assert again.avoid == {"node-2"}
+
+
+def test_what_fails_beside_a_rank_that_could_not_be_started_is_not_the_users() -> None:
+    bad = a_rank(0, state=RankState.EXITED, unstarted=Blame.NODE)
+    ranks = (bad, a_rank(1, state=RankState.EXITED, exit_code=3), a_rank(2))
+    task, effects = advance(a_task(state=TaskState.STARTING, nodes=3), ev.RanksSeen(at=at(10), ranks=ranks))
+    assert (task.run.failed_ranks, task.state) == ((), TaskState.STARTING)
+    assert effects == (Kill(task.run.id),)
+
+
+def test_a_wait_is_bounded_however_often_starts_have_failed() -> None:
+    assert wait_after(10**9) == LONGEST_WAIT
+
+
+def test_why_a_task_could_not_be_started_is_said_of_that_alone() -> None:
+    failed, _ = advance(a_task(state=TaskState.STARTING), FAILED)
+    assert why_not_started(failed) == "no disk"
+    assert why_not_started(replace(failed, reason=Reason.NODE_LOST)) is None
+    assert why_not_started(a_task()) is None
+    other = a_rank(0, message="its pod is being deleted"), a_rank(1, message="no disk", unstarted=Blame.NODE)
+    assert why_not_started(replace(failed, run=a_run(ranks=other))) == "no disk"
+    silent = replace(failed, run=a_run(ranks=(a_rank(0),)))
+    assert why_not_started(silent) == "it could not be started on its nodes"
