@@ -117,7 +117,7 @@ class GroupPlan:
         for turn, decision in must_leave(self.turns.values(), self.snapshot, self.draining):
             self.decisions.append(decision)
             self.ledger.leave(turn)
-        ready = [task for task in self.waiting if not task.held]
+        ready = [self._or_anywhere(task) if task.avoid else task for task in self.waiting if not task.held]
         self.answers.waiting = {task.id: task for task in ready}
         for task in self.waiting if len(ready) < len(self.waiting) else ():
             if task.held:
@@ -134,6 +134,10 @@ class GroupPlan:
         if not self.snapshot.paused:
             self._serve()
             self._say_promises()
+
+    def _or_anywhere(self, task: Task) -> Task:
+        """A node that the task was unlucky on is better than none (F3)."""
+        return task if self.ledger.can_avoid(task) else replace(task, avoid=frozenset())
 
     # -- the queue, filled ------------------------------------------------------------------------
 

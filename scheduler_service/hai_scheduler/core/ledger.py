@@ -72,6 +72,11 @@ def held_by(turn: Turn, spot: Spot) -> int:
     return spot.size if turn.task.gpus is None else turn.task.gpus
 
 
+def _fits(spot: Spot, gpus: int | None) -> bool:
+    """Whether the node can be used and has that many GPUs."""
+    return spot.usable and (gpus is None or gpus <= spot.node.gpus)
+
+
 #: The free GPUs of a node that is held whole.
 _NONE: list[int] = []
 
@@ -107,6 +112,7 @@ class Ledger:
         self._lowest: Priority | None = None
         self.zones = sorted({spot.node.zone for spot in self.spots.values()})
         self._sizes: dict[int, int] = {}
+        self._usables: dict[int | None, int] = {}
         #: Nodes where somebody is leaving, and nodes with promises.
         self._leaving: dict[str, None] = {}
         self._promised: dict[str, None] = {}
@@ -229,6 +235,17 @@ class Ledger:
         if gpus not in self._sizes:
             self._sizes[gpus] = sum(spot.node.gpus >= gpus for spot in self.spots.values())
         return self._sizes[gpus]
+
+    def can_avoid(self, task: Task) -> bool:
+        """Whether enough nodes that can be used are left without those that the task was unlucky on (F3)."""
+        unlucky = (self.spots[name] for name in task.avoid if name in self.spots)
+        return task.nodes <= self._usable(task.gpus) - sum(_fits(spot, task.gpus) for spot in unlucky)
+
+    def _usable(self, gpus: int | None) -> int:
+        """How many nodes that can be used have that many GPUs (None: whatever they have)."""
+        if gpus not in self._usables:
+            self._usables[gpus] = sum(_fits(spot, gpus) for spot in self.spots.values())
+        return self._usables[gpus]
 
     def can_ever(self, task: Task) -> bool:
         """Whether the group is large enough for the task, all of it being free and in order (Q5)."""

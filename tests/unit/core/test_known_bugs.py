@@ -12,7 +12,7 @@ from datetime import timedelta
 import pytest
 
 from builders import a_node, a_quota, a_task, at, some_nodes
-from hai_scheduler.core.model import Node, Priority, Quota, Task
+from hai_scheduler.core.model import Node, NodeMark, Priority, Quota, Task
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.verdicts import VerdictKind
@@ -172,7 +172,8 @@ def test_a_gang_for_which_nothing_was_found_is_not_started_on_nodes_of_its_last_
 def test_a_large_task_at_the_head_does_not_have_small_ones_suspended_that_it_cannot_use() -> None:
     """HFAiLab/hai-platform: all behind a head that could not start were held up, and running ones suspended."""
     there = [runs(n, f"node-{n}", minutes=600) for n in (1, 2)]
-    made = decide(snapshot(*there, waits(3, 4, priority=HIGH, avoid=frozenset({"node-4"})), waits(4), nodes=4))
+    nodes = (*some_nodes(3), a_node("node-4", mark=NodeMark.CORDONED))
+    made = decide(snapshot(*there, waits(3, 4, priority=HIGH), waits(4), nodes=nodes))
     assert suspends(made) == {}
     assert set(starts(made)) == {4}
 

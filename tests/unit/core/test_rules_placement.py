@@ -262,18 +262,34 @@ def test_f3_never_on_unfit_nodes(sentence: str, node: Node) -> None:
 def test_f3_never_on_nodes_the_task_was_unlucky_on() -> None:
     unlucky = frozenset({"node-1"})
     assert starts(decide(snapshot(waits(1, avoid=unlucky), nodes=2))) == {1: ("node-2",)}
-    assert starts(decide(snapshot(waits(1, avoid=unlucky), nodes=1))) == {}
     assert starts(decide(snapshot(waits(1, avoid=unlucky, gpus=2), nodes=2))) == {1: ("node-2",)}
+    taken = runs(2, "node-2")
+    assert starts(decide(snapshot(taken, waits(1, avoid=unlucky), nodes=2))) == {}
+
+
+@pytest.mark.parametrize("gpus", [None, 8])
+def test_f3_a_node_that_the_task_was_unlucky_on_is_better_than_none(gpus: int | None) -> None:
+    unlucky = frozenset({"node-1"})
+    alone = waits(1, avoid=unlucky, gpus=gpus)
+    assert starts(decide(snapshot(alone, nodes=1))) == {1: ("node-1",)}
+    small, cordoned = a_node("node-2", gpus=4), a_node("node-3", mark=NodeMark.CORDONED)
+    there = (a_node("node-1"), cordoned) if gpus is None else (a_node("node-1"), small, cordoned)
+    assert starts(decide(snapshot(alone, nodes=there))) == {1: ("node-1",)}
+    pair = waits(1, 2, avoid=unlucky)
+    assert starts(decide(snapshot(pair, nodes=2))) == {1: ("node-1", "node-2")}
+    assert starts(decide(snapshot(pair, nodes=3))) == {1: ("node-2", "node-3")}
 
 
 def test_f3_another_task_may_have_the_node_that_one_was_unlucky_on() -> None:
-    made = decide(snapshot(waits(1, avoid=frozenset({"node-1"})), waits(2), nodes=1))
+    unlucky = waits(1, avoid=frozenset({"node-1"}))
+    made = decide(snapshot(runs(3, "node-2"), unlucky, waits(2), nodes=2))
     assert starts(made) == {2: ("node-1",)}
 
 
 def test_f3_nobody_is_suspended_on_nodes_that_do_not_help() -> None:
     unlucky = waits(2, priority=HIGH, avoid=frozenset({"node-1"}))
-    assert suspends(decide(snapshot(runs(1, "node-1"), unlucky, nodes=1))) == {}
+    there = (runs(1, "node-1"), runs(3, "node-2", level=HIGH, minutes=1))
+    assert suspends(decide(snapshot(*there, unlucky, nodes=2))) == {}
     cordoned = (a_node("node-1", mark=NodeMark.CORDONED),)
     assert suspends(decide(snapshot(runs(1, "node-1"), waits(2, priority=HIGH), nodes=cordoned))) == {}
 

@@ -1,0 +1,55 @@
+"""The images: what is in their folders, and what a build may ask the network for."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+IMAGES = Path(__file__).parents[2] / "helm" / "images"
+FOLDERS = sorted(folder.name for folder in IMAGES.iterdir() if (folder / "Dockerfile").is_file())
+
+
+@pytest.fixture(scope="module")
+def build() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("build_images", IMAGES / "build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_image_has_a_dockerfile_and_the_other_way_round(build: ModuleType) -> None:
+    assert sorted(build.IMAGES) == FOLDERS
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_build_asks_the_network_for_its_base_and_for_nothing_else(name: str) -> None:
+    text = (IMAGES / name / "Dockerfile").read_text().replace("\\\n", " ")
+    stages = re.findall(r"^FROM \S+ AS (\S+)", text, re.MULTILINE)
+    assert set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) <= {"${BASE}", *stages}
+    for command in re.findall(r"pip install[^&]*", text):
+        assert "--no-index" in command, command
+    assert not re.search(r"\b(apt-get|apt|npm|curl|wget)\b", text)
+
+
+def test_what_has_the_same_bytes_makes_the_same_layer_whenever_it_was_fetched(
+    build: ModuleType, tmp_path: Path
+) -> None:
+    contexts = []
+    for name, when in (("first", 1_000_000_000), ("second", 1_700_000_000)):
+        folder = tmp_path / name / "wheels"
+        folder.mkdir(parents=True)
+        (folder / "one.whl").write_bytes(b"one")
+        (folder / "link").symlink_to("one.whl")
+        os.utime(folder / "one.whl", (when, when))
+        build.settle(tmp_path / name)
+        contexts.append(
+            [path.lstat().st_mtime for path in (folder / "one.whl", folder / "link", folder, folder.parent)]
+        )
+    assert contexts == [[0.0] * 4, [0.0] * 4]
