@@ -133,7 +133,7 @@ class LocalHarness(ClusterHarness):
         return self._clusters[-1]
 
     async def close(self) -> None:
-        last = self._clusters[-1]
+        last = await self.open()  # a new one sees whatever any of them has started
         for run in await last.observe():
             await last.kill(run.run_id)
 
