@@ -71,7 +71,8 @@ class GroupPlan:
         }
         #: Nobody asks for nodes while nothing waits: then only what must end is looked for.
         waits = any(not task.held for task in self.waiting)
-        self.draining = {node.name for node in nodes if node.mark is NodeMark.DRAINING}
+        draining = NodeMark.DRAINING
+        self.draining = {node.name for node in nodes if node.mark is draining}
         self.ledger = Ledger(nodes if waits else (), list(self.turns.values()) if waits else ())
         self.accounts = Accounts(book, group, gpus)
         if self.waiting:

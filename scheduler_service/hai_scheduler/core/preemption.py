@@ -159,7 +159,7 @@ class Market:
             return False
         if turn.task.user == kind.besides and turn.priority == kind.priority:
             return False
-        return self._rules.reason(turn, kind.priority, kind.rank) is not None
+        return self._rules.may_end(turn, kind.priority, kind.rank)
 
     def _refresh(self, offers: Offers) -> None:
         """Make the offers anew of nodes on which something has changed."""
@@ -321,7 +321,7 @@ class Chooser:
             turn
             for turn in self._ledger.crossers
             if not turn.leaving
-            and self._rules.reason(turn, kind.priority, kind.rank) is not None
+            and self._rules.may_end(turn, kind.priority, kind.rank)
             and not (turn.task.user == task.user and turn.priority == kind.priority)  # P3
             and not self._just_made_room(turn, task)
         ]

@@ -50,6 +50,7 @@ class QuotaBook:
         self._totals = any(row.subject.startswith("total:") for row in self._rows.values())
         self._groups_of = groups_of
         self._caps: dict[tuple[str, str, Priority], Cap] = {}
+        self._of_groups: dict[tuple[frozenset[str], str, Priority], Cap] = {}
 
     def cap(self, user: str, group: str, priority: Priority) -> Cap:
         """What counts for the user: his own row, else the largest of his groups' rows, else `public`'s (Q1).
@@ -70,14 +71,18 @@ class QuotaBook:
 
     def _find(self, user: str, group: str, priority: Priority) -> Cap:
         own = self._rows.get((f"user:{user}", group, priority))
+        names = frozenset(self._groups_of.get(user, ()))
+        if own is not None:
+            return self._choose(own, names, group, priority)
+        key = (names, group, priority)  # the same for all members
+        if key not in self._of_groups:
+            self._of_groups[key] = self._choose(None, names, group, priority)
+        return self._of_groups[key]
+
+    def _choose(self, own: Quota | None, names: Collection[str], group: str, priority: Priority) -> Cap:
         public = self._rows.get(("public", group, priority))
-        names = self._groups_of.get(user)
-        if own is None and not names:
-            return NO_ROW if public is None else Cap(public.limit, public.subject, public.ceiling)
         shared = [
-            row
-            for name in sorted(names or ())
-            if (row := self._rows.get((f"group:{name}", group, priority))) is not None
+            row for name in sorted(names) if (row := self._rows.get((f"group:{name}", group, priority))) is not None
         ]
         counts = own or max(shared, key=_room, default=public)
         if counts is None:

@@ -52,12 +52,16 @@ class Rules:
 
     def reason(self, turn: Turn, priority: Priority, rank: float) -> Reason | None:
         """Why the turn may end now for a task that waits at that priority and rank (P1, P2), or None."""
-        if turn.priority < priority:
-            return Reason.PREEMPTED
-        if turn.priority > priority:
+        if not self.may_end(turn, priority, rank):
             return None
+        return Reason.PREEMPTED if turn.priority < priority else Reason.TURN_OVER
+
+    def may_end(self, turn: Turn, priority: Priority, rank: float) -> bool:
+        """Whether the turn may end now for a task that waits at that priority and rank (P1, P2)."""
+        if turn.priority != priority:
+            return turn.priority < priority
         free_at = self.equal_at(turn, rank)
-        return Reason.TURN_OVER if free_at is not None and free_at <= self.now else None
+        return free_at is not None and free_at <= self.now
 
     def equal_at(self, _turn: Turn, _rank: float) -> datetime | None:
         """From when the turn may end for an equal of that rank; None is never."""
