@@ -11,10 +11,11 @@ from hai_hub.roles import BROWSER_SCOPES, UP_SERVICE
 from hai_hub.settings import SERVICE_NAME, HubSettings
 
 #: What the service's process gets of the environment beside what JupyterHub hands on (PATH, LANG and the like):
-#: tasks run under this account, on these GPUs.
+#: tasks run under this account, on these GPUs, and a cluster is reached as it is from a terminal.
 INHERITED: Final = (
     "CUDA_VISIBLE_DEVICES",
     "HOME",
+    "KUBECONFIG",
     "LOGNAME",
     "NVIDIA_VISIBLE_DEVICES",
     "SSL_CERT_FILE",

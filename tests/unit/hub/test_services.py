@@ -31,3 +31,9 @@ def test_both_services_have_the_tokens_from_their_files(settings: HubSettings) -
     assert scheduler_service(settings)["api_token"] == "secret-service-token"
     assert up_service(settings)["api_token"] == "secret-up-token"
     assert "url" not in up_service(settings)
+
+
+def test_a_cluster_is_reached_as_it_is_from_a_terminal(settings: HubSettings) -> None:
+    """The setting `HaiKubernetes.kubeconfig` says that the variable is enough."""
+    found = {"KUBECONFIG": "/etc/hai/admin"}
+    assert scheduler_service(settings, found)["environment"] == found
