@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from hai_scheduler.core.answers import Answers
 from hai_scheduler.core.decisions import Decision, Keep, Start, Suspend
@@ -26,6 +27,8 @@ from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.core.turns import Turn, turn_of
 from hai_scheduler.core.use import share_of
 from hai_scheduler.core.verdicts import VerdictKind
+
+_ID, _USER = attrgetter("id"), attrgetter("user")
 
 
 @dataclass(slots=True)
@@ -119,13 +122,12 @@ class GroupPlan:
             self.decisions.append(decision)
             self.ledger.leave(turn)
         ready = [self._or_anywhere(task) if task.avoid else task for task in self.waiting if not task.held]
-        self.answers.waiting = {task.id: task for task in ready}
-        for task in self.waiting if len(ready) < len(self.waiting) else ():
-            if task.held:
-                self.answers.hold(task, self.accounts.level_of(task))
+        self.answers.waiting = dict(zip(map(_ID, ready), ready, strict=True))
+        for task in [task for task in self.waiting if task.held]:
+            self.answers.hold(task, self.accounts.level_of(task))
         if not ready:
             return
-        use = {user: self.rules.use_of(user) for user in {task.user for task in ready}}
+        use = {user: self.rules.use_of(user) for user in set(map(_USER, ready))}
         ranks = self.rules.ranks(ready)
         if not self.snapshot.paused:
             self._keep_promises(ready, use)
@@ -145,7 +147,7 @@ class GroupPlan:
     def _line_up(self, places: Iterable[tuple[float, Task]], use: Mapping[str, float]) -> None:
         """Put every task into the lane of its priority; AUTO tasks where they have quota (Q4)."""
         lanes = {priority: self.queue.lanes[priority] for priority in LEVELS}
-        bunches = {priority: (lane.bunches, lane.asked) for priority, lane in lanes.items()}
+        bunches = {priority: lane.bunches for priority, lane in lanes.items()}
         for rank, task in places:
             priority = task.priority
             if priority is None:
@@ -154,9 +156,7 @@ class GroupPlan:
             elif task.promise:
                 lanes[priority].add(task, rank, use[task.user])
             else:
-                bunch, asked = bunches[priority]
-                bunch[rank, use[task.user]].append(task)
-                asked.add((task.gpus, task.nodes))
+                bunches[priority][rank, use[task.user]].append(task)
 
     # -- promises (B3) ----------------------------------------------------------------------------
 
@@ -182,8 +182,8 @@ class GroupPlan:
 
     def _kept(self, task: Task, priority: Priority) -> tuple[str, ...] | None:
         """The nodes promised to the task, if they are free or being freed and nobody else's."""
-        names = [*self.ledger.soon_for(task, priority), *self.ledger.now_for(task, priority)]
-        own = [name for name in names if name in task.promise]
+        soon = self.ledger.soon_of(task.promise, task, priority)
+        own = [*soon, *self.ledger.now_of(task.promise, task, priority)]
         return self._choose(own, task, self._may_cross(task, priority, soon=True))
 
     def _promised(self, task: Task, names: Collection[str]) -> None:
@@ -353,10 +353,10 @@ class GroupPlan:
         across = task.nodes > 1 and self._may_cross(task, priority, soon=False)
         if passing or self.ledger.special(task, priority):
             own = self.ledger.promised_to(task) if task.promise else []
-            names = self.ledger.now_for(task, priority, reserved=passing)
-            kept = [name for name in names if name in own]
+            kept = self.ledger.now_of(own, task, priority, reserved=passing)
             if len(kept) >= task.nodes and (chosen := self._choose(kept, task, across)) is not None:
                 return chosen
+            names = self.ledger.now_for(task, priority, reserved=passing)
             if len(own) == task.nodes:  # its own are on their way: it does not take what is promised to others
                 names = self.ledger.without_others(names, task)
             return self._choose(names, task, across)

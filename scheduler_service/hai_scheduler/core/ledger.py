@@ -116,6 +116,8 @@ class Ledger:
         #: Nodes where somebody is leaving, and nodes with promises.
         self._leaving: dict[str, None] = {}
         self._promised: dict[str, None] = {}
+        #: The nodes that are promised to each task.
+        self._of_task: defaultdict[TaskId, set[str]] = defaultdict(set)
         #: Whole-node gangs that were there from the start, and those of their nodes that have one holder, no promise
         #: and can be used: what is known of such a gang holds for all of them.
         self.gangs = [turn for turn in turns if turn.task.gpus is None]
@@ -281,21 +283,34 @@ class Ledger:
         extra = [*self._promised, *(self._reserved if reserved else ())]
         names += [name for name in extra if self.may_have(self.spots[name], task, priority, reserved=reserved)]
         names = [name for name in dict.fromkeys(names) if self.suits(self.spots[name], task)]
-        return sorted(names, key=lambda name: self._preference(self.spots[name], task))
+        return self._preferred(names, task)
 
-    def soon_for(self, task: Task, priority: Priority, *, reserved: bool = False) -> list[str]:
+    def soon_for(self, task: Task, priority: Priority) -> list[str]:
         """Nodes that are being freed and may become the task's; those open now are not among them."""
-        found = []
-        for name in dict.fromkeys((*self._leaving, *self._promised)):
-            spot = self.spots[name]
-            if spot.reserved and not reserved:
-                continue
-            if not self.suits(spot, task):
-                continue
-            have = len(spot.free) - self.kept_from(spot, task, priority)
-            if have < spot.amount(task) <= have + spot.leaving():
-                found.append(name)
-        return sorted(found, key=lambda name: self._preference(self.spots[name], task))
+        names = dict.fromkeys((*self._leaving, *self._promised))
+        return self._preferred([name for name in names if self._may_become(self.spots[name], task, priority)], task)
+
+    def soon_of(self, names: Iterable[str], task: Task, priority: Priority) -> list[str]:
+        """Those of the nodes that are being freed and may become the task's."""
+        spots = (self.spots[name] for name in names if name in self.spots)
+        return self._preferred([spot.node.name for spot in spots if self._may_become(spot, task, priority)], task)
+
+    def now_of(self, names: Iterable[str], task: Task, priority: Priority, *, reserved: bool = False) -> list[str]:
+        """Those of the nodes that the task could start on now."""
+        spots = (self.spots[name] for name in names if name in self.spots)
+        suiting = [spot for spot in spots if self.suits(spot, task)]
+        own = [spot.node.name for spot in suiting if self.may_have(spot, task, priority, reserved=reserved)]
+        return self._preferred(own, task)
+
+    def _may_become(self, spot: Spot, task: Task, priority: Priority) -> bool:
+        if spot.reserved or not self.suits(spot, task):
+            return False
+        have = len(spot.free) - self.kept_from(spot, task, priority)
+        want = spot.amount(task)
+        return have < want <= have + spot.leaving()
+
+    def _preferred(self, names: Iterable[str], task: Task) -> list[str]:
+        return sorted(names, key=lambda name: self._preference(self.spots[name], task))
 
     def count_soon(self, gpus: int | None) -> int:
         """On how many nodes any task could take that many GPUs when those who are leaving have left."""
@@ -318,17 +333,15 @@ class Ledger:
         """Whether enough free GPUs of the node are its own promise, or nobody's that it must respect (B1, B3, P5)."""
         if spot.reserved and not reserved:
             return False
-        return len(spot.free) - self.kept_from(spot, task, priority) >= spot.amount(task)
+        have, want = len(spot.free), spot.amount(task)
+        return have >= want and have - self.kept_from(spot, task, priority) >= want
 
     def kept_from(self, spot: Spot, task: Task, priority: Priority) -> int:
         """GPUs of the node that are promised to others whom the task must respect."""
         if not spot.promises:
             return 0
-        return sum(
-            promise.gpus
-            for promise in spot.promises
-            if promise.task_id != task.id and (promise.priority >= priority or promise.task_id == task.left_for)
-        )
+        others = [promise for promise in spot.promises if promise.task_id != task.id]
+        return sum([p.gpus for p in others if p.priority >= priority or p.task_id == task.left_for])
 
     def without_others(self, names: Iterable[str], task: Task) -> list[str]:
         """Those of the nodes that the task can have without any other's promise giving way."""
@@ -361,13 +374,14 @@ class Ledger:
             want = spot.amount(task)
             spot.promises = [promise for promise in spot.promises if promise.task_id != task.id]
             have = len(spot.free) + spot.leaving()
-            for other in sorted(spot.promises, key=lambda promise: promise.priority):
+            for other in sorted(spot.promises, key=attrgetter("priority")):
                 if have - spot.kept() >= want or other.priority >= priority:
                     break
-                spot.promises.remove(other)
+                self._withdraw(other, spot)
                 gave_way.add(other.task_id)
             spot.promises.append(Promise(task.id, priority, want))
             self._promised[name] = None
+            self._of_task[task.id].add(name)
             if name in self.gang_nodes:
                 self.gang_nodes.discard(name)
                 self._others = None
@@ -379,16 +393,19 @@ class Ledger:
     def release(self, task: Task) -> None:
         """The task's promises are no more."""
         self._to_cross.pop(task.id, None)
-        for name in list(self._promised):
+        for name in self.promised_to(task):
             spot = self.spots[name]
-            kept = [promise for promise in spot.promises if promise.task_id != task.id]
-            if len(kept) != len(spot.promises):
-                spot.promises = kept
-                self._settle(spot)
+            spot.promises = [promise for promise in spot.promises if promise.task_id != task.id]
+            self._settle(spot)
+        self._of_task.pop(task.id, None)
+
+    def _withdraw(self, promise: Promise, spot: Spot) -> None:
+        spot.promises.remove(promise)
+        self._of_task[promise.task_id].discard(spot.node.name)
 
     def promised_to(self, task: Task) -> list[str]:
         """Nodes kept for the task, by name."""
-        return sorted(name for name in self._promised if any(p.task_id == task.id for p in self.spots[name].promises))
+        return sorted(self._of_task.get(task.id, ()))
 
     def take(self, names: Iterable[str], turn: Turn) -> tuple[tuple[tuple[int, ...], ...], set[TaskId]]:
         """The nodes are a starting run's now.
@@ -416,10 +433,10 @@ class Ledger:
         """Drop promises that have no room any more, lowest first; whose they were."""
         gave_way: set[TaskId] = set()
         have = len(spot.free) + spot.leaving()
-        for promise in sorted(spot.promises, key=lambda promise: promise.priority):
+        for promise in sorted(spot.promises, key=attrgetter("priority")):
             if spot.kept() <= have:
                 break
-            spot.promises.remove(promise)
+            self._withdraw(promise, spot)
             gave_way.add(promise.task_id)
         return gave_way
 

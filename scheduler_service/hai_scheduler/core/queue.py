@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
+from operator import attrgetter
 
 from hai_scheduler.core.model import Priority, Task, TaskId
 from hai_scheduler.core.order import seats
@@ -17,6 +19,7 @@ Entry = tuple[float, float, datetime, TaskId, Task]
 #: How much of a node a task wants, and of how many: no smaller in both means no easier to place.
 Size = tuple[int, int]
 
+_ASKS, _ORDER = attrgetter("gpus", "nodes"), attrgetter("submitted_at", "id")
 #: More GPUs than any node has: how a whole node compares with k GPUs of one.
 _WHOLE = 1 << 30
 
@@ -45,8 +48,7 @@ class Lane:
         self._gone: set[TaskId] = set()
         #: AUTO tasks in it (Q4).
         self.auto: list[Task] = []
-        #: GPUs of a node, or None for whole ones, and nodes that its tasks ask for; as sizes when it is open.
-        self.asked: set[tuple[int | None, int]] = set()
+        #: The sizes of its tasks, when it is open.
         self.sizes: set[Size] = set()
         #: How many tasks with promised nodes have not been looked at (B3).
         self.promised = 0
@@ -54,7 +56,6 @@ class Lane:
     def add(self, task: Task, rank: float, use: float) -> None:
         """Put a task in. Nothing has been taken out yet."""
         self.bunches[rank, use].append(task)
-        self.asked.add((task.gpus, task.nodes))
         if task.priority is None:
             self.auto.append(task)
         if task.promise:
@@ -63,7 +64,8 @@ class Lane:
     def open(self) -> None:
         """All tasks are in it."""
         self._begin()
-        self.sizes = {(_WHOLE if gpus is None else gpus, nodes) for gpus, nodes in self.asked}
+        asked = set(map(_ASKS, chain.from_iterable(self.bunches.values())))
+        self.sizes = {(_WHOLE if gpus is None else gpus, nodes) for gpus, nodes in asked}
 
     def _begin(self) -> None:
         self._heap = list(self.bunches)
@@ -112,14 +114,14 @@ def _in_order(key: Bunch, tasks: list[Task], hopeless: Hopeless | None = None) -
     left = tasks if hopeless is None else [task for task in tasks if not hopeless(task)]
     if not left:
         return []
+    own = {(task.user, task.priority) for task in tasks if task.custom_rank is not None}
+    if not own:
+        return [(*key, task.submitted_at, task.id, task) for task in sorted(left, key=_ORDER)]
     hands: defaultdict[tuple[str, Priority | None], list[Task]] = defaultdict(list)
     for task in tasks:
-        if task.custom_rank is not None:
-            hands[task.user, task.priority] = []
-    for task in tasks if hands else ():
-        if (task.user, task.priority) in hands:
+        if (task.user, task.priority) in own:
             hands[task.user, task.priority].append(task)
-    dealt = seats(hands.values()) if hands else {}
+    dealt = seats(hands.values())
     return sorted((*key, *(dealt.get(task.id) or (task.submitted_at, task.id)), task) for task in left)
 
 

@@ -61,10 +61,11 @@ def _across_at(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) 
 def _first(times: list[_Times], nodes: int, ledger: Ledger, zone: str | None) -> list[tuple[datetime, str]]:
     """The nodes that can be had first, in one zone or, None, anywhere; ties by name. Empty if there are too few."""
     found: list[tuple[datetime, str]] = []
+    spots = ledger.spots
     for when, names in times:
         if len(found) >= nodes and when > found[-1][0]:
             break
-        found += [(when, name) for name in names if zone is None or ledger.zone_of(name) == zone]
+        found += [(when, name) for name in names if zone is None or spots[name].node.zone == zone]
     return nsmallest(nodes, found) if len(found) >= nodes else []
 
 

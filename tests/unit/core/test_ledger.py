@@ -27,6 +27,8 @@ def test_it_knows_free_and_leaving_nodes() -> None:
     mine = waits(9)
     assert (book.now_for(mine, NORMAL), book.soon_for(mine, NORMAL)) == (["node-3"], ["node-2"])
     assert (book.count_open(None), book.count_soon(None)) == (1, 1)
+    names = ["node-2", "node-3", "a node that is no more"]
+    assert (book.now_of(names, mine, NORMAL), book.soon_of(names, mine, NORMAL)) == (["node-3"], ["node-2"])
 
 
 def test_what_is_promised_is_open_to_the_task_and_to_strictly_higher_ones() -> None:
