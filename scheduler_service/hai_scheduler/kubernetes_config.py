@@ -127,7 +127,7 @@ class KubernetesSettings(Configurable):
     )
     relist_every = Unicode("10m", help="Everything is read anew so often, whatever the watches said.").tag(config=True)
     watch_for = Unicode("10s", help="Watches are opened anew so often; at most half of stale_after.").tag(config=True)
-    parallel = Int(16, help="Requests at once while a gang is created.").tag(config=True)
+    parallel = Int(32, help="Requests to the API server that may be under way at once.").tag(config=True)
 
     def frozen(self) -> ClusterSettings:
         """What the adapter takes, checked. Raises KubernetesError."""

@@ -27,6 +27,7 @@ from hai_scheduler.service.changes import SCHEDULER, change
 from hai_scheduler.service.decision_log import DecisionLog
 from hai_scheduler.service.effects import FEED, TICK, Effects
 from hai_scheduler.service.leadership import Leadership
+from hai_scheduler.service.pace import Pace
 from hai_scheduler.service.pause import pause_of
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.rotation_alarm import alarm_data, alarms
@@ -57,6 +58,7 @@ class Cycle:
     _gpus: dict[str, int] = field(default_factory=dict)
     #: Alarms that the tick at hand has raised; they count once it is committed.
     _alarms: int = 0
+    _pace: Pace = field(default_factory=Pace)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def tick(self) -> bool:
@@ -189,15 +191,15 @@ class Cycle:
     async def run(self) -> None:
         """Tick until `stop`. A tick is begun by a ring, by a change of the cluster or by the time.
 
-        After a tick the loop rests as long as the tick took: a storm of rings never takes more than half
-        of the process from those who ask. However rare ticks are to be, the lease is held and watched.
+        A storm of rings never takes more than half of the process from those who ask (pace.py). However rare ticks are
+        to be, the lease is held and watched.
         """
         async with self.bus.listen(TICK) as ears:
             changes = asyncio.create_task(self._ring_on_changes())
             try:
                 while not self._stopping.is_set():
                     await self._tick_safely()
-                    await self.clock.sleep(min(self.watch.tick_seconds, 1.0))
+                    await self.clock.sleep(self._pace.rest(self.watch.tick_seconds, self.clock.now()))
                     await ears.wait(min(self.settings.tick_every, self.leadership.length / 4).total_seconds())
             finally:
                 changes.cancel()

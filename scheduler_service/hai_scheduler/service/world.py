@@ -14,8 +14,10 @@ from hai_scheduler.service.pause import pause_of
 
 async def marked(tx: Tx, nodes: Sequence[Node]) -> tuple[Node, ...]:
     """The cluster's nodes with the marks that admins and the platform have given them."""
-    marks = await tx.node_marks()
-    return tuple(replace(node, mark=marks.get(node.name, NodeMark.NONE)) for node in nodes)
+    marks, none = await tx.node_marks(), NodeMark.NONE
+    return tuple(
+        [node if node.mark is (mark := marks.get(node.name, none)) else replace(node, mark=mark) for node in nodes]
+    )
 
 
 async def snapshot_of(

@@ -166,7 +166,7 @@ class FakeNodes:
 
 async def _main(count: int, group: str) -> None:
     settings = ClusterSettings(namespace="default", api_url="", parallel=3 * AT_ONCE)
-    api = Api(await connect(settings), SystemClock())
+    api = Api(await connect(settings), SystemClock(), parallel=settings.parallel)
     try:
         async with FakeNodes(api, count, group).up():
             print("up", flush=True)

@@ -25,7 +25,7 @@ from bench.cluster.platform import GROUP, Service, service
 from bench.cluster.stock import pods_a_second
 from bench.figures import Report, percentile, say
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.core.model import Priority
+from hai_scheduler.core.model import Priority, TaskState
 
 TOPIC = "Kubernetes"
 NODES, GPUS, RESOURCE = 1_500, 8, "nvidia.com/gpu"
@@ -163,7 +163,8 @@ class Round:
         return tasks * size / taken
 
     async def _urgent(self) -> None:
-        """The cluster is full of tasks that leave at once."""
+        """The cluster is full of tasks that run, and that leave at once."""
+        await _until(self._all_run)
         times = []
         for number in range(URGENT):
             before = set(self.seen.bound)
@@ -174,6 +175,9 @@ class Round:
         name = "urgent submit to bound, on a full cluster"
         self._add(f"{name}, p50", percentile(times, 50) * 1000, "ms", f"of {URGENT}", at_most=1000)
         self._add(f"{name}, max", max(times) * 1000, "ms")
+
+    async def _all_run(self) -> bool:
+        return all(task.state is TaskState.RUNNING for task in await self.hai.tasks())
 
     async def _empty(self) -> None:
         await self.hai.stop([task.id for task in await self.hai.tasks()])

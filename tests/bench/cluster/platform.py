@@ -66,9 +66,8 @@ class Service:
             return list(await tx.unfinished_tasks())
 
     async def stop(self, tasks: Iterable[TaskId]) -> None:
-        """End them."""
-        for task in tasks:
-            await self.parts.services.submissions.stop(USER, str(task))
+        """End them, as many users would: all at once."""
+        await asyncio.gather(*(self.parts.services.submissions.stop(USER, str(task)) for task in tasks))
 
 
 @contextlib.asynccontextmanager

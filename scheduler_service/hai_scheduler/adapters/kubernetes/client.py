@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
+from urllib.request import getproxies_environment
 
 import aiohttp
 import yaml
@@ -61,8 +62,10 @@ async def connect(settings: ClusterSettings) -> ApiClient:
     """A client as the settings say. Raises Unusable."""
     configuration = Configuration()
     file = _file(settings)
-    # Enough for the watches beside everything that a launch has under way.
+    # Enough for the watches beside everything that is under way.
     configuration.connection_pool_maxsize = settings.parallel + 16
+    # aiohttp would look for proxies, and for a .netrc file, at each request: a third of what a request costs.
+    configuration.client_session_kwargs = {"trust_env": bool(getproxies_environment())}
     try:
         if not settings.kubeconfig and not settings.context and "KUBERNETES_SERVICE_HOST" in os.environ:
             config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
@@ -88,9 +91,12 @@ def _file(settings: ClusterSettings) -> str:
 class Api:
     """Requests, with patience for a server that is busy. Every error that may pass is Temporary."""
 
-    def __init__(self, client: ApiClient, clock: Clock) -> None:
+    def __init__(self, client: ApiClient, clock: Clock, *, parallel: int = 16) -> None:
+        """`parallel` is how many requests may be under way at once, beside watches."""
         self._client = client
         self._clock = clock
+        # Not left to the pool of connections: the time that a request has would run while it waits for one.
+        self._slots = asyncio.Semaphore(parallel)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -114,8 +120,8 @@ class Api:
         for attempt in range(1, _TRIES + 1):
             wait: float | None = None
             try:
-                response = await self._send(method, path, query, body, timeout=aiohttp.ClientTimeout(total=_REQUEST_S))
-                async with response:
+                timeout = aiohttp.ClientTimeout(total=_REQUEST_S)
+                async with self._slots, await self._send(method, path, query, body, timeout=timeout) as response:
                     data = await response.read()
                 # A conflict of two writers; whoever comes second is told to try again.
                 clash = response.status == HTTPStatus.CONFLICT and _reason(data) == "Conflict"

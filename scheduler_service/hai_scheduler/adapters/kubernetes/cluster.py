@@ -7,10 +7,10 @@ import logging
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from typing import Any, Final
 
-from hai_scheduler.adapters.kubernetes.client import Api, Missing, Refused, connect
+from hai_scheduler.adapters.kubernetes.client import Api, Missing, Refused, connect, gather_all
 from hai_scheduler.adapters.kubernetes.launching import Launcher
 from hai_scheduler.adapters.kubernetes.names import KILLED, parts_of, run_name, run_selector
-from hai_scheduler.adapters.kubernetes.observation import not_up, observe_run
+from hai_scheduler.adapters.kubernetes.observation import Steady, not_up, observe_run, steady_of
 from hai_scheduler.adapters.kubernetes.ranks import Surroundings, ended_rank, has_started
 from hai_scheduler.adapters.kubernetes.record import RunSight, StartError, Thing
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
@@ -21,13 +21,15 @@ from hai_scheduler.ports import Clock, Launch, LogChunk, LogSource, NotFound, Te
 
 log = logging.getLogger(__name__)
 
+#: Runs of that many ranks at most are ended pod by pod.
+_FEW: Final = 8
 #: Pods that have not ended.
 _LIVE: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
 
 async def open_cluster(settings: ClusterSettings, logs: LogSource, clock: Clock) -> KubernetesCluster:
     """Connect, and see that everything that is needed is there. Raises client.Unusable."""
-    api = Api(await connect(settings), clock)
+    api = Api(await connect(settings), clock, parallel=settings.parallel)
     try:
         await check(api, settings.namespace)
     except BaseException:
@@ -53,6 +55,8 @@ class KubernetesCluster:
         self._services = f"/api/v1/namespaces/{settings.namespace}/services"
         #: Runs that the API server does not even take the record of.
         self._refused: dict[RunId, tuple[int, str]] = {}
+        #: Runs that go on as they did when they were last looked at.
+        self._steady: dict[RunId, Steady] = {}
         #: What is being done in the background, by run.
         self._under_way: dict[RunId, asyncio.Task[None]] = {}
 
@@ -65,15 +69,27 @@ class KubernetesCluster:
         """Every run that has a record or pods; gangs that do not come up are taken down. Raises Temporary."""
         await self._sight.fresh()
         around = self._around()
-        seen = []
-        for run in self._sight.runs().values():
-            seen.append(observe_run(run, around))
-            self._look_after(run, seen[-1])
+        runs = self._sight.runs()
+        for gone in self._steady.keys() - runs.keys():
+            del self._steady[gone]
+        seen = [self._observe(run, around) for run in runs.values()]
         refused = (_refused(run_id, ranks, why) for run_id, (ranks, why) in self._refused.items())
         return [*seen, *(shown for shown in refused if all(run.run_id != shown.run_id for run in seen))]
 
+    def _observe(self, run: RunSight, around: Surroundings) -> Observation:
+        known = self._steady.get(run.run_id)
+        if known is not None and known.run is run and around.are_well(known.nodes):
+            return known.shown
+        shown = observe_run(run, around)
+        self._look_after(run, shown)
+        if (steady := steady_of(run, shown)) is not None:
+            self._steady[run.run_id] = steady
+        return shown
+
     def _around(self) -> Surroundings:
-        return Surroundings(now=self._clock.now(), nodes=self._sight.nodes.items, lost_after=self._settings.lost_after)
+        sight = self._sight
+        now, after = self._clock.now(), self._settings.lost_after
+        return Surroundings(now=now, nodes=sight.nodes.items.keys(), unready=sight.unready, lost_after=after)
 
     def changes(self) -> AsyncIterator[None]:
         """Wake-ups from the watches. Raises Temporary."""
@@ -164,8 +180,24 @@ class KubernetesCluster:
         )
 
     async def _end_pods(self, run_id: RunId) -> None:
+        """One by one where few are known: to select them the server would read every pod of the namespace."""
+        run = self._sight.run(run_id)
+        if run is not None and run.record is not None and len(run.pods) == run.ranks <= _FEW:
+            await gather_all(*(self._end_pod(pod) for rank, pod in run.pods.items() if not ended_rank(rank, pod)))
+            return
         query: dict[str, str | int] = {"labelSelector": run_selector(run_id), "fieldSelector": _LIVE}
         await self._delete_pods(run_id, query, grace_s=self._settings.kill_grace_s)
+
+    async def _end_pod(self, pod: Thing) -> None:
+        only = {"uid": pod["metadata"]["uid"]}
+        grace = {"gracePeriodSeconds": self._settings.kill_grace_s, "preconditions": only}
+        body = {"kind": "DeleteOptions", "apiVersion": "v1", **grace}
+        try:
+            await self._api.request("DELETE", f"{self._pods}/{pod['metadata']['name']}", body=body)
+        except Missing:
+            log.debug("pod %s has gone already", pod["metadata"]["name"])
+        except Refused as error:
+            raise Temporary(f"the pod {pod['metadata']['name']} cannot be deleted: {error}") from None
 
     async def _delete_pods(self, run_id: RunId, query: dict[str, str | int], *, grace_s: int) -> None:
         body = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": grace_s}

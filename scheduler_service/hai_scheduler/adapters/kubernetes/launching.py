@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime
 from typing import Any
 
@@ -43,7 +42,6 @@ class Launcher:
         self._sight = sight
         self._settings = settings
         self._inside = f"/api/v1/namespaces/{settings.namespace}"
-        self._slots = asyncio.Semaphore(settings.parallel)
 
     async def launch(self, launch: Launch, now: datetime) -> None:
         """Create the Service, then the Secret and all pods, as far as they are not there.
@@ -90,13 +88,12 @@ class Launcher:
         return made
 
     async def _create(self, kind: str, body: Thing) -> None:
-        async with self._slots:
-            try:
-                made = await self._api.request("POST", f"{self._inside}/{kind}", body=body)
-            except Exists:
-                return
-            except Missing as error:
-                raise Temporary(f"{kind} cannot be created: {error}") from None
+        try:
+            made = await self._api.request("POST", f"{self._inside}/{kind}", body=body)
+        except Exists:
+            return
+        except Missing as error:
+            raise Temporary(f"{kind} cannot be created: {error}") from None
         if kind == "pods":
             self._sight.pods.put(made)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from hai_scheduler.adapters.kubernetes import ranks
@@ -68,6 +68,26 @@ def _with_start_error(seen: RankObservation, error: StartError) -> RankObservati
     if seen.rank in error.speakers:
         return replace(seen, state=RankState.EXITED, exit_code=None, start_error=error.message, blame=error.blame)
     return replace(seen, message=error.message)
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """A run that goes on until something of it, or of its nodes, changes: most do, so they are not read each tick."""
+
+    run: RunSight
+    shown: Observation
+    nodes: frozenset[str]
+
+
+def steady_of(run: RunSight, shown: Observation) -> Steady | None:
+    """The run, if all of it runs and nothing has been done to it that time could add to."""
+    record = run.record
+    if record is None or not record.launched or record.killed or record.start_error or record.deleting:
+        return None
+    if any(rank.state is not RankState.RUNNING or rank.leaving_by is not None for rank in shown.ranks):
+        return None
+    names = [(pod.get("spec") or {}).get("nodeName") for pod in run.pods.values()]
+    return Steady(run, shown, frozenset([name for name in names if name])) if len(names) == run.ranks else None
 
 
 def not_up(run: RunSight, now: datetime, settings: ClusterSettings) -> StartError | None:

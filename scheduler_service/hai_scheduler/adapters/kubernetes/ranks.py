@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hai_scheduler.adapters.kubernetes.blame import blame_for_end
 from hai_scheduler.adapters.kubernetes.manifests import CONTAINER, INIT_CONTAINER
-from hai_scheduler.adapters.kubernetes.nodes import not_ready_since
 from hai_scheduler.adapters.kubernetes.record import Thing
 from hai_scheduler.adapters.status import checkpoint_of, time_of
 from hai_scheduler.core.model import Blame, RankObservation, RankState
@@ -60,9 +61,14 @@ class Surroundings:
     """What else a rank's state depends on."""
 
     now: datetime
-    #: Kubernetes nodes by name.
-    nodes: dict[str, Thing]
+    #: Names of the Kubernetes nodes, and since when those are not ready that are not.
+    nodes: AbstractSet[str]
+    unready: Mapping[str, datetime]
     lost_after: timedelta
+
+    def are_well(self, nodes: frozenset[str]) -> bool:
+        """Whether all of these nodes are there and ready."""
+        return nodes <= self.nodes and self.unready.keys().isdisjoint(nodes)
 
 
 def observe_pod(rank: int, pod: Thing, around: Surroundings) -> RankObservation:
@@ -272,10 +278,9 @@ def _lost(pod: Thing, around: Surroundings) -> str:
     name = (pod.get("spec") or {}).get("nodeName")
     if not name:
         return ""
-    node = around.nodes.get(name)
-    if node is None:
+    if name not in around.nodes:
         return f"node {name} is no longer in the cluster"
-    since = not_ready_since(node)
+    since = around.unready.get(name)
     if since is not None and around.now - since > around.lost_after:
         return f"node {name} has not been ready since {since:%Y-%m-%d %H:%M:%S} UTC"
     return ""

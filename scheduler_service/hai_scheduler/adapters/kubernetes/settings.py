@@ -91,8 +91,8 @@ class ClusterSettings:
     relist_every: timedelta = timedelta(minutes=10)
     #: A watch is opened anew so often: that shows that the API server is there.
     watch_for: timedelta = timedelta(seconds=10)
-    #: Requests that may be under way at once while a gang is created.
-    parallel: int = 16
+    #: Requests that may be under way at once, beside watches.
+    parallel: int = 32
 
     @property
     def term_wait_s(self) -> int:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
 from typing import Final
 
 from hai_scheduler.adapters.kubernetes.client import Api
 from hai_scheduler.adapters.kubernetes.informer import Informer, Thing
-from hai_scheduler.adapters.kubernetes.names import SELECTOR, pod_name, rank_of, run_name, run_of
-from hai_scheduler.adapters.kubernetes.nodes import NodeReader
+from hai_scheduler.adapters.kubernetes.names import SELECTOR, parts_of, rank_of, run_name, run_of
+from hai_scheduler.adapters.kubernetes.nodes import NodeReader, not_ready_since
 from hai_scheduler.adapters.kubernetes.ranks import keep_end
-from hai_scheduler.adapters.kubernetes.record import Record, RunSight, runs_seen
+from hai_scheduler.adapters.kubernetes.record import RunSight, runs_seen
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.model import Node, RunId
 from hai_scheduler.ports import Clock, Temporary
@@ -53,10 +54,17 @@ class Sight:
         self._tasks: list[asyncio.Task[None]] = []
         self._closed = False
         self._listeners: set[asyncio.Event] = set()
+        #: The pods of each run, by name.
+        self._pods_of: defaultdict[RunId, dict[str, Thing]] = defaultdict(dict)
         #: Pods that are gone, as they were last seen, while their run is recorded.
         self._removed: dict[RunId, dict[str, Thing]] = {}
+        #: Runs as they were put together last, and those of which something has changed since.
+        self._runs: dict[RunId, RunSight] = {}
+        self._stirred: set[RunId] = set()
         #: What the nodes were read as, by name.
         self._read: dict[str, Node | None] = {}
+        #: Since when nodes are not ready, by name.
+        self.unready: dict[str, datetime] = {}
 
     async def ready(self) -> None:
         """Wait for the first look at everything. Raises Temporary when that takes too long."""
@@ -96,20 +104,31 @@ class Sight:
         """The nodes that are ours, by name."""
         return sorted((node for node in self._read.values() if node is not None), key=lambda node: node.name)
 
-    def runs(self) -> dict[RunId, RunSight]:
-        """Every run of which anything is left."""
-        removed = (pod for pods in self._removed.values() for pod in pods.values())
-        return runs_seen(self.services.items.values(), self.pods.items.values(), removed)
+    def runs(self) -> Mapping[RunId, RunSight]:
+        """Every run of which anything is left. One of which nothing has changed is the same object as before."""
+        while self._stirred:
+            self._put_together(self._stirred.pop())
+        return self._runs
 
     def run(self, run_id: RunId) -> RunSight | None:
         """One run; None if nothing of it is left. Raises NotFound for what is no run's id."""
+        parts_of(run_id)
+        if run_id in self._stirred:
+            self._stirred.discard(run_id)
+            self._put_together(run_id)
+        return self._runs.get(run_id)
+
+    def _put_together(self, run_id: RunId) -> None:
         service = self.services.items.get(run_name(run_id))
-        if service is None or run_of(service) != run_id:
-            pods: Iterable[Thing] = (pod for pod in self.pods.items.values() if run_of(pod) == run_id)
-            return runs_seen((), pods, ()).get(run_id)
-        names = (pod_name(run_id, rank) for rank in range(len(Record.read(service).nodes)))
-        found = [self.pods.items[name] for name in names if name in self.pods.items]
-        return runs_seen([service], found, self._removed.get(run_id, {}).values()).get(run_id)
+        services = [service] if service is not None and run_of(service) == run_id else []
+        removed = self._removed.get(run_id, {}).values()
+        seen = runs_seen(services, self._pods_of[run_id].values(), removed).get(run_id)
+        if not self._pods_of[run_id]:
+            del self._pods_of[run_id]
+        if seen is None:
+            self._runs.pop(run_id, None)
+        else:
+            self._runs[run_id] = seen
 
     async def changes(self) -> AsyncIterator[None]:
         """Wake-ups. Raises Temporary when there is nothing to see."""
@@ -132,23 +151,34 @@ class Sight:
     def _node_changed(self, before: Thing | None, after: Thing | None) -> None:
         old = self._read.pop(before["metadata"]["name"], None) if before is not None else None
         new = self._reader.read(after) if after is not None else None
+        if before is not None:
+            self.unready.pop(before["metadata"]["name"], None)
         if after is not None:
             self._read[after["metadata"]["name"]] = new
+            if (since := not_ready_since(after)) is not None:
+                self.unready[after["metadata"]["name"]] = since
         # Heartbeats come often and say nothing.
         if old != new:
             self.wake()
 
     def _service_changed(self, before: Thing | None, after: Thing | None) -> None:
-        run_id = run_of(before) if before is not None else None
-        if after is None and run_id is not None:
-            self._removed.pop(run_id, None)
+        for service in (before, after):
+            if service is not None and (run_id := run_of(service)) is not None:
+                self._stirred.add(run_id)
+                if after is None:
+                    self._removed.pop(run_id, None)
         self.wake()
 
     def _pod_changed(self, before: Thing | None, after: Thing | None) -> None:
-        if after is None and before is not None:
-            run_id = run_of(before)
-            if run_id is not None and rank_of(before) is not None and self._recorded(run_id):
-                self._removed.setdefault(run_id, {})[before["metadata"]["name"]] = before
+        if before is not None and (run_id := run_of(before)) is not None:
+            name = before["metadata"]["name"]
+            self._pods_of[run_id].pop(name, None)
+            self._stirred.add(run_id)
+            if after is None and rank_of(before) is not None and self._recorded(run_id):
+                self._removed.setdefault(run_id, {})[name] = before
+        if after is not None and (run_id := run_of(after)) is not None:
+            self._pods_of[run_id][after["metadata"]["name"]] = after
+            self._stirred.add(run_id)
         self.wake()
 
     def _recorded(self, run_id: RunId) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -126,7 +126,8 @@ class TaskPart(Part):
 
     async def unfinished_tasks(self) -> Sequence[Task]:
         """See `Tx.unfinished_tasks`. Two queries: all versions, then the tasks whose version is not known yet."""
-        heads: list[tuple[TaskId, Stamp]] = [(row.id, (row.version, row.saved_at)) for row in await self._ask(_HEADS)]
+        rows: Iterable[Any] = await self._ask(_HEADS)
+        heads: list[tuple[TaskId, Stamp]] = [(number, (version, at)) for number, version, at in rows]
         # Others may learn meanwhile: this is what was known at one moment.
         known = self._known.tasks
         missing = [number for number, stamp in heads if number not in known or known[number][0] != stamp]

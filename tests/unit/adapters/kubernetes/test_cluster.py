@@ -221,7 +221,20 @@ async def test_repeated_kills_ask_the_server_once(server, cluster) -> None:
     await until(told)
     for _ in range(3):
         await cluster.kill(RUN)
-    assert server.count("DELETE", "/pods") == 1
+    assert server.count("DELETE", "/pods/hai-1-1-0") == 1
+
+
+@pytest.mark.parametrize("ranks", [2, 9], ids=["few, pod by pod", "many, at once"])
+async def test_a_kill_ends_what_runs_and_leaves_what_has_ended_with_its_last_words(server, cluster, ranks) -> None:
+    await cluster.launch(a_launch(nodes=("node-1",) * ranks))
+    server.status("hai-1-1-0", **terminated(3))
+    for rank in range(1, ranks):
+        server.status(f"hai-1-1-{rank}", **running())
+    await state_is(cluster, RankState.EXITED)
+    await state_is(cluster, RankState.RUNNING, ranks - 1)
+    await cluster.kill(RUN)
+    marks = {name: "deletionTimestamp" in pod["metadata"] for name, pod in server.objects["pods"].items()}
+    assert marks == {f"hai-1-1-{rank}": rank > 0 for rank in range(ranks)}
 
 
 async def test_a_run_that_was_killed_is_not_started_by_a_late_launch_of_another_service(
@@ -247,10 +260,10 @@ async def test_a_gang_that_does_not_come_up_is_taken_down_and_the_reason_outlive
 
     async def taken_down() -> bool:
         await first.observe()
-        return "deletionTimestamp" in server.objects["pods"]["hai-1-1-0"]["metadata"]
+        left = server.objects["pods"]
+        return "deletionTimestamp" in left["hai-1-1-0"]["metadata"] and "hai-1-1-1" not in left
 
     await until(taken_down)
-    assert "hai-1-1-1" not in server.objects["pods"]
     second = opened()
     assert not (await one(second)).unsettled
     server.status("hai-1-1-0", **terminated(143))
@@ -431,3 +444,60 @@ async def test_a_closed_cluster_says_so(server, cluster) -> None:
     await cluster.close()
     with pytest.raises(Temporary, match="closed"):
         await cluster.observe()
+
+
+def node_removed(server) -> None:
+    server.remove("nodes", "node-2")
+
+
+def node_silent(server) -> None:
+    server.put("nodes", a_kube_node("node-2", ready="Unknown", since=-3600))
+
+
+def pod_removed(server) -> None:
+    server.remove("pods", "hai-1-1-1")
+
+
+def pod_ended(server) -> None:
+    server.status("hai-1-1-1", **terminated(1))
+
+
+@pytest.mark.parametrize(
+    ("event", "state"),
+    [
+        (node_removed, RankState.LOST),
+        (node_silent, RankState.LOST),
+        (pod_removed, RankState.LOST),
+        (pod_ended, RankState.EXITED),
+    ],
+)
+async def test_a_run_that_went_on_for_long_is_looked_at_when_something_happens(server, opened, event, state) -> None:
+    """Runs of which nothing changes are not read each tick."""
+    cluster = opened(binding="direct")
+    await cluster.launch(GANG)
+    for rank in (0, 1):
+        server.status(f"hai-1-1-{rank}", **running())
+        await state_is(cluster, RankState.RUNNING, rank)
+    first = await one(cluster)
+    assert await one(cluster) is first
+    event(server)
+    await state_is(cluster, state, rank=1)
+
+
+async def test_a_node_that_is_silent_for_too_long_costs_its_run_without_a_further_word(server, opened, clock) -> None:
+    cluster = opened(binding="direct", stale_after=timedelta(days=1))
+    await cluster.launch(GANG)
+    for rank in (0, 1):
+        server.status(f"hai-1-1-{rank}", **running())
+        await state_is(cluster, RankState.RUNNING, rank)
+    silent = a_kube_node("node-2", ready="Unknown")
+    silent["status"]["conditions"][0]["lastTransitionTime"] = clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+    server.put("nodes", silent)
+    await until(lambda: not_ready(cluster))
+    assert (await one(cluster)).ranks[1].state is RankState.RUNNING
+    clock.ahead += timedelta(hours=1)
+    await state_is(cluster, RankState.LOST, rank=1)
+
+
+async def not_ready(cluster) -> bool:
+    return any(not node.ready for node in await cluster.nodes())

@@ -7,6 +7,7 @@ from typing import Any
 
 from builders import T0, a_launch
 from hai_scheduler.adapters.kubernetes import manifests
+from hai_scheduler.adapters.kubernetes.nodes import not_ready_since
 from hai_scheduler.adapters.kubernetes.ranks import Surroundings
 from hai_scheduler.adapters.kubernetes.record import RunSight, runs_seen
 from hai_scheduler.adapters.kubernetes.resources import Capacity, capacity_of
@@ -95,8 +96,11 @@ def a_sight(
 
 def around(*nodes: Thing, now: float = 0, lost_after: float = 300) -> Surroundings:
     """What else is to be seen; `node-1` is ready unless nodes are given."""
+    named = {node["metadata"]["name"]: node for node in nodes or (a_kube_node(),)}
+    unready = {name: since for name, node in named.items() if (since := not_ready_since(node)) is not None}
     return Surroundings(
         now=T0 + timedelta(seconds=now),
-        nodes={node["metadata"]["name"]: node for node in nodes or (a_kube_node(),)},
+        nodes=named.keys(),
+        unready=unready,
         lost_after=timedelta(seconds=lost_after),
     )
