@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 
 from hai_scheduler.core.answers import Answers
 from hai_scheduler.core.decisions import Decision, Keep, Start, Suspend
@@ -27,8 +26,6 @@ from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.core.turns import Turn, turn_of
 from hai_scheduler.core.use import share_of
 from hai_scheduler.core.verdicts import VerdictKind
-
-_ID, _USER = attrgetter("id"), attrgetter("user")
 
 
 @dataclass(slots=True)
@@ -90,6 +87,8 @@ class GroupPlan:
         self.queue = Queue()
         self.answers = Answers(self.ledger, self.turns, self.rules, self.accounts, self.queue, policy)
         self.answers.paused = snapshot.paused
+        #: Decayed use of the users who wait (O3).
+        self.use: dict[str, float] = {}
         #: Quota that is set aside for tasks with a promise, by task.
         self.aside: dict[TaskId, Priority] = {}
         #: What tasks had been promised whose promises this plan changes.
@@ -121,54 +120,62 @@ class GroupPlan:
         for turn, decision in must_leave(self.turns.values(), self.snapshot, self.draining):
             self.decisions.append(decision)
             self.ledger.leave(turn)
-        ready = [self._or_anywhere(task) if task.avoid else task for task in self.waiting if not task.held]
-        self.answers.waiting = dict(zip(map(_ID, ready), ready, strict=True))
-        for task in [task for task in self.waiting if task.held]:
-            self.answers.hold(task, self.accounts.level_of(task))
-        if not ready:
-            return
-        use = {user: self.rules.use_of(user) for user in set(map(_USER, ready))}
-        ranks = self.rules.ranks(ready)
+        special = self._line_up()
+        if not self.use:
+            return  # all are held
         if not self.snapshot.paused:
-            self._keep_promises(ready, use)
-            if self.before:
-                ready = [self.answers.waiting[task.id] for task in ready]
-        self._line_up(zip(ranks, ready, strict=True), use)
+            self._keep_promises([task for _, task in special if task.promise])
+        self._line_up_special(special)
         if not self.snapshot.paused:
             self._serve()
             self._say_promises()
 
-    def _or_anywhere(self, task: Task) -> Task:
-        """A node that the task was unlucky on is better than none (F3)."""
-        return task if self.ledger.can_avoid(task) else replace(task, avoid=frozenset())
-
     # -- the queue, filled ------------------------------------------------------------------------
 
-    def _line_up(self, places: Iterable[tuple[float, Task]], use: Mapping[str, float]) -> None:
-        """Put every task into the lane of its priority; AUTO tasks where they have quota (Q4)."""
+    def _line_up(self) -> list[tuple[float, Task]]:
+        """Put every task into the lane of its priority, but those whose lane, or promise, is to be found: these.
+
+        One pass: of ten thousand tasks most are never looked at again, and to fetch them is most of the work.
+        """
         lanes = {priority: self.queue.lanes[priority] for priority in LEVELS}
-        bunches = {priority: lane.bunches for priority, lane in lanes.items()}
-        for rank, task in places:
-            priority = task.priority
-            if priority is None:
-                priority = self.aside[task.id] if task.id in self.aside else self.accounts.level_of(task)
-                lanes[priority].add(task, rank, use[task.user])
-            elif task.promise:
-                lanes[priority].add(task, rank, use[task.user])
-            else:
-                bunches[priority][rank, use[task.user]].append(task)
+        queues = {priority: (lane.bunches, lane.asked) for priority, lane in lanes.items()}
+        special: list[tuple[float, Task]] = []
+        known, use = self.answers.waiting, self.use
+        for rank, task in zip(self.rules.ranks(self.waiting), self.waiting, strict=True):
+            if task.held:
+                self.answers.hold(task, self.accounts.level_of(task))
+                continue
+            if task.avoid and not self.ledger.can_avoid(task):
+                task = replace(task, avoid=frozenset())  # a node that it was unlucky on is better than none (F3)
+            known[task.id] = task
+            priority, user = task.priority, task.user
+            if user not in use:
+                use[user] = self.rules.use_of(user)
+            if priority is None or task.promise:
+                special.append((rank, task))
+                continue
+            bunches, asked = queues[priority]
+            bunches[rank, use[user]].append(task)
+            asked.add((task.gpus, task.nodes))
+        return special
+
+    def _line_up_special(self, special: Iterable[tuple[float, Task]]) -> None:
+        """AUTO tasks go where they have quota (Q4); promises have been kept or have lapsed."""
+        for rank, task in special:
+            now = self.answers.waiting[task.id]
+            priority = self.aside[now.id] if now.id in self.aside else self.accounts.level_of(now)
+            self.queue.lanes[priority].add(now, rank, self.use[now.user])
 
     # -- promises (B3) ----------------------------------------------------------------------------
 
-    def _keep_promises(self, ready: Sequence[Task], use: Mapping[str, float]) -> None:
+    def _keep_promises(self, promised: Sequence[Task]) -> None:
         """Keep nodes and quota for tasks that others have been told to leave for.
 
         A promise lapses when it cannot be kept whole any more, so that no node idles for nothing; the task then waits
         at its place in the queue like all others.
         """
-        promised = [task for task in ready if task.promise]
         keys = {
-            task.id: (-self.accounts.level_of(task), rank, use[task.user], task.submitted_at, task.id)
+            task.id: (-self.accounts.level_of(task), rank, self.use[task.user], task.submitted_at, task.id)
             for rank, task in zip(self.rules.ranks(promised), promised, strict=True)
         }
         for task in sorted(promised, key=lambda task: keys[task.id]):

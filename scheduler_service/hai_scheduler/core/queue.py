@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain
 from operator import attrgetter
 
 from hai_scheduler.core.model import Priority, Task, TaskId
@@ -19,7 +18,7 @@ Entry = tuple[float, float, datetime, TaskId, Task]
 #: How much of a node a task wants, and of how many: no smaller in both means no easier to place.
 Size = tuple[int, int]
 
-_ASKS, _ORDER = attrgetter("gpus", "nodes"), attrgetter("submitted_at", "id")
+_ORDER = attrgetter("submitted_at", "id")
 #: More GPUs than any node has: how a whole node compares with k GPUs of one.
 _WHOLE = 1 << 30
 
@@ -48,7 +47,8 @@ class Lane:
         self._gone: set[TaskId] = set()
         #: AUTO tasks in it (Q4).
         self.auto: list[Task] = []
-        #: The sizes of its tasks, when it is open.
+        #: GPUs of a node, or None for whole ones, and nodes that its tasks ask for; as sizes when it is open.
+        self.asked: set[tuple[int | None, int]] = set()
         self.sizes: set[Size] = set()
         #: How many tasks with promised nodes have not been looked at (B3).
         self.promised = 0
@@ -56,6 +56,7 @@ class Lane:
     def add(self, task: Task, rank: float, use: float) -> None:
         """Put a task in. Nothing has been taken out yet."""
         self.bunches[rank, use].append(task)
+        self.asked.add((task.gpus, task.nodes))
         if task.priority is None:
             self.auto.append(task)
         if task.promise:
@@ -64,8 +65,7 @@ class Lane:
     def open(self) -> None:
         """All tasks are in it."""
         self._begin()
-        asked = set(map(_ASKS, chain.from_iterable(self.bunches.values())))
-        self.sizes = {(_WHOLE if gpus is None else gpus, nodes) for gpus, nodes in asked}
+        self.sizes = {(_WHOLE if gpus is None else gpus, nodes) for gpus, nodes in self.asked}
 
     def _begin(self) -> None:
         self._heap = list(self.bunches)

@@ -211,12 +211,18 @@ class Accounts:
         """Whether that many GPUs more are within everything that counts for the user (Q1, Q2)."""
         room = self._rooms.get((user, priority))
         if room is None:
+            if not self._holds(self._book.cap(user, self._group, priority), units):
+                return False  # whatever is held: most levels are closed to most users
             room = self._rooms[user, priority] = min([account.room for account in self.of(user, priority)])
         return units <= room
 
     def could_ever_fit(self, user: str, priority: Priority, units: int) -> bool:
         """Whether that many GPUs are within everything that counts for the user when nothing else is held (Q5)."""
-        return all(account.could_ever_fit(units) for account in self.of(user, priority))
+        caps = (self._book.cap(user, self._group, priority), *self._book.shared(user, self._group, priority))
+        return all(self._holds(cap, units) for cap in caps)
+
+    def _holds(self, cap: Cap, units: int) -> bool:
+        return cap.limit is None or units <= cap.limit * self._gpus
 
     def _highest(self, user: str, units: int) -> Priority:
         best = None

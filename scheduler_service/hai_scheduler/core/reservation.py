@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from heapq import nsmallest
@@ -13,7 +14,7 @@ from hai_scheduler.core.rules import Rules
 from hai_scheduler.core.turns import Turn
 
 #: From when a task can have its part of nodes, and the nodes.
-_Times = tuple[datetime, list[str]]
+_Times = tuple[datetime, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,12 +74,14 @@ def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> l
     """When the task can have its part of each node, as far as that can be said; soonest first."""
     found: list[_Times] = []
     plain = [] if task.avoid or task.gpus is not None else ledger.gangs
+    gang_nodes = ledger.gang_nodes
     for turn in plain:
         if turn.priority > priority and turn.task.time_limit is None and not turn.leaving:
             continue  # nothing is known; most turns are such
         when = leaves.now if turn.priority < priority and not turn.leaving else leaves.at(turn)
         if when is not None:
-            found.append((when, [name for name in turn.nodes if name in ledger.gang_nodes]))
+            whole = gang_nodes.issuperset(turn.nodes)
+            found.append((when, turn.nodes if whole else [name for name in turn.nodes if name in gang_nodes]))
     for spot in ledger.others if plain else ledger.spots.values():
         when = _available(spot, task, priority, ledger, leaves) if ledger.suits(spot, task) else None
         if when is not None:

@@ -12,6 +12,7 @@ import pytest
 from hai_scheduler.adapters.kubernetes.cluster import KubernetesCluster
 from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.memory.kept_logs import MemoryLogs
+from hai_scheduler.core.model import Observation, RankState
 from unit.adapters.kubernetes.api_server import ApiServer
 from unit.adapters.kubernetes.things import a_kube_node, some_settings
 
@@ -80,3 +81,19 @@ async def until(look: Callable[[], Awaitable[T]]) -> T:
             if seen:
                 return seen
             await asyncio.sleep(0.01)
+
+
+async def one(cluster: KubernetesCluster) -> Observation:
+    """What the only run shows."""
+    (run,) = await cluster.observe()
+    return run
+
+
+async def state_is(cluster: KubernetesCluster, state: RankState, rank: int = 0) -> Observation:
+    """What the first run shows as soon as one of its ranks is in that state."""
+
+    async def look() -> Observation | None:
+        shown = [run for run in await cluster.observe() if len(run.ranks) > rank]
+        return shown[0] if shown and shown[0].ranks[rank].state is state else None
+
+    return await until(look)

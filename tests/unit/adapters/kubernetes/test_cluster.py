@@ -10,9 +10,9 @@ from datetime import timedelta
 import pytest
 
 from builders import a_launch
-from hai_scheduler.core.model import Blame, Mount, MountKind, Observation, RankState, RunId, TaskId
+from hai_scheduler.core.model import Blame, Mount, MountKind, RankState, RunId, TaskId
 from hai_scheduler.ports import NotFound, Temporary
-from unit.adapters.kubernetes.conftest import until
+from unit.adapters.kubernetes.conftest import one, state_is, until
 from unit.adapters.kubernetes.things import a_kube_node, running, stamp, terminated, waiting
 
 RUN = RunId("1.1")
@@ -20,21 +20,8 @@ GANG = a_launch(nodes=("node-1", "node-2"))
 ENDED = json.dumps({"schema": 1, "exit_code": 0})
 
 
-async def one(cluster) -> Observation:
-    (run,) = await cluster.observe()
-    return run
-
-
 def watching(server) -> bool:
     return server.count("GET", "/pods") > 1
-
-
-async def state_is(cluster, state: RankState, rank: int = 0) -> Observation:
-    async def look() -> Observation | None:
-        shown = [run for run in await cluster.observe() if len(run.ranks) > rank]
-        return shown[0] if shown and shown[0].ranks[rank].state is state else None
-
-    return await until(look)
 
 
 async def test_a_run_is_a_service_a_secret_and_a_pod_a_rank_owned_by_the_service(server, cluster) -> None:
@@ -444,60 +431,3 @@ async def test_a_closed_cluster_says_so(server, cluster) -> None:
     await cluster.close()
     with pytest.raises(Temporary, match="closed"):
         await cluster.observe()
-
-
-def node_removed(server) -> None:
-    server.remove("nodes", "node-2")
-
-
-def node_silent(server) -> None:
-    server.put("nodes", a_kube_node("node-2", ready="Unknown", since=-3600))
-
-
-def pod_removed(server) -> None:
-    server.remove("pods", "hai-1-1-1")
-
-
-def pod_ended(server) -> None:
-    server.status("hai-1-1-1", **terminated(1))
-
-
-@pytest.mark.parametrize(
-    ("event", "state"),
-    [
-        (node_removed, RankState.LOST),
-        (node_silent, RankState.LOST),
-        (pod_removed, RankState.LOST),
-        (pod_ended, RankState.EXITED),
-    ],
-)
-async def test_a_run_that_went_on_for_long_is_looked_at_when_something_happens(server, opened, event, state) -> None:
-    """Runs of which nothing changes are not read each tick."""
-    cluster = opened(binding="direct")
-    await cluster.launch(GANG)
-    for rank in (0, 1):
-        server.status(f"hai-1-1-{rank}", **running())
-        await state_is(cluster, RankState.RUNNING, rank)
-    first = await one(cluster)
-    assert await one(cluster) is first
-    event(server)
-    await state_is(cluster, state, rank=1)
-
-
-async def test_a_node_that_is_silent_for_too_long_costs_its_run_without_a_further_word(server, opened, clock) -> None:
-    cluster = opened(binding="direct", stale_after=timedelta(days=1))
-    await cluster.launch(GANG)
-    for rank in (0, 1):
-        server.status(f"hai-1-1-{rank}", **running())
-        await state_is(cluster, RankState.RUNNING, rank)
-    silent = a_kube_node("node-2", ready="Unknown")
-    silent["status"]["conditions"][0]["lastTransitionTime"] = clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-    server.put("nodes", silent)
-    await until(lambda: not_ready(cluster))
-    assert (await one(cluster)).ranks[1].state is RankState.RUNNING
-    clock.ahead += timedelta(hours=1)
-    await state_is(cluster, RankState.LOST, rank=1)
-
-
-async def not_ready(cluster) -> bool:
-    return any(not node.ready for node in await cluster.nodes())
