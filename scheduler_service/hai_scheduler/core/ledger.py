@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -30,17 +30,14 @@ class Spot:
     size: int
     #: Indices of GPUs that nobody holds.
     free: list[int]
+    #: Whether new runs may be placed here (F3).
+    usable: bool
     turns: list[Turn] = field(default_factory=list)
     promises: list[Promise] = field(default_factory=list)
     #: Kept free for the head of the queue (B1).
     reserved: bool = False
     #: GPUs that the pools show as open.
     shown: int = 0
-    #: Whether new runs may be placed here (F3).
-    usable: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.usable = self.node.schedulable
 
     @property
     def name(self) -> str:
@@ -77,6 +74,11 @@ def _fits(spot: Spot, gpus: int | None) -> bool:
     return spot.usable and (gpus is None or gpus <= spot.node.gpus)
 
 
+def _at_least(gpus: int | None, nodes: Mapping[int, int]) -> int:
+    """How many of the nodes, counted by their GPUs, have that many (None: all)."""
+    return sum([count for size, count in nodes.items() if gpus is None or size >= gpus])
+
+
 #: The free GPUs of a node that is held whole.
 _NONE: list[int] = []
 
@@ -95,11 +97,14 @@ class Ledger:
             size = node.gpus or 1
             if size not in indices:
                 indices[size] = list(range(size))
-            self.spots[node.name] = Spot(node, size, indices[size])
+            self.spots[node.name] = Spot(node, size, indices[size], node.schedulable)
+        #: How many nodes there are, and how many of them can be used, by their GPUs.
+        self._sizes = Counter([spot.node.gpus for spot in self.spots.values()])
+        self._usables = Counter([spot.node.gpus for spot in self.spots.values() if spot.usable])
         #: The most GPUs that a node of the group has.
-        self.gpus_per_node = max((spot.node.gpus for spot in self.spots.values()), default=0)
+        self.gpus_per_node = max(self._sizes, default=0)
         #: Whether its nodes differ in GPUs, so that a count of nodes does not say enough for k-GPU tasks.
-        self._mixed = len({spot.node.gpus for spot in self.spots.values()}) > 1
+        self._mixed = len(self._sizes) > 1
         #: Turns that the plan begins.
         self.started: list[Turn] = []
         #: Runs that span zones, and waiting tasks that have been promised nodes of several (F2).
@@ -111,8 +116,6 @@ class Ledger:
         #: The lowest priority that anything is promised at; None: to be found.
         self._lowest: Priority | None = None
         self.zones = sorted({spot.node.zone for spot in self.spots.values()})
-        self._sizes: dict[int, int] = {}
-        self._usables: dict[int | None, int] = {}
         #: Nodes where somebody is leaving, and nodes with promises.
         self._leaving: dict[str, None] = {}
         self._promised: dict[str, None] = {}
@@ -232,22 +235,12 @@ class Ledger:
 
     def most(self, gpus: int | None) -> int:
         """How many nodes of the group have that many GPUs (None: how many nodes there are)."""
-        if gpus is None:
-            return len(self.spots)
-        if gpus not in self._sizes:
-            self._sizes[gpus] = sum(spot.node.gpus >= gpus for spot in self.spots.values())
-        return self._sizes[gpus]
+        return _at_least(gpus, self._sizes)
 
     def can_avoid(self, task: Task) -> bool:
         """Whether enough nodes that can be used are left without those that the task was unlucky on (F3)."""
         unlucky = (self.spots[name] for name in task.avoid if name in self.spots)
-        return task.nodes <= self._usable(task.gpus) - sum(_fits(spot, task.gpus) for spot in unlucky)
-
-    def _usable(self, gpus: int | None) -> int:
-        """How many nodes that can be used have that many GPUs (None: whatever they have)."""
-        if gpus not in self._usables:
-            self._usables[gpus] = sum(_fits(spot, gpus) for spot in self.spots.values())
-        return self._usables[gpus]
+        return task.nodes <= _at_least(task.gpus, self._usables) - sum(_fits(spot, task.gpus) for spot in unlucky)
 
     def can_ever(self, task: Task) -> bool:
         """Whether the group is large enough for the task, all of it being free and in order (Q5)."""

@@ -29,8 +29,11 @@ def plan(snapshot: Snapshot, policies: Policy | Policies, discipline: Discipline
     waiting: defaultdict[str, list[Task]] = defaultdict(list)
     queued, suspended = TaskState.QUEUED, TaskState.SUSPENDED
     for task in sorted(snapshot.tasks, key=attrgetter("id")):
-        waits = task.state is queued or task.state is suspended
-        (waiting if waits else live)[task.group].append(task)
+        state = task.state
+        if state is queued or state is suspended:
+            waiting[task.group].append(task)
+        else:
+            live[task.group].append(task)
     nodes: defaultdict[str, list[Node]] = defaultdict(list)
     for node in snapshot.nodes:
         nodes[node.group].append(node)

@@ -50,7 +50,10 @@ class QuotaBook:
         self._totals = any(row.subject.startswith("total:") for row in self._rows.values())
         self._groups_of = groups_of
         self._caps: dict[tuple[str, str, Priority], Cap] = {}
+        #: What counts for users without rows of their own is the same for all members of the same user groups.
         self._of_groups: dict[tuple[frozenset[str], str, Priority], Cap] = {}
+        self._open: dict[tuple[frozenset[str], str], tuple[Priority, ...]] = {}
+        self._owners = {row.subject.removeprefix("user:") for row in self._rows.values() if _is_own(row)}
 
     def cap(self, user: str, group: str, priority: Priority) -> Cap:
         """What counts for the user: his own row, else the largest of his groups' rows, else `public`'s (Q1).
@@ -69,12 +72,22 @@ class QuotaBook:
         rows = [self._rows.get((f"total:{name}", group, priority)) for name in sorted(self._groups_of.get(user, ()))]
         return tuple([Cap(row.limit, row.subject) for row in rows if row is not None])
 
-    def _find(self, user: str, group: str, priority: Priority) -> Cap:
-        own = self._rows.get((f"user:{user}", group, priority))
+    def open_levels(self, user: str, group: str) -> tuple[Priority, ...]:
+        """The levels at which the user may hold anything at all, highest first: most are closed to most users."""
         names = frozenset(self._groups_of.get(user, ()))
+        found = None if user in self._owners else self._open.get((names, group))
+        if found is None:
+            found = tuple([level for level in LEVELS if self.cap(user, group, level).room > 0])
+            if user not in self._owners:
+                self._open[names, group] = found
+        return found
+
+    def _find(self, user: str, group: str, priority: Priority) -> Cap:
+        names = frozenset(self._groups_of.get(user, ()))
+        own = self._rows.get((f"user:{user}", group, priority)) if user in self._owners else None
         if own is not None:
             return self._choose(own, names, group, priority)
-        key = (names, group, priority)  # the same for all members
+        key = (names, group, priority)
         if key not in self._of_groups:
             self._of_groups[key] = self._choose(None, names, group, priority)
         return self._of_groups[key]
@@ -101,6 +114,10 @@ class QuotaBook:
 
     def _tightest(self, user: str, group: str, priority: Priority) -> Cap:
         return min((self.cap(user, group, priority), *self.shared(user, group, priority)), key=lambda cap: cap.room)
+
+
+def _is_own(row: Quota) -> bool:
+    return row.subject.startswith("user:")
 
 
 def _room(row: Quota) -> float:
@@ -211,8 +228,6 @@ class Accounts:
         """Whether that many GPUs more are within everything that counts for the user (Q1, Q2)."""
         room = self._rooms.get((user, priority))
         if room is None:
-            if not self._holds(self._book.cap(user, self._group, priority), units):
-                return False  # whatever is held: most levels are closed to most users
             room = self._rooms[user, priority] = min([account.room for account in self.of(user, priority)])
         return units <= room
 
@@ -226,7 +241,7 @@ class Accounts:
 
     def _highest(self, user: str, units: int) -> Priority:
         best = None
-        for level in LEVELS:
+        for level in self._book.open_levels(user, self._group):
             if self.fits(user, level, units):
                 return level
             if best is None and self.could_ever_fit(user, level, units):

@@ -83,7 +83,8 @@ def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> l
             whole = gang_nodes.issuperset(turn.nodes)
             found.append((when, turn.nodes if whole else [name for name in turn.nodes if name in gang_nodes]))
     for spot in ledger.others if plain else ledger.spots.values():
-        when = _available(spot, task, priority, ledger, leaves) if ledger.suits(spot, task) else None
+        suits = spot.usable if plain else ledger.suits(spot, task)
+        when = _available(spot, task, priority, ledger, leaves) if suits else None
         if when is not None:
             found.append((when, [spot.name]))
     return sorted(found, key=itemgetter(0))
@@ -113,7 +114,9 @@ def _available(spot: Spot, task: Task, priority: Priority, ledger: Ledger, leave
     if have >= want:
         return leaves.now
     times = [(when, held_by(turn, spot)) for turn in spot.turns if (when := leaves.at(turn)) is not None]
-    for when, gpus in sorted(times):
+    if len(times) > 1:
+        times.sort()
+    for when, gpus in times:
         have += gpus
         if have >= want:
             return when

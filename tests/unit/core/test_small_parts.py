@@ -105,6 +105,14 @@ def test_the_ceiling_is_that_of_the_nearest_row_that_has_one() -> None:
     assert QuotaBook([], {}, at()).cap("ann", "training", NORMAL) == NO_ROW
 
 
+def test_the_levels_that_are_open_to_a_user_are_those_with_a_row_that_allows_something() -> None:
+    rows = [a_quota("public", limit=4), a_quota("group:lab", priority=HIGH, limit=None), a_quota("user:cy", limit=0)]
+    book = QuotaBook(rows, {"ann": {"lab"}, "bob": (), "cy": {"lab"}}, at())
+    levels = {user: book.open_levels(user, "training") for user in ("ann", "bob", "cy", "dan")}
+    assert levels == {"ann": (HIGH, NORMAL), "bob": (NORMAL,), "cy": (HIGH,), "dan": (NORMAL,)}
+    assert book.open_levels("ann", "other") == ()
+
+
 def test_the_largest_that_a_user_may_ever_hold_is_within_the_totals() -> None:
     rows = [a_quota("public", limit=8), a_quota("public", priority=HIGH, limit=4), a_quota("total:lab", limit=3)]
     book = QuotaBook(rows, {"ann": {"lab"}}, at())
