@@ -20,6 +20,7 @@ from hai_scheduler.adapters.kubernetes.names import SELECTOR
 from hai_scheduler.core.model import Observation, RankObservation, RankState, RunId
 from hai_scheduler.ports import Temporary
 from kubernetes_kit.harness import KubernetesHarness
+from kubernetes_kit.passage import Passage
 from kubernetes_kit.place import admin
 
 RUN = RunId("1.1")
@@ -150,52 +151,14 @@ async def test_a_run_that_was_launched_is_found_by_a_service_that_never_heard_of
         await harness.settle(secret_is_gone)
 
 
-class Door:
-    """A way to the API server that can be shut."""
-
-    def __init__(self, host: str, port: int) -> None:
-        self._to = (host, port)
-        self._server: asyncio.Server | None = None
-        self._pumps: set[asyncio.Task[None]] = set()
-        self.port = 0
-
-    async def open(self) -> None:
-        self._server = await asyncio.start_server(self._pass, "127.0.0.1", self.port)
-        self.port = self._server.sockets[0].getsockname()[1]
-
-    async def shut(self) -> None:
-        assert self._server is not None
-        self._server.close()
-        for pump in list(self._pumps):
-            pump.cancel()
-        await asyncio.gather(*self._pumps, return_exceptions=True)
-
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there_reader, there_writer = await asyncio.open_connection(*self._to)
-        for source, sink in ((reader, there_writer), (there_reader, writer)):
-            pump = asyncio.create_task(self._pump(source, sink))
-            self._pumps.add(pump)
-            pump.add_done_callback(self._pumps.discard)
-
-    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        try:
-            while data := await source.read(65536):
-                sink.write(data)
-                await sink.drain()
-        except OSError:
-            return
-        finally:
-            sink.close()
-
-
 @pytest.fixture
-async def door(tmp_path: Path) -> AsyncIterator[tuple[Door, str]]:
-    """The door, and a kubeconfig that goes through it."""
+async def door(tmp_path: Path) -> AsyncIterator[tuple[Passage, str]]:
+    """A way to the API server that can be shut, and a kubeconfig that takes it."""
     config = yaml.safe_load(await asyncio.to_thread(Path(os.environ["KUBECONFIG"]).read_text))
     name = next(each["context"]["cluster"] for each in config["contexts"] if each["name"] == config["current-context"])
     target = next(each["cluster"] for each in config["clusters"] if each["name"] == name)
     address = urlparse(target["server"])
-    door = Door(address.hostname, address.port or 443)
+    door = Passage((address.hostname, address.port or 443))
     await door.open()
     target["tls-server-name"] = target.get("tls-server-name", address.hostname)
     target["server"] = f"https://127.0.0.1:{door.port}"

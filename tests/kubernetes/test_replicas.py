@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import signal
 import time
@@ -17,9 +16,9 @@ import pytest
 from aiohttp import web
 
 from integration.replicas import conftest as replicas
-from integration.replicas.conftest import PREFIX, SECRET, TAKEOVER, Replica, until
-from kubernetes_kit.balancer import Balancer
+from integration.replicas.conftest import PREFIX, TAKEOVER, Replica, service_environment, until
 from kubernetes_kit.control import ask
+from kubernetes_kit.passage import Passage
 from kubernetes_kit.place import SOON, Place
 from kubernetes_kit.platform import INSIDE, World, make_world
 from redis_server import RedisServer
@@ -121,26 +120,15 @@ async def pair(
 ) -> AsyncIterator[Pair]:
     """Two replicas that lead and follow, behind one address."""
     redis = RedisServer(password="s3cret-of-redis")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("HAI_", "JUPYTERHUB_"))}
-    environ = kept | {
-        "HAI_DB_URL": database,
-        "HAI_REDIS_URL": redis.url,
-        "HAI_SERVICE_SECRET": SECRET,
-        "JUPYTERHUB_API_URL": hub,
-        "JUPYTERHUB_API_TOKEN": "token-of-the-service",
-        "JUPYTERHUB_SERVICE_NAME": "hai",
-        "JUPYTERHUB_CLIENT_ID": "service-hai",
-        "JUPYTERHUB_SERVICE_PREFIX": PREFIX,
-        "JUPYTERHUB_OAUTH_ACCESS_SCOPES": '["access:services!service=hai"]',
-        "PYTHONUNBUFFERED": "1",
-    }
+    environ = service_environment(hub, database, redis)
     async with aiohttp.ClientSession() as client:
         made = [Replica(name, tmp_path / f"{name}.log", [], environ, client) for name in ("one", "other")]
-        balancer = Balancer([replica.port for replica in made])
+        # As a Service of Kubernetes is in front of replicas.
+        address = Passage(*(("127.0.0.1", replica.port) for replica in made), listen="0.0.0.0")
         try:
             redis.start()
-            await balancer.open()
-            api_url = f"http://{world.place.host}:{balancer.port}{PREFIX}api/v1"
+            await address.open()
+            api_url = f"http://{world.place.host}:{address.port}{PREFIX}api/v1"
             words = ["--state-dir", str(tmp_path / "state"), "--config", str(world.config(api_url))]
             for replica in made:
                 replica.words = words
@@ -156,7 +144,7 @@ async def pair(
             for replica in made:
                 if replica.process is not None and replica.process.returncode is None:
                     await replica.end()
-            await balancer.close()
+            await address.shut()
             redis.remove()
 
 

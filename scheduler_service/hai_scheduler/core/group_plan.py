@@ -71,8 +71,7 @@ class GroupPlan:
         }
         #: Nobody asks for nodes while nothing waits: then only what must end is looked for.
         waits = any(not task.held for task in self.waiting)
-        draining = NodeMark.DRAINING
-        self.draining = {node.name for node in nodes if node.mark is draining}
+        self.draining = {node.name for node in nodes if node.mark is NodeMark.DRAINING}
         self.ledger = Ledger(nodes if waits else (), list(self.turns.values()) if waits else ())
         self.accounts = Accounts(book, group, gpus)
         if self.waiting:
@@ -162,9 +161,8 @@ class GroupPlan:
     def _line_up_special(self, special: Iterable[tuple[float, Task]]) -> None:
         """AUTO tasks go where they have quota (Q4); promises have been kept or have lapsed."""
         for rank, task in special:
-            now = self.answers.waiting[task.id]
-            priority = self.aside[now.id] if now.id in self.aside else self.accounts.level_of(now)
-            self.queue.lanes[priority].add(now, rank, self.use[now.user])
+            priority = self.aside[task.id] if task.id in self.aside else self.accounts.level_of(task)
+            self.queue.lanes[priority].add(self.answers.waiting[task.id], rank, self.use[task.user])
 
     # -- promises (B3) ----------------------------------------------------------------------------
 

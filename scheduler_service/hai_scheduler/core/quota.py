@@ -233,11 +233,7 @@ class Accounts:
 
     def could_ever_fit(self, user: str, priority: Priority, units: int) -> bool:
         """Whether that many GPUs are within everything that counts for the user when nothing else is held (Q5)."""
-        caps = (self._book.cap(user, self._group, priority), *self._book.shared(user, self._group, priority))
-        return all(self._holds(cap, units) for cap in caps)
-
-    def _holds(self, cap: Cap, units: int) -> bool:
-        return cap.limit is None or units <= cap.limit * self._gpus
+        return all(account.could_ever_fit(units) for account in self.of(user, priority))
 
     def _highest(self, user: str, units: int) -> Priority:
         best = None

@@ -14,7 +14,10 @@ LONGEST_S: Final = 1.0
 
 @dataclass(slots=True)
 class Pace:
-    """Ticks take half of the process at most, however often they are rung for, but for a burst after a quiet time."""
+    """Ticks take half of the process at most, however often they are rung for, but for a burst after a quiet time.
+
+    What a tick wants done after its commit is waited for, not computed: it counts as rest.
+    """
 
     #: Seconds of rest that are owed, and since when none have been paid.
     _owed: float = 0.0

@@ -222,14 +222,10 @@ async def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.Temp
     return url.replace("hai@", "hai:s3cret-of-postgres@")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def world(tmp_path_factory: pytest.TempPathFactory, hub: str, database: str) -> AsyncIterator[Pair]:
-    """Two replicas that have not been started."""
-    tmp_path = tmp_path_factory.mktemp("replicas")
-    redis = RedisServer(password="s3cret-of-redis")
-    state = tmp_path / "state"
+def service_environment(hub: str, database: str, redis: RedisServer) -> dict[str, str]:
+    """What the Hub gives a service of its own, with the databases of two replicas; nothing of who runs the tests."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("HAI_", "JUPYTERHUB_"))}
-    environ = kept | {
+    return kept | {
         "HAI_DB_URL": database,
         "HAI_REDIS_URL": redis.url,
         "HAI_SERVICE_SECRET": SECRET,
@@ -241,6 +237,15 @@ async def world(tmp_path_factory: pytest.TempPathFactory, hub: str, database: st
         "JUPYTERHUB_OAUTH_ACCESS_SCOPES": '["access:services!service=hai"]',
         "PYTHONUNBUFFERED": "1",
     }
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(tmp_path_factory: pytest.TempPathFactory, hub: str, database: str) -> AsyncIterator[Pair]:
+    """Two replicas that have not been started."""
+    tmp_path = tmp_path_factory.mktemp("replicas")
+    redis = RedisServer(password="s3cret-of-redis")
+    state = tmp_path / "state"
+    environ = service_environment(hub, database, redis)
     words = ["--state-dir", str(state), "--nodes", "2", "--gpus-per-node", "1"]
     # Half the usual: a replica that this machine lets wait for a moment must not lose it.
     words.append("--HaiScheduler.lease_length=2.5s")

@@ -1,28 +1,28 @@
-"""One address for two services, as a Service of Kubernetes is in front of replicas."""
+"""A local address that leads to others, and can be shut."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import suppress
 
 
-class Balancer:
-    """Passes each connection to the first of the local ports that takes it."""
+class Passage:
+    """Passes each connection to the first of the addresses that takes it."""
 
-    def __init__(self, ports: Sequence[int]) -> None:
-        self._ports = ports
+    def __init__(self, *to: tuple[str, int], listen: str = "127.0.0.1") -> None:
+        self._to = to
+        self._listen = listen
         self._server: asyncio.Server | None = None
         self._pumps: set[asyncio.Task[None]] = set()
         self.port = 0
 
     async def open(self) -> None:
-        """Listen where pods can reach it."""
-        self._server = await asyncio.start_server(self._pass, "0.0.0.0", 0)
+        """Listen, each time on the same port."""
+        self._server = await asyncio.start_server(self._pass, self._listen, self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
-    async def close(self) -> None:
-        """Close it with all connections."""
+    async def shut(self) -> None:
+        """Take no more connections, and break off those that there are."""
         assert self._server is not None
         self._server.close()
         for pump in list(self._pumps):
@@ -30,9 +30,9 @@ class Balancer:
         await asyncio.gather(*self._pumps, return_exceptions=True)
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        for port in self._ports:
+        for host, port in self._to:
             with suppress(OSError):
-                there_reader, there_writer = await asyncio.open_connection("127.0.0.1", port)
+                there_reader, there_writer = await asyncio.open_connection(host, port)
                 break
         else:
             writer.close()
