@@ -26,6 +26,7 @@ from bench.figures import Report, percentile, say
 from bench.rounds import Planner, World, live
 from bench.snapshots import Maker, Shape
 from hai_scheduler.core.decisions import Plan
+from hai_scheduler.core.memory import Memory
 from hai_scheduler.core.plan import plan
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.snapshot import Snapshot
@@ -118,8 +119,10 @@ def steady(shape: Shape, plans: int, warm_up: int, keep: bool = False) -> Measur
     policy, found = Policy(), Measured()
     world = World(shape, policy=policy)
 
+    memory = Memory()  # as the service has it
+
     def planner(snapshot: Snapshot) -> Plan:
-        return plan(snapshot, policy)
+        return plan(snapshot, policy, memory=memory)
 
     snapshot = world.snapshot()
     with undisturbed():

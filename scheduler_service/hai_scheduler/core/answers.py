@@ -82,7 +82,7 @@ class Answers:
 
     def _kind(self, task: Task, place: Place) -> VerdictKind:
         units = self._accounts.units(task)
-        if not self._ledger.can_ever(task) or not self._accounts.could_ever_fit(task.user, place.priority, units):
+        if not self._ledger.floor.can_ever(task) or not self._accounts.could_ever_fit(task.user, place.priority, units):
             return VerdictKind.NEVER
         if self.paused:
             return VerdictKind.PAUSED
@@ -173,10 +173,10 @@ class Answers:
     def _never(self, wait: Wait) -> _Data:
         task = wait.task
         data: dict[str, Value] = {"needs": task.nodes, "gpus": task.gpus}
-        if not self._ledger.can_ever(task):
-            cap, cause = self._ledger.most(task.gpus), "group"
-            if task.gpus is not None and task.gpus > self._ledger.gpus_per_node:
-                cap, cause = self._ledger.gpus_per_node, "gpus"
+        if not self._ledger.floor.can_ever(task):
+            cap, cause = self._ledger.floor.most(task.gpus), "group"
+            if task.gpus is not None and task.gpus > self._ledger.floor.gpus_per_node:
+                cap, cause = self._ledger.floor.gpus_per_node, "gpus"
             return None, (), {**data, "cap": cap, "cause": cause}
         account = self._refusing(wait, lambda account, units: account.could_ever_fit(units))
         return None, (), {**data, "cap": account.cap.limit, "cause": account.cap.source}

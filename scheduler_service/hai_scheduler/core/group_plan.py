@@ -5,27 +5,31 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from hai_scheduler.core.answers import Answers
 from hai_scheduler.core.decisions import Decision, Keep, Start, Suspend
 from hai_scheduler.core.discipline import Discipline
+from hai_scheduler.core.floor import Floor
 from hai_scheduler.core.ledger import Ledger
-from hai_scheduler.core.model import Node, NodeMark, Priority, Run, RunId, Task, TaskId
+from hai_scheduler.core.memory import Memory
+from hai_scheduler.core.model import NodeMark, Priority, Run, RunId, Task, TaskId
 from hai_scheduler.core.model import Rank as RunRank
 from hai_scheduler.core.must_leave import must_leave
-from hai_scheduler.core.order import UserUse
 from hai_scheduler.core.placement import choose
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.preemption import Chooser, Kind, Market, Offers, reason_for
 from hai_scheduler.core.quarantine import quarantines
-from hai_scheduler.core.queue import Lane, Queue, Size, size_of
-from hai_scheduler.core.quota import LEVELS, Accounts, QuotaBook
+from hai_scheduler.core.queue import Hopeless, Lane, Queue, Size, size_of
+from hai_scheduler.core.quota import LEVELS, Accounts
 from hai_scheduler.core.reservation import Reservation, earliest, passes
 from hai_scheduler.core.rules import RULES, Rules
 from hai_scheduler.core.snapshot import Snapshot
-from hai_scheduler.core.turns import Turn, turn_of
-from hai_scheduler.core.use import share_of
+from hai_scheduler.core.turns import Turn, span_of, turn_at
+from hai_scheduler.core.use import UserUse, share_of
 from hai_scheduler.core.verdicts import VerdictKind
+
+_ID = attrgetter("id")
 
 
 @dataclass(slots=True)
@@ -50,44 +54,38 @@ class GroupPlan:
         group: str,
         snapshot: Snapshot,
         policy: Policy,
-        book: QuotaBook,
         discipline: Discipline,
-        nodes: Sequence[Node],
-        live: Iterable[Task],
-        waiting: Sequence[Task],
+        memory: Memory,
     ) -> None:
+        floor = memory.floors.get(group) or Floor(())
         self.snapshot, self.policy, self.now = snapshot, policy, snapshot.now
-        bad = quarantines(nodes, snapshot.strikes, policy, self.now)
+        bad = quarantines(floor.nodes.values(), snapshot.strikes, policy, self.now)
         self.decisions: list[Decision] = list(bad)
         if bad:
-            names = {decision.node for decision in bad}
-            nodes = [replace(node, mark=NodeMark.QUARANTINED) if node.name in names else node for node in nodes]
-        gpus = max([node.gpus for node in nodes], default=0)
-        self.waiting = waiting
-        self.turns = {
-            task.id: turn_of(task, task.run, policy, self.now, share_of(task, gpus))
-            for task in live
-            if task.run is not None and task.run.ended_at is None
-        }
+            marked = [replace(floor.nodes[each.node], mark=NodeMark.QUARANTINED) for each in bad]
+            floor = Floor((floor.nodes | {node.name: node for node in marked}).values())
+        self.floor, self.standing = floor, memory.groups[group]
+        self.turns = self.standing.turns(policy, self.now, floor.gpus_per_node)
         #: Nobody asks for nodes while nothing waits: then only what must end is looked for.
-        waits = any(not task.held for task in self.waiting)
-        self.draining = {node.name for node in nodes if node.mark is NodeMark.DRAINING}
-        self.ledger = Ledger(nodes if waits else (), list(self.turns.values()) if waits else ())
-        self.accounts = Accounts(book, group, gpus)
-        if self.waiting:
-            self.accounts.begin((turn.task, turn.run.priority) for turn in self.turns.values())
+        waits = bool(self.standing.waiting)
+        turns = list(self.turns.values())
+        self.ledger = Ledger(floor if waits else Floor(()), turns if waits else ())
+        self.accounts = Accounts(memory.book, group, floor.gpus_per_node)
+        if waits or self.standing.held:
+            self.accounts.begin((turn.task, turn.run.priority) for turn in turns)
         uses = (use for use in snapshot.uses if use.group == group)
-        running = (turn.task for turn in self.turns.values())
         self.rules: Rules = RULES[discipline](
-            policy, self.now, UserUse(uses, running, policy, self.now, gpus), snapshot.remaining
+            policy, self.now, UserUse(uses, turns, policy, self.now), snapshot.remaining
         )
-        self.market = Market(self.ledger, list(self.turns.values()), self.rules)
+        self.market = Market(self.ledger, turns, self.rules)
         self.chooser = Chooser(self.ledger, self.rules)
-        self.queue = Queue()
-        self.answers = Answers(self.ledger, self.turns, self.rules, self.accounts, self.queue, policy)
-        self.answers.paused = snapshot.paused
         #: Decayed use of the users who wait (O3).
         self.use: dict[str, float] = {}
+        self.standing.line_up(self.rules)
+        plain, sizes = self.standing.plain, self.standing.sizes
+        self.queue = Queue({level: Lane(plain[level], sizes[level], self.use) for level in LEVELS})
+        self.answers = Answers(self.ledger, self.turns, self.rules, self.accounts, self.queue, policy)
+        self.answers.paused = snapshot.paused
         #: Quota that is set aside for tasks with a promise, by task.
         self.aside: dict[TaskId, Priority] = {}
         #: What tasks had been promised whose promises this plan changes.
@@ -116,12 +114,14 @@ class GroupPlan:
 
     def run(self) -> None:
         """Fill `decisions` and `answers`."""
-        for turn, decision in must_leave(self.turns.values(), self.snapshot, self.draining):
+        for turn, decision in must_leave(self.turns.values(), self.snapshot, self.floor.draining):
             self.decisions.append(decision)
             self.ledger.leave(turn)
+        for task in self.standing.held.values():
+            self.answers.hold(task, self.accounts.level_of(task))
+        if not self.standing.waiting:
+            return
         special = self._line_up()
-        if not self.use:
-            return  # all are held
         if not self.snapshot.paused:
             self._keep_promises([task for _, task in special if task.promise])
         self._line_up_special(special)
@@ -132,37 +132,22 @@ class GroupPlan:
     # -- the queue, filled ------------------------------------------------------------------------
 
     def _line_up(self) -> list[tuple[float, Task]]:
-        """Put every task into the lane of its priority, but those whose lane, or promise, is to be found: these.
-
-        One pass: of ten thousand tasks most are never looked at again, and to fetch them is most of the work.
-        """
-        lanes = {priority: self.queue.lanes[priority] for priority in LEVELS}
-        queues = {priority: (lane.bunches, lane.asked) for priority, lane in lanes.items()}
-        special: list[tuple[float, Task]] = []
-        known, use = self.answers.waiting, self.use
-        for rank, task in zip(self.rules.ranks(self.waiting), self.waiting, strict=True):
-            if task.held:
-                self.answers.hold(task, self.accounts.level_of(task))
-                continue
-            if task.avoid and not self.ledger.can_avoid(task):
-                task = replace(task, avoid=frozenset())  # a node that it was unlucky on is better than none (F3)
-            known[task.id] = task
-            priority, user = task.priority, task.user
-            if user not in use:
-                use[user] = self.rules.use_of(user)
-            if priority is None or task.promise:
-                special.append((rank, task))
-                continue
-            bunches, asked = queues[priority]
-            bunches[rank, use[user]].append(task)
-            asked.add((task.gpus, task.nodes))
-        return special
+        """Know every task that waits; return those whose lane, or promise, is to be found, with their ranks."""
+        known, plain = self.answers.waiting, self.standing.plain
+        known.update(self.standing.waiting)
+        special = sorted(self.standing.special.values(), key=_ID)
+        for task in special:
+            if task.avoid and not self.floor.can_avoid(task):  # an unlucky node is better than none (F3)
+                known[task.id] = replace(task, avoid=frozenset())
+        users = {user for parts in plain.values() for _, user in parts} | {task.user for task in special}
+        self.use.update((user, self.rules.use_of(user)) for user in users)
+        return [(rank, known[task.id]) for rank, task in zip(self.rules.ranks(special), special, strict=True)]
 
     def _line_up_special(self, special: Iterable[tuple[float, Task]]) -> None:
         """AUTO tasks go where they have quota (Q4); promises have been kept or have lapsed."""
         for rank, task in special:
             priority = self.aside[task.id] if task.id in self.aside else self.accounts.level_of(task)
-            self.queue.lanes[priority].add(self.answers.waiting[task.id], rank, self.use[task.user])
+            self.queue.lanes[priority].add(self.answers.waiting[task.id], rank)
 
     # -- promises (B3) ----------------------------------------------------------------------------
 
@@ -243,10 +228,10 @@ class GroupPlan:
         """Look at the tasks in order, priority by priority, and again where room has come free for those before."""
         for priority in LEVELS:
             lane = self.queue.lanes[priority]
-            lane.open()
+            lane.begin()
             self._serve_lane(lane, priority)
             while self.reopened and not self.blocked:
-                lane.again()
+                lane.begin()
                 self._serve_lane(lane, priority)
             if self.started and lane.auto:
                 self._let_fall(lane, priority)
@@ -254,8 +239,9 @@ class GroupPlan:
     def _serve_lane(self, lane: Lane, priority: Priority) -> None:
         """Look at the tasks of a priority for as long as anything can be done for anybody."""
         self._open_priority()
+        hopeless = Hopeless(self.refused, self._is_hopeless)
         while not self.blocked and not self._nothing_left(lane):
-            entry = lane.pop(self._is_hopeless)
+            entry = lane.pop(hopeless)
             if entry is None:
                 break
             self.looks += 1
@@ -266,7 +252,7 @@ class GroupPlan:
                 self._take_back(task)
             if task.priority is None and (lower := self.accounts.level_of(task)) < priority:
                 lane.remove(task)  # its level was used up meanwhile (Q4)
-                self.queue.lanes[lower].add(task, *entry[:2])
+                self.queue.lanes[lower].add(task, entry[0])
                 continue
             if not self._is_hopeless(task):
                 self._consider(Waiting(task, priority, entry[0]))
@@ -299,7 +285,7 @@ class GroupPlan:
             if lower < priority:
                 lane.remove(task)
                 (rank,) = self.rules.ranks([task])
-                self.queue.lanes[lower].add(task, rank, self.rules.use_of(task.user))
+                self.queue.lanes[lower].add(task, rank)
 
     def _open_priority(self) -> None:
         """What is kept for the head of a priority is open to lower ones: they give it back (B2, P1)."""
@@ -315,7 +301,7 @@ class GroupPlan:
     def _consider(self, waiting: Waiting) -> None:
         """Start it, free nodes for it, or leave it waiting."""
         task = waiting.task
-        if not self.ledger.can_ever(task) or not self._in_quota(task, waiting.priority):
+        if not self.ledger.floor.can_ever(task) or not self._in_quota(task, waiting.priority):
             return
         if task.not_before is not None and task.not_before > self.now:
             return
@@ -342,7 +328,8 @@ class GroupPlan:
             priority=priority,
             started_at=self.now,
         )
-        turn = turn_of(task, run, self.policy, self.now, share_of(task, self.ledger.gpus_per_node))
+        share = share_of(task, self.floor.gpus_per_node)
+        turn = turn_at(span_of(task, run, self.policy), self.now, share)
         self.ledger.release(task)
         gpus, gave_way = self.ledger.take(names, turn)
         self._give_way(gave_way)

@@ -9,8 +9,6 @@ from datetime import datetime, timedelta
 from hai_scheduler.core.group_plan import GroupPlan
 from hai_scheduler.core.model import Priority
 from hai_scheduler.core.quota import LEVELS
-from hai_scheduler.core.reservation import ends_at
-from hai_scheduler.core.turns import demoted_at
 
 #: "Longer than" begins just after.
 _INSTANT = timedelta(microseconds=1)
@@ -22,14 +20,13 @@ def changes_at(part: GroupPlan) -> Iterator[datetime]:
     ranks = _ranks(part) if waiting else {}
     left_for = {task.left_for for task in waiting}
     for turn in part.turns.values():
-        ends = ends_at(turn)
-        if ends is not None:
-            yield ends
+        if turn.ends_at is not None:
+            yield turn.ends_at
         if turn.leaving or not waiting:
             continue
         yield from part.rules.changes_at(turn, ranks.get(turn.priority, ()))
-        if turn.run.priority is Priority.ABOVE_NORMAL:
-            yield demoted_at(turn.run, part.policy)
+        if turn.demoted_at is not None:
+            yield turn.demoted_at
         if turn.task.id in left_for:
             yield turn.run.turn_start + part.policy.min_run  # P5
     for task in waiting:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from operator import attrgetter
 
+from hai_scheduler.core.floor import Floor
 from hai_scheduler.core.model import Node, Priority, Task, TaskId
 from hai_scheduler.core.placement import Leaf
 from hai_scheduler.core.turns import Turn
@@ -69,16 +70,6 @@ def held_by(turn: Turn, spot: Spot) -> int:
     return spot.size if turn.task.gpus is None else turn.task.gpus
 
 
-def _fits(spot: Spot, gpus: int | None) -> bool:
-    """Whether the node can be used and has that many GPUs."""
-    return spot.usable and (gpus is None or gpus <= spot.node.gpus)
-
-
-def _at_least(gpus: int | None, nodes: Mapping[int, int]) -> int:
-    """How many of the nodes, counted by their GPUs, have that many (None: all)."""
-    return sum([count for size, count in nodes.items() if gpus is None or size >= gpus])
-
-
 #: The free GPUs of a node that is held whole.
 _NONE: list[int] = []
 
@@ -90,21 +81,12 @@ class Ledger:
     of them: `empty` whole nodes by leaf, and shared nodes by how many GPUs are open there.
     """
 
-    def __init__(self, nodes: Iterable[Node], turns: Collection[Turn]) -> None:
-        self.spots: dict[str, Spot] = {}
-        indices: dict[int, list[int]] = {}  # shared by alike nodes: lists of free GPUs are replaced, never changed
-        for node in sorted(nodes, key=attrgetter("name")):
-            size = node.gpus or 1
-            if size not in indices:
-                indices[size] = list(range(size))
-            self.spots[node.name] = Spot(node, size, indices[size], node.schedulable)
-        #: How many nodes there are, and how many of them can be used, by their GPUs.
-        self._sizes = Counter([spot.node.gpus for spot in self.spots.values()])
-        self._usables = Counter([spot.node.gpus for spot in self.spots.values() if spot.usable])
-        #: The most GPUs that a node of the group has.
-        self.gpus_per_node = max(self._sizes, default=0)
-        #: Whether its nodes differ in GPUs, so that a count of nodes does not say enough for k-GPU tasks.
-        self._mixed = len(self._sizes) > 1
+    def __init__(self, floor: Floor, turns: Collection[Turn]) -> None:
+        self.floor = floor
+        indices = {size: list(range(size)) for size in floor.sizes}  # lists of free GPUs are replaced, never changed
+        self.spots = {
+            name: Spot(node, size, indices[size], usable, [], []) for name, node, size, usable in floor.places
+        }
         #: Turns that the plan begins.
         self.started: list[Turn] = []
         #: Runs that span zones, and waiting tasks that have been promised nodes of several (F2).
@@ -115,7 +97,6 @@ class Ledger:
         self._keeps_free: bool | None = False
         #: The lowest priority that anything is promised at; None: to be found.
         self._lowest: Priority | None = None
-        self.zones = sorted({spot.node.zone for spot in self.spots.values()})
         #: Nodes where somebody is leaving, and nodes with promises.
         self._leaving: dict[str, None] = {}
         self._promised: dict[str, None] = {}
@@ -123,17 +104,18 @@ class Ledger:
         self._of_task: defaultdict[TaskId, set[str]] = defaultdict(set)
         #: Whole-node gangs that were there from the start, and those of their nodes that have one holder, no promise
         #: and can be used: what is known of such a gang holds for all of them.
-        self.gangs = [turn for turn in turns if turn.task.gpus is None]
-        self.gang_nodes: set[str] = set()
-        self._others: list[Spot] | None = None
+        self.gangs = [turn for turn in turns if turn.whole]
+        self.gang_nodes = floor.usable & {name for turn in self.gangs for name in turn.nodes}
         for turn in turns:
             self._seat(turn)
+        #: The other nodes; None: to be found.
+        self._others: list[Spot] | None = None
         self.empty: defaultdict[Leaf, list[str]] = defaultdict(list)
         self.empties = 0
         self._part: defaultdict[int, list[str]] = defaultdict(list)
         #: Shared or waited-for nodes whose open GPUs have changed since somebody looked (see `preemption`).
         self.changed: list[str] = []
-        for spot in self.spots.values():  # by name: what is put at the end of a list keeps it sorted
+        for spot in self.others:  # by name: what is put at the end of a list keeps it sorted
             shown = len(spot.free) if spot.usable else 0
             spot.shown = shown
             if shown == spot.size:
@@ -143,32 +125,23 @@ class Ledger:
                 self._part[shown].append(spot.node.name)
 
     def _seat(self, turn: Turn) -> None:
-        whole = turn.task.gpus is None
+        whole = turn.whole
         for rank in turn.run.ranks:
             spot = self.spots.get(rank.node)
             if spot is None:
                 continue
             spot.turns.append(turn)
-            if whole:
-                spot.free = _NONE
-                if spot.usable:
-                    self.gang_nodes.add(rank.node)
-            else:
-                spot.free = [gpu for gpu in spot.free if gpu not in rank.gpus]
+            spot.free = _NONE if whole else [gpu for gpu in spot.free if gpu not in rank.gpus]
             if turn.leaving:
                 self._leaving[rank.node] = None
         if self.spans_zones(turn.nodes):
             self.crossers.append(turn)
 
-    def zone_of(self, name: str) -> str:
-        """Where the node sits."""
-        return self.spots[name].node.zone
-
     def spans_zones(self, names: Collection[str]) -> bool:
         """Whether the nodes lie in more than one zone (F2)."""
         if len(names) < 2:
             return False
-        return len({self.spots[name].node.zone for name in names if name in self.spots}) > 1
+        return len({zone for name in names if (zone := self.floor.zone_of.get(name)) is not None}) > 1
 
     def crossing(self, task: Task, priority: Priority, *, soon: bool) -> int:
         """How many runs, and promises that the task must respect, span zones now or, `soon`, still will (F2, B3)."""
@@ -217,7 +190,7 @@ class Ledger:
         if gpus is None:
             return self.empties
         parts = sum(len(names) for shown, names in self._part.items() if shown >= gpus)
-        return parts + (self.empties if gpus <= self.gpus_per_node else 0)
+        return parts + (self.empties if gpus <= self.floor.gpus_per_node else 0)
 
     @property
     def others(self) -> list[Spot]:
@@ -233,19 +206,6 @@ class Ledger:
             self._keeps_free = any(self.spots[name].free for name in self._reserved)
         return self._keeps_free
 
-    def most(self, gpus: int | None) -> int:
-        """How many nodes of the group have that many GPUs (None: how many nodes there are)."""
-        return _at_least(gpus, self._sizes)
-
-    def can_avoid(self, task: Task) -> bool:
-        """Whether enough nodes that can be used are left without those that the task was unlucky on (F3)."""
-        unlucky = (self.spots[name] for name in task.avoid if name in self.spots)
-        return task.nodes <= _at_least(task.gpus, self._usables) - sum(_fits(spot, task.gpus) for spot in unlucky)
-
-    def can_ever(self, task: Task) -> bool:
-        """Whether the group is large enough for the task, all of it being free and in order (Q5)."""
-        return task.nodes <= self.most(task.gpus)
-
     def open_part(self, gpus: int) -> str | None:
         """The shared node that k GPUs fit best: the fewest left over, then by name (U2, F4)."""
         for shown in sorted(self._part):
@@ -255,13 +215,13 @@ class Ledger:
 
     def special(self, task: Task, priority: Priority) -> bool:
         """Whether other nodes are open to the task than to everybody of its kind."""
-        if task.avoid or (self._mixed and task.gpus is not None):
+        if task.avoid or (self.floor.mixed and task.gpus is not None):
             return True
         return bool(self._promised) and (bool(task.promise) or self._overrides(priority))
 
     def alike(self, task: Task) -> bool:
         """Whether what is refused to the task is refused to every task of its priority that is no smaller."""
-        return not (task.avoid or task.promise or (self._mixed and task.gpus is not None))
+        return not (task.avoid or task.promise or (self.floor.mixed and task.gpus is not None))
 
     def _overrides(self, priority: Priority) -> bool:
         if self._lowest is None:

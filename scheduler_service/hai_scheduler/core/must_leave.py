@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator
 from hai_scheduler.core.decisions import Stop, Suspend
 from hai_scheduler.core.model import Run, TaskState
 from hai_scheduler.core.reasons import Reason
-from hai_scheduler.core.reservation import ends_at
 from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.core.turns import Turn
 
@@ -26,8 +25,7 @@ def must_leave(
 
 
 def _overtime(turn: Turn, snapshot: Snapshot) -> bool:
-    ends = ends_at(turn)
-    return ends is not None and turn.run.running_at is not None and ends <= snapshot.now
+    return turn.ends_at is not None and turn.run.running_at is not None and turn.ends_at <= snapshot.now
 
 
 def _stays_too_long(run: Run, snapshot: Snapshot) -> bool:

@@ -6,45 +6,38 @@ in `group_plan`.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
-from operator import attrgetter
 
 from hai_scheduler.core.decisions import Plan
 from hai_scheduler.core.discipline import Discipline
 from hai_scheduler.core.group_plan import GroupPlan
 from hai_scheduler.core.horizon import changes_at
-from hai_scheduler.core.model import Node, Task, TaskState
+from hai_scheduler.core.memory import Memory
 from hai_scheduler.core.policy import Policies, Policy
-from hai_scheduler.core.quota import QuotaBook
 from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.core.verdicts import Verdicts
 
 
-def plan(snapshot: Snapshot, policies: Policy | Policies, discipline: Discipline = Discipline.HAI) -> Plan:
-    """Decide. Pure: equal snapshots give equal plans, whatever the order of their parts (F4)."""
-    book = QuotaBook(snapshot.quotas, snapshot.groups_of, snapshot.now)
-    live: defaultdict[str, list[Task]] = defaultdict(list)
-    waiting: defaultdict[str, list[Task]] = defaultdict(list)
-    queued, suspended = TaskState.QUEUED, TaskState.SUSPENDED
-    for task in sorted(snapshot.tasks, key=attrgetter("id")):
-        state = task.state
-        if state is queued or state is suspended:
-            waiting[task.group].append(task)
-        else:
-            live[task.group].append(task)
-    nodes: defaultdict[str, list[Node]] = defaultdict(list)
-    for node in snapshot.nodes:
-        nodes[node.group].append(node)
+def plan(
+    snapshot: Snapshot,
+    policies: Policy | Policies,
+    discipline: Discipline = Discipline.HAI,
+    memory: Memory | None = None,
+) -> Plan:
+    """Decide. Pure: equal snapshots give equal plans, whatever the order of their parts (F4).
+
+    Whoever plans again and again passes a memory of his own, which saves much of the work and changes no decision.
+    """
+    memory = Memory() if memory is None else memory
+    memory.update(snapshot, policies, discipline)
     parts = {
-        group: GroupPlan(
-            group, snapshot, policies.of(group), book, discipline, nodes[group], live[group], waiting[group]
-        )
-        for group in sorted({*nodes, *live, *waiting})
+        group: GroupPlan(group, snapshot, policies.of(group), discipline, memory)
+        for group in sorted({*memory.floors, *(group for group, standing in memory.groups.items() if standing)})
     }
     for part in parts.values():
         part.run()
+    memory.finished()
     return Plan(
         decisions=tuple([decision for part in parts.values() for decision in part.decisions]),
         verdicts=Verdicts([part.answers for part in parts.values()]),

@@ -281,19 +281,19 @@ class Chooser:
                 left = sum(held_by(turn, spot) for turn in turns if turn in spot.turns and not turn.leaving)
                 if len(spot.free) + spot.leaving() + left - ledger.kept_from(spot, task, priority) >= spot.amount(task):
                     names[name] = None
-        zones = Counter(ledger.zone_of(name) for name in names)
+        zones = Counter(ledger.floor.zone_of[name] for name in names)
         if max(zones.values(), default=0) >= task.nodes:
             return 0
         crossing = ledger.crossing(task, priority, soon=True) - sum(turn in turns for turn in ledger.crossers)
         return 1 if len(names) >= task.nodes and crossing < self._rules.policy.max_cross_zone else 2
 
     def _found(self, offers: Offers, task: Task, have: Sequence[str]) -> list[Offer] | None:
-        zones = self._ledger.zones
+        zones = self._ledger.floor.zones
         if len(zones) == 1:
             return self._offers(offers, Ask(task=task, need=task.nodes - len(have), without=have))
         options = []
         for zone in zones:
-            here = sum(self._ledger.zone_of(name) == zone for name in have)
+            here = sum(self._ledger.floor.zone_of[name] == zone for name in have)
             found = self._offers(offers, Ask(task=task, need=task.nodes - here, without=have, zone=zone))
             if found is not None:
                 options.append(([offer.key[:3] for offer in reversed(found)], zone, found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from hai_scheduler.core.decisions import Quarantine
@@ -12,7 +12,7 @@ from hai_scheduler.core.policy import Policy
 
 
 def quarantines(
-    nodes: Sequence[Node], strikes: Sequence[Strike], policy: Policy, now: datetime
+    nodes: Collection[Node], strikes: Sequence[Strike], policy: Policy, now: datetime
 ) -> tuple[Quarantine, ...]:
     """The nodes of one group that are to be put in quarantine: most failures first, ties by name.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
@@ -17,6 +18,10 @@ from hai_scheduler.core.quota import LEVELS
 Entry = tuple[float, float, datetime, TaskId, Task]
 #: How much of a node a task wants, and of how many: no smaller in both means no easier to place.
 Size = tuple[int, int]
+#: Rank and user.
+Stand = tuple[float, str]
+#: One user's tasks at one level asked for, which the user may order himself (O3).
+Hand = tuple[str, Priority | None]
 
 _ORDER = attrgetter("submitted_at", "id")
 #: More GPUs than any node has: how a whole node compares with k GPUs of one.
@@ -28,55 +33,88 @@ def size_of(task: Task) -> Size:
     return (_WHOLE if task.gpus is None else task.gpus, task.nodes)
 
 
-#: Whether nothing can be done for a task any more.
-Hopeless = Callable[[Task], bool]
+class Part:
+    """Tasks of one user that ask for the same level and have the same rank, without promises. It does not change."""
 
-#: Tasks of one rank, and of users with equal use: in order of rank, then use.
-Bunch = tuple[float, float]
+    __slots__ = ("by_size", "dealt", "hand")
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        """There is at least one task."""
+        self.hand = _hand_of(tasks[0])
+        #: Whether the user has ordered any of them himself.
+        self.dealt = any(task.custom_rank is not None for task in tasks)
+        self.by_size: defaultdict[Size, list[Task]] = defaultdict(list)
+        for task in tasks:
+            self.by_size[size_of(task)].append(task)
+
+    def tasks(self) -> list[Task]:
+        """All of them."""
+        return [task for tasks in self.by_size.values() for task in tasks]
+
+
+def _hand_of(task: Task) -> Hand:
+    return (task.user, task.priority)
+
+
+@dataclass(frozen=True, slots=True)
+class Hopeless:
+    """The tasks that nothing can be done for any more."""
+
+    #: Sizes of which no task has any hope, unless it was promised nodes.
+    sizes: AbstractSet[Size]
+    task: Callable[[Task], bool]
+
+
+_NOBODY = Hopeless(frozenset(), lambda _: False)
 
 
 class Lane:
-    """The tasks that wait at one priority, in bunches. Most are never looked at: order is made as it is asked for."""
+    """The tasks that wait at one priority. Most are never looked at: order is made as it is asked for."""
 
-    def __init__(self) -> None:
-        #: Its tasks. One that is AUTO, or has been promised nodes, comes in by `add`.
-        self.bunches: defaultdict[Bunch, list[Task]] = defaultdict(list)
-        #: Bunches that were not begun, smallest first, and what is left to look at of the one that was, last first.
-        self._heap: list[Bunch] = []
+    def __init__(self, parts: Mapping[Stand, Part], sizes: Iterable[Size], use: Mapping[str, float]) -> None:
+        """`parts` are the tasks that need not come in by `add`; `use` is what their users have held lately (O3)."""
+        self._parts = parts
+        self._use = use
+        #: Tasks that are AUTO, have been promised nodes or avoid some.
+        self._added: defaultdict[Stand, list[Task]] = defaultdict(list)
+        #: Who was not begun, smallest first, and what is left to look at of those who were, last first.
+        self._heap: list[tuple[float, float, str]] = []
         self._begun: list[Entry] = []
         self._gone: set[TaskId] = set()
-        #: AUTO tasks in it (Q4).
+        #: AUTO tasks in it (Q4), and tasks with promised nodes (B3).
         self.auto: list[Task] = []
-        #: GPUs of a node, or None for whole ones, and nodes that its tasks ask for; as sizes when it is open.
-        self.asked: set[tuple[int | None, int]] = set()
-        self.sizes: set[Size] = set()
+        self._promised: list[Task] = []
+        #: What its tasks ask for.
+        self.sizes = set(sizes)
         #: How many tasks with promised nodes have not been looked at (B3).
         self.promised = 0
 
-    def add(self, task: Task, rank: float, use: float) -> None:
+    def add(self, task: Task, rank: float) -> None:
         """Put a task in. Nothing has been taken out yet."""
-        self.bunches[rank, use].append(task)
-        self.asked.add((task.gpus, task.nodes))
+        self._added[rank, task.user].append(task)
+        self.sizes.add(size_of(task))
         if task.priority is None:
             self.auto.append(task)
         if task.promise:
-            self.promised += 1
+            self._promised.append(task)
 
-    def open(self) -> None:
-        """All tasks are in it."""
-        self._begin()
-        self.sizes = {(_WHOLE if gpus is None else gpus, nodes) for gpus, nodes in self.asked}
-
-    def _begin(self) -> None:
-        self._heap = list(self.bunches)
+    def begin(self) -> None:
+        """All tasks are in it, and are looked at from the first on: from now, or once more."""
+        self._begun = []
+        self._heap = self._stands()
         heapq.heapify(self._heap)
+        self.promised = sum(task.id not in self._gone for task in self._promised)
+
+    def _stands(self) -> list[tuple[float, float, str]]:
+        use, parts = self._use, self._parts
+        added = [(rank, use[user], user) for rank, user in self._added if (rank, user) not in parts]
+        return [(rank, use[user], user) for rank, user in parts] + added
 
     def pop(self, hopeless: Hopeless) -> Entry | None:
         """The next in order; None when all have been looked at, but for those that are hopeless already."""
         while self._begun or self._heap:
             if not self._begun:
-                key = heapq.heappop(self._heap)
-                self._begun = _in_order(key, self.bunches[key], hopeless)[::-1]
+                self._begun = self._next(self._heap, hopeless)[::-1]
                 continue
             entry = self._begun.pop()
             if entry[4].id not in self._gone:
@@ -84,12 +122,15 @@ class Lane:
                 return entry
         return None
 
-    def again(self) -> None:
-        """Begin anew: those that were looked at come once more."""
-        self._begun = []
-        self._begin()
-        tasks = (task for bunch in self.bunches.values() for task in bunch)
-        self.promised = sum(bool(task.promise) and task.id not in self._gone for task in tasks)
+    def _next(self, heap: list[tuple[float, float, str]], hopeless: Hopeless) -> list[Entry]:
+        """The tasks of the next rank, and of the next user or users with equal use, in order."""
+        rank, use, user = heapq.heappop(heap)
+        stands = [(rank, user)]
+        while heap and heap[0][1] == use and heap[0][0] == rank:
+            stands.append((rank, heapq.heappop(heap)[2]))
+        parts = [part for stand in stands if (part := self._parts.get(stand)) is not None]
+        added = [task for stand in stands for task in self._added.get(stand, ())]
+        return _in_order(rank, use, parts, added, hopeless)
 
     def remove(self, task: Task) -> None:
         """The task waits in another lane."""
@@ -101,28 +142,38 @@ class Lane:
 
     def ranks(self) -> set[float]:
         """The ranks of its tasks."""
-        return {rank for rank, _ in self.bunches}
+        return {rank for rank, _ in self._parts} | {rank for rank, _ in self._added}
 
     def order(self) -> Iterator[Entry]:
         """All of it."""
-        for key in sorted(self.bunches):
-            yield from (entry for entry in _in_order(key, self.bunches[key]) if entry[4].id not in self._gone)
+        heap = sorted(self._stands())
+        while heap:
+            yield from (entry for entry in self._next(heap, _NOBODY) if entry[4].id not in self._gone)
 
 
-def _in_order(key: Bunch, tasks: list[Task], hopeless: Hopeless | None = None) -> list[Entry]:
-    """The tasks of a bunch by seat, without the hopeless: first submission, or what their user has dealt out (O3)."""
-    left = tasks if hopeless is None else [task for task in tasks if not hopeless(task)]
+def _in_order(rank: float, use: float, parts: Sequence[Part], added: Sequence[Task], hopeless: Hopeless) -> list[Entry]:
+    """The tasks by seat, without the hopeless: first submission, or what their user has dealt out (O3)."""
+    sizes, is_hopeless = hopeless.sizes, hopeless.task
+    left = [task for task in added if not is_hopeless(task)]
+    for part in parts:
+        if not part.by_size.keys() <= sizes:
+            some = [tasks for size, tasks in part.by_size.items() if size not in sizes]
+            left += [task for tasks in some for task in tasks if not is_hopeless(task)]
     if not left:
         return []
-    own = {(task.user, task.priority) for task in tasks if task.custom_rank is not None}
+    own = {part.hand for part in parts if part.dealt}
+    own |= {_hand_of(task) for task in added if task.custom_rank is not None}
     if not own:
-        return [(*key, task.submitted_at, task.id, task) for task in sorted(left, key=_ORDER)]
-    hands: defaultdict[tuple[str, Priority | None], list[Task]] = defaultdict(list)
-    for task in tasks:
-        if (task.user, task.priority) in own:
-            hands[task.user, task.priority].append(task)
+        return [(rank, use, task.submitted_at, task.id, task) for task in sorted(left, key=_ORDER)]
+    hands: defaultdict[Hand, list[Task]] = defaultdict(list)
+    for part in parts:
+        if part.hand in own:
+            hands[part.hand] += part.tasks()
+    for task in added:
+        if _hand_of(task) in own:
+            hands[_hand_of(task)].append(task)
     dealt = seats(hands.values())
-    return sorted((*key, *(dealt.get(task.id) or (task.submitted_at, task.id)), task) for task in left)
+    return sorted((rank, use, *(dealt.get(task.id) or (task.submitted_at, task.id)), task) for task in left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +189,8 @@ class Place:
 class Queue:
     """Lanes by priority, and where each task stands in all of them together."""
 
-    def __init__(self) -> None:
-        self.lanes: defaultdict[Priority, Lane] = defaultdict(Lane)
+    def __init__(self, lanes: Mapping[Priority, Lane]) -> None:
+        self.lanes = lanes
         self._places: dict[TaskId, Place] | None = None
 
     def place_of(self, task_id: TaskId) -> Place:

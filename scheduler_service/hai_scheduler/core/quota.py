@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from hai_scheduler.core.model import Priority, Quota, Task
 
@@ -13,6 +13,7 @@ from hai_scheduler.core.model import Priority, Quota, Task
 LEVELS: tuple[Priority, ...] = tuple(sorted(Priority, reverse=True))
 
 _NO_LIMIT = float("inf")
+_NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,10 @@ class QuotaBook:
 
     def __init__(self, quotas: Iterable[Quota], groups_of: Mapping[str, Collection[str]], now: datetime) -> None:
         """`groups_of` gives the user groups of each user, as the Hub shows them; rows that have expired are out."""
+        quotas = tuple(quotas)
+        ends = [row.expires_at for row in quotas if row.expires_at is not None and row.expires_at > now]
+        #: When the first of the rows that count expires.
+        self.good_until = min(ends, default=_NEVER)
         self._rows: dict[tuple[str, str, Priority], Quota] = {
             (row.subject, row.group, row.priority): row
             for row in quotas

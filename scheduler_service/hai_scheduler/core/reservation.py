@@ -35,13 +35,13 @@ def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules:
     lower priority (P1), and time limits. What is promised to others does not count. Nodes of several zones can be
     the task's when few enough others span zones (F2).
     """
-    if not ledger.can_ever(task):
+    if not ledger.floor.can_ever(task):
         return None
     leaves = _Leaves(task, priority, rank, rules)
     times = _times(task, priority, ledger, leaves)
-    within = (_first(times, task.nodes, ledger, zone) for zone in ledger.zones)
+    within = (_first(times, task.nodes, ledger, zone) for zone in ledger.floor.zones)
     options = [(option[-1][0], option) for option in within if option]
-    across_at = _across_at(task, priority, ledger, leaves) if len(ledger.zones) > 1 else None
+    across_at = _across_at(task, priority, ledger, leaves) if len(ledger.floor.zones) > 1 else None
     if across_at is not None and (option := _first(times, task.nodes, ledger, None)):
         options.append((max(across_at, option[-1][0]), option))
     if not options:
@@ -76,9 +76,9 @@ def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> l
     plain = [] if task.avoid or task.gpus is not None else ledger.gangs
     gang_nodes = ledger.gang_nodes
     for turn in plain:
-        if turn.priority > priority and turn.task.time_limit is None and not turn.leaving:
+        if turn.priority > priority and turn.ends_at is None and not turn.leaving:
             continue  # nothing is known; most turns are such
-        when = leaves.now if turn.priority < priority and not turn.leaving else leaves.at(turn)
+        when = leaves.at(turn)
         if when is not None:
             whole = gang_nodes.issuperset(turn.nodes)
             found.append((when, turn.nodes if whole else [name for name in turn.nodes if name in gang_nodes]))
@@ -95,12 +95,18 @@ class _Leaves:
 
     def __init__(self, task: Task, priority: Priority, rank: float, rules: Rules) -> None:
         self._ask = (task, priority, rank, rules)
+        self._priority = priority
         self._known: dict[TaskId, datetime | None] = {}
         self.now = rules.now
         self.most_across = rules.policy.max_cross_zone
 
     def at(self, turn: Turn) -> datetime | None:
-        """See `leaves_at`."""
+        """See `leaves_at`; those who leave by their own time limits alone, or at once, are most."""
+        if not turn.leaving:
+            if turn.priority > self._priority:
+                return turn.ends_at if turn.ends_at is None or turn.ends_at > self.now else self.now
+            if turn.priority < self._priority:
+                return self.now
         task_id = turn.task.id
         if task_id not in self._known:
             self._known[task_id] = leaves_at(turn, *self._ask)
@@ -146,16 +152,9 @@ def leaves_at(turn: Turn, task: Task, priority: Priority, rank: float, rules: Ru
         return max(rules.now, deadline)
     if turn.priority < priority:
         return rules.now
-    when = ends_at(turn)
+    when = turn.ends_at
     if turn.priority == priority and turn.task.user != task.user:
         gives_back = rules.equal_at(turn, rank)
         if when is None or (gives_back is not None and gives_back < when):
             when = gives_back
     return when if when is None or when > rules.now else rules.now
-
-
-def ends_at(turn: Turn) -> datetime | None:
-    """When the turn ends by its time limit; None without one."""
-    if turn.task.time_limit is None:
-        return None
-    return turn.run.turn_start + (turn.task.time_limit - turn.task.served)

@@ -12,10 +12,11 @@ from typing import ClassVar
 
 from hai_scheduler.core.discipline import Discipline
 from hai_scheduler.core.model import Priority, Task, TaskId
-from hai_scheduler.core.order import UserUse, level_at
+from hai_scheduler.core.order import level_at
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.turns import Turn, protected_until, slice_of
+from hai_scheduler.core.use import UserUse
 
 _NEVER = float("inf")
 
@@ -45,6 +46,10 @@ class Rules:
     def ranks(self, tasks: Sequence[Task]) -> list[float]:
         """Where each waiting task stands among its equals; smaller goes first."""
         return [0.0] * len(tasks)
+
+    def rank_until(self, _task: Task, _rank: float) -> datetime | None:
+        """After which moment a waiting task of that rank has another, nothing else happening; None is never."""
+        return None
 
     def use_of(self, _user: str) -> float:
         """What the user's tasks of one rank are ordered by, before their seats."""
@@ -101,6 +106,10 @@ class HaiRules(Rules):
             0 if task.served < first or task.waiting_since < starving else 1 if task.served < second else 2
             for task in tasks
         ]
+
+    def rank_until(self, task: Task, rank: float) -> datetime | None:
+        """When it has waited too long (O2)."""
+        return task.waiting_since + self.policy.starve_after if rank else None
 
     def use_of(self, user: str) -> float:
         """Decayed use (O3)."""

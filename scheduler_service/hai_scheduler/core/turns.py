@@ -12,6 +12,26 @@ from hai_scheduler.core.policy import Policy
 _HOUR = timedelta(hours=1)
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What of a turn the moment does not change."""
+
+    task: Task
+    run: Run
+    nodes: tuple[str, ...]
+    #: From when it may leave for an equal of a lower level, and for any equal (P2, P6).
+    floor_at: datetime
+    slice_at: datetime
+    #: When it ends by its time limit; None without one.
+    ends_at: datetime | None
+    #: From when it counts as NORMAL; None: it stays what it is (O4).
+    demoted_at: datetime | None
+    #: Until when it leaves for no equal, having left for them too often; None: it has not (P7).
+    protected_until: datetime | None
+    #: It has been told to leave or is being ended, for example because a rank was lost.
+    leaving: bool
+
+
 @dataclass(slots=True, eq=False)
 class Turn:
     """A running task as a plan sees it."""
@@ -26,8 +46,12 @@ class Turn:
     #: From when it may leave for an equal of a lower level, and for any equal (P2, P6, P7).
     floor_at: datetime
     slice_at: datetime
-    #: It has been told to leave, before this plan or by it, or is being ended, for example because a rank was lost.
-    leaving: bool = False
+    #: When it ends by its time limit; None without one.
+    ends_at: datetime | None
+    #: From when it counts as NORMAL; None: it stays what it is (O4).
+    demoted_at: datetime | None
+    #: It has been told to leave, before this plan or by it, or is being ended.
+    leaving: bool
 
     @property
     def whole(self) -> bool:
@@ -54,32 +78,43 @@ class Turn:
         return min(earliest, self.slice_at)
 
 
-def turn_of(task: Task, run: Run, policy: Policy, now: datetime, share: float) -> Turn:
-    """The turn of a running task; `share` is how many nodes' worth it holds."""
-    start = run.running_at or run.started_at
+def span_of(task: Task, run: Run, policy: Policy) -> Span:
+    """The turn that the run is to its task."""
+    start, limit = run.turn_start, task.time_limit
     floor = policy.min_run
     length = policy.slice if task.served < policy.slice else slice_of(task, policy)
     if task.leaving_took is not None or task.starting_took is not None:
         floor = max(floor, policy.worth * task.switch_cost)
         length = max(floor, length)
-    leaving = run.notice is not None or run.killed_at is not None
-    turn = Turn(task, run, run.priority, run.nodes, share, start + floor, start + length, leaving)
-    if run.priority is Priority.ABOVE_NORMAL and now >= demoted_at(run, policy):
-        turn.priority = Priority.NORMAL
-    if task.rotations and (protected := protected_until(task, policy)) is not None and protected > now:
-        turn.floor_at, turn.slice_at = max(turn.floor_at, protected), max(turn.slice_at, protected)
-    return turn
+    return Span(
+        task,
+        run,
+        run.nodes,
+        floor_at=start + floor,
+        slice_at=start + length,
+        ends_at=None if limit is None else start + (limit - task.served),
+        demoted_at=start + policy.demote_after if run.priority is Priority.ABOVE_NORMAL else None,
+        protected_until=protected_until(task, policy) if task.rotations else None,
+        leaving=run.notice is not None or run.killed_at is not None,
+    )
+
+
+def turn_at(span: Span, now: datetime, share: float) -> Turn:
+    """The turn as it is at a moment; `share` is how many nodes' worth it holds."""
+    priority, protected = span.run.priority, span.protected_until
+    if span.demoted_at is not None and now >= span.demoted_at:
+        priority = Priority.NORMAL
+    floor_at, slice_at = span.floor_at, span.slice_at
+    if protected is not None and protected > now:
+        floor_at, slice_at = max(floor_at, protected), max(slice_at, protected)
+    ends_at, demoted_at = span.ends_at, span.demoted_at
+    return Turn(span.task, span.run, priority, span.nodes, share, floor_at, slice_at, ends_at, demoted_at, span.leaving)
 
 
 def slice_of(task: Task, policy: Policy) -> timedelta:
     """How long a turn that begins now may last before any equal may have the nodes (P2): longer at lower levels."""
     level = level_at(task.served, policy)
     return policy.slice * policy.slice_growth**level if level else policy.slice
-
-
-def demoted_at(run: Run, policy: Policy) -> datetime:
-    """From when an ABOVE_NORMAL run counts as NORMAL (O4)."""
-    return run.turn_start + policy.demote_after
 
 
 def protected_until(task: Task, policy: Policy) -> datetime | None:

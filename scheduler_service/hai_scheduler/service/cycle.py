@@ -17,6 +17,7 @@ from datetime import timedelta
 from hai_scheduler.core.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, Started
 from hai_scheduler.core.lifecycle import Effect, Kill, Launch, Notify, Settle
+from hai_scheduler.core.memory import Memory
 from hai_scheduler.core.model import NodeMark, Observation, Run, RunId, Task, TaskId
 from hai_scheduler.core.observing import read
 from hai_scheduler.core.plan import plan
@@ -58,6 +59,7 @@ class Cycle:
     _gpus: dict[str, int] = field(default_factory=dict)
     #: Alarms that the tick at hand has raised; they count once it is committed.
     _alarms: int = 0
+    _memory: Memory = field(default_factory=Memory)
     _pace: Pace = field(default_factory=Pace)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -86,7 +88,7 @@ class Cycle:
             snapshot = await snapshot_of(tx, now, nodes, tasks.values(), ends.uses.values(), ends.strikes)
             planning = time.perf_counter()
             with undisturbed():
-                made = plan(snapshot, policies)
+                made = plan(snapshot, policies, memory=self._memory)
             self.watch.plan_seconds = time.perf_counter() - planning
             effects += await self._write_targets(tx, tasks, made, policies)
             told = await tx.last_event_seq() > first_seq

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from hai_scheduler.core.memory import Memory
 from hai_scheduler.core.plan import plan
 from hai_scheduler.ports import Bus, Clock, Cluster, Store, Temporary
 from hai_scheduler.service.effects import FEED, TICK
@@ -35,6 +36,7 @@ class Following:
     look_every: float = 5.0
     #: Shortest time between two looks, in seconds.
     rest: float = 0.5
+    _memory: Memory = field(default_factory=Memory)
 
     async def look(self) -> bool:
         """Renew the view, unless this replica leads; whether it did. Raises Temporary."""
@@ -49,7 +51,7 @@ class Following:
             snapshot = await snapshot_of(tx, self.clock.now(), await marked(tx, nodes), tasks, uses, strikes)
         planning = time.perf_counter()
         with undisturbed():
-            made = plan(snapshot, policies)
+            made = plan(snapshot, policies, memory=self._memory)
         if self.watch.leading:
             return False  # since a moment ago: the leader's own view is newer
         self.watch.trouble, self.watch.policy_trouble = None, self.policies.trouble

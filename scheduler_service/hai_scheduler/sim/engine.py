@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from hai_scheduler.core.decisions import Decision, Keep, Plan, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.discipline import Discipline
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Promised, Started
+from hai_scheduler.core.memory import Memory
 from hai_scheduler.core.model import Strike, Task, TaskId, Use
 from hai_scheduler.core.plan import plan
 from hai_scheduler.core.policy import Policies, Policy
@@ -71,6 +72,7 @@ class Engine:
         self._quotas = setting.rows_of_quota()
         self._idle_since = 0
         self._unfinished = 0
+        self._memory = Memory()
         for job in jobs:
             self.add(job)
 
@@ -229,7 +231,7 @@ class Engine:
         if self.setting.check:
             snapshot.check()
         began = timer()
-        made = plan(snapshot, self.setting.policies, self.setting.discipline)
+        made = plan(snapshot, self.setting.policies, self.setting.discipline, self._memory)
         if self._records is not None:
             self._records.plan_seconds.append(timer() - began)
         self.plans += 1

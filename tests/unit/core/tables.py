@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from builders import a_notice, a_quota, a_run, a_task, at, some_nodes
@@ -14,6 +14,8 @@ from hai_scheduler.core.plan import plan
 from hai_scheduler.core.policy import Policies, Policy
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.snapshot import Snapshot
+from hai_scheduler.core.turns import Turn, span_of, turn_at
+from hai_scheduler.core.use import share_of
 from hai_scheduler.core.verdicts import VerdictKind
 
 #: No limit for anybody at any level.
@@ -66,6 +68,12 @@ def shares(id: int, gpus: dict[str, tuple[int, ...]], minutes: float = 60, **fie
 def waits(id: int, nodes: int = 1, **fields: Any) -> Task:  # noqa: A002
     """A waiting task of a user of its own, submitted in the order of the ids, just now as far as waiting goes."""
     return a_task(id, nodes=nodes, **{"user": f"user{id}", "submitted_at": at(id), "waiting_since": NOW, **fields})
+
+
+def turn_of(task: Task, policy: Policy = POLICY, now: datetime = NOW) -> Turn:
+    """The turn that a running task has."""
+    assert task.run is not None
+    return turn_at(span_of(task, task.run, policy), now, share_of(task, 8))
 
 
 def leaving(task: Task, beneficiary: int | None, reason: Reason = Reason.PREEMPTED) -> Task:

@@ -7,19 +7,14 @@ from dataclasses import replace
 import pytest
 
 from builders import a_node, a_notice, a_run, a_task, some_nodes
+from hai_scheduler.core.floor import Floor
 from hai_scheduler.core.ledger import Ledger
 from hai_scheduler.core.model import Node, NodeMark, Priority, Task
-from hai_scheduler.core.turns import Turn, turn_of
-from unit.core.tables import HIGH, LOW, NORMAL, NOW, POLICY, leaving, runs, shares, waits
-
-
-def turn(task: Task) -> Turn:
-    assert task.run is not None
-    return turn_of(task, task.run, POLICY, NOW, 1.0)
+from unit.core.tables import HIGH, LOW, NORMAL, leaving, runs, shares, turn_of, waits
 
 
 def ledger(*tasks: Task, nodes: int | tuple[Node, ...] = 3) -> Ledger:
-    return Ledger(some_nodes(nodes) if isinstance(nodes, int) else nodes, [turn(task) for task in tasks])
+    return Ledger(Floor(some_nodes(nodes) if isinstance(nodes, int) else nodes), [turn_of(task) for task in tasks])
 
 
 def test_it_knows_free_and_leaving_nodes() -> None:
@@ -60,7 +55,7 @@ def test_a_start_takes_the_lowest_free_gpus_and_its_promise_with_them() -> None:
     book = ledger(shares(1, {"node-1": (0, 2)}), nodes=1)
     task = waits(2, gpus=3)
     book.promise(["node-1"], task, NORMAL)
-    starting = turn(shares(2, {"node-1": (1, 3, 4)}))
+    starting = turn_of(shares(2, {"node-1": (1, 3, 4)}))
     book.release(task)
     assert book.take(["node-1"], starting) == (((1, 3, 4),), set())
     assert book.promised_to(task) == []
@@ -97,19 +92,19 @@ def test_what_is_kept_for_the_head_is_open_to_who_may_pass_alone() -> None:
 
 
 def test_who_is_told_to_leave_in_the_plan_is_leaving_from_then_on() -> None:
-    going = turn(runs(1, "node-1"))
-    book = Ledger(some_nodes(1), [going])
+    going = turn_of(runs(1, "node-1"))
+    book = Ledger(Floor(some_nodes(1)), [going])
     assert book.soon_for(waits(2), NORMAL) == []
     book.leave(going)
     assert book.soon_for(waits(2), NORMAL) == ["node-1"]
 
 
 def test_a_task_that_fits_no_node_of_the_group_can_never_run_there() -> None:
-    book = ledger(nodes=(a_node("a", gpus=2), a_node("b", gpus=8)))
-    assert book.can_ever(waits(1, 2))
-    assert not book.can_ever(waits(1, 3))
-    assert book.can_ever(waits(1, 2, gpus=2))
-    assert not book.can_ever(waits(1, 2, gpus=3))
+    floor = Floor((a_node("a", gpus=2), a_node("b", gpus=8)))
+    assert floor.can_ever(waits(1, 2))
+    assert not floor.can_ever(waits(1, 3))
+    assert floor.can_ever(waits(1, 2, gpus=2))
+    assert not floor.can_ever(waits(1, 2, gpus=3))
 
 
 def crossing_book(*tasks: Task) -> Ledger:

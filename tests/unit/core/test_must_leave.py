@@ -14,12 +14,12 @@ from hai_scheduler.core.must_leave import must_leave
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.snapshot import Snapshot
-from hai_scheduler.core.turns import turn_of
+from unit.core.tables import turn_of
 
 
 def decided(draining: tuple[str, ...] = (), *, seconds: float = 600, task=None, **snapshot: object):
     task = task or a_task(state=TaskState.RUNNING)
-    turn = turn_of(task, task.run, Policy(), at(seconds), 1.0)
+    turn = turn_of(task, Policy(), at(seconds))
     found = list(must_leave([turn], Snapshot(now=at(seconds), nodes=(), tasks=(task,), **snapshot), draining))
     assert all(one is turn for one, _ in found)
     return [decision for _, decision in found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -11,31 +12,29 @@ from hypothesis import strategies as st
 
 from builders import a_checkpoint, a_notice, a_run, a_task, a_use, at, some_nodes
 from hai_scheduler.core.endings import Ending, ending_of
+from hai_scheduler.core.floor import Floor
 from hai_scheduler.core.ledger import Ledger
 from hai_scheduler.core.model import Profile, RankState, Task, TaskState
-from hai_scheduler.core.order import UserUse, level_at, own_order, seats
+from hai_scheduler.core.order import level_at, own_order, seats
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.preemption import Kind, Market
-from hai_scheduler.core.queue import Lane, Queue, size_of
+from hai_scheduler.core.queue import Hopeless, Lane, Part, Queue, size_of
+from hai_scheduler.core.quota import LEVELS
 from hai_scheduler.core.reasons import Reason
-from hai_scheduler.core.reservation import earliest, ends_at, passes
+from hai_scheduler.core.reservation import earliest, passes
 from hai_scheduler.core.rules import HaiRules
-from hai_scheduler.core.turns import Turn, protected_until, slice_of, turn_of, work_lost
-from hai_scheduler.core.use import decayed, held, share_of, with_run
-from unit.core.tables import HIGH, LOW, NORMAL, NOW, POLICY, ago, for_minutes, leaving, runs, shares, waits
+from hai_scheduler.core.turns import protected_until, slice_of, work_lost
+from hai_scheduler.core.use import UserUse, decayed, held, share_of, with_run
+from unit.core.tables import HIGH, LOW, NORMAL, NOW, POLICY, ago, for_minutes, leaving, runs, shares, turn_of, waits
 
 HOUR = timedelta(hours=1)
-NOBODY = UserUse((), (), POLICY, NOW, 8)
+NOBODY = UserUse((), (), POLICY, NOW)
+HOPEFUL = Hopeless(frozenset(), lambda _: False)
 
 
 def rules() -> HaiRules:
     """Those of one plan: they remember what they have worked out."""
     return HaiRules(POLICY, NOW, NOBODY, {})
-
-
-def turn(task: Task) -> Turn:
-    assert task.run is not None
-    return turn_of(task, task.run, POLICY, NOW, share_of(task, 8))
 
 
 # -- order --------------------------------------------------------------------------------------------
@@ -53,40 +52,80 @@ def test_seats_are_dealt_out_anew_within_a_hand() -> None:
     assert dealt == {3: (at(1), 1), 1: (at(3), 3)}, "the seats are those of before"
 
 
+def lane(*tasks: Task, before: Sequence[Task] = ()) -> Lane:
+    """The tasks are of rank 0, those of `before` of one user; nobody has held anything lately."""
+    parts = {(0.0, before[0].user): Part(before)} if before else {}
+    made = Lane(parts, map(size_of, before), {task.user: 0.0 for task in (*tasks, *before)})
+    for task in tasks:
+        made.add(task, 0.0)
+    made.begin()
+    return made
+
+
+def looked_at(lane: Lane, hopeless: Hopeless = HOPEFUL) -> list[int]:
+    """Its tasks in the order in which they are looked at."""
+    order = []
+    while (entry := lane.pop(hopeless)) is not None:
+        order.append(int(entry[4].id))
+    return order
+
+
 def test_a_queue_gives_places_through_its_lanes() -> None:
-    queue = Queue()
-    for priority, task in ((NORMAL, waits(1)), (NORMAL, waits(2)), (HIGH, waits(3))):
-        queue.lanes[priority].add(task, 0.0, 0.0)
-    queue.lanes[NORMAL].open()
-    looked_at = queue.lanes[NORMAL].pop(lambda _: False)
-    assert looked_at is not None
-    assert looked_at[3] == 1
+    queue = Queue({level: lane() for level in LEVELS} | {NORMAL: lane(waits(1), waits(2)), HIGH: lane(waits(3))})
     assert [queue.place_of(n).position for n in (3, 1, 2)] == [1, 2, 3]
     with pytest.raises(KeyError):
         queue.place_of(9)
 
 
 def test_a_lane_is_in_order_of_rank_then_use_then_seat() -> None:
-    lane = Lane()
-    for number, rank, use in ((1, 1.0, 0.0), (2, 0.0, 5.0), (3, 0.0, 1.0), (4, 0.0, 1.0)):
-        lane.add(waits(number), rank, use)
-    lane.open()
-    lane.remove(waits(2))
-    order = []
-    while (entry := lane.pop(lambda _: False)) is not None:
-        order.append(entry[3])
-    assert order == [3, 4, 1], "the second waits in another lane"
+    """Whether its tasks were there from the start or came in one by one."""
+    users = {1: "alice", 2: "bob", 3: "cy", 4: "dora", 5: "cy"}
+    use = {"alice": 0.0, "bob": 5.0, "cy": 1.0, "dora": 1.0}
+    parts = {(1.0, "alice"): Part([waits(1, user="alice")]), (0.0, "cy"): Part([waits(5, user="cy")])}
+    made = Lane(parts, {size_of(waits(1))}, use)
+    for number in (2, 3, 4):
+        made.add(waits(number, user=users[number]), 0.0)
+    made.begin()
+    made.remove(waits(2))
+    assert looked_at(made) == [3, 4, 5, 1], "the second waits in another lane"
+    made.begin()
+    assert looked_at(made) == [3, 4, 5, 1], "once more"
+    assert [int(entry[4].id) for entry in made.order()] == [3, 4, 5, 1]
+    assert made.ranks() == {0.0, 1.0}
+
+
+def test_the_hopeless_are_not_looked_at_unless_they_were_promised_nodes() -> None:
+    made = lane(
+        waits(4, 2, promise=frozenset({"node-1"})),
+        before=[waits(1, 1, user="bob"), waits(2, 2, user="bob"), waits(3, 1, user="bob")],
+    )
+    hopeless = Hopeless({size_of(waits(9, 2))}, lambda task: not task.promise and (task.id == 3 or task.nodes == 2))
+    assert looked_at(made, hopeless) == [1, 4]
+
+
+def test_a_users_own_order_deals_out_the_seats_of_all_his_tasks_of_the_level() -> None:
+    """Those that are hopeless keep their part in it, and so do those that came in one by one."""
+    last = waits(3, submitted_at=at(3), custom_rank=-1.0, avoid=frozenset({"node-1"}), user="bob")
+    made = lane(
+        last,
+        waits(4, submitted_at=at(1.5)),
+        before=[
+            waits(1, submitted_at=at(1), user="bob"),
+            waits(2, submitted_at=at(2), user="bob", custom_rank=0.0),
+        ],
+    )
+    assert looked_at(made) == [3, 4, 2, 1]
+    made.begin()
+    assert looked_at(made, Hopeless(frozenset(), lambda task: task.id == 3)) == [4, 2, 1]
 
 
 def test_a_lane_knows_its_sizes_and_promises() -> None:
-    lane = Lane()
-    for task in (waits(1, 2), waits(2, 1, gpus=3, promise=frozenset({"node-1"}))):
-        lane.add(task, 0.0, 0.0)
-    lane.open()
-    assert lane.sizes == {size_of(waits(1, 2)), (3, 1)}
-    assert lane.promised == 1
+    made = lane(waits(1, 2), waits(2, 1, gpus=3, promise=frozenset({"node-1"})))
+    assert made.sizes == {size_of(waits(1, 2)), (3, 1)}
+    assert made.promised == 1
     assert size_of(waits(1, 1)) > size_of(waits(1, 1, gpus=1_000)), "a whole node is more than any part of one"
-    assert lane.promised == 1
+    assert looked_at(made) == [1, 2]
+    assert made.promised == 0
 
 
 # -- use ----------------------------------------------------------------------------------------------
@@ -131,7 +170,7 @@ def test_a_share_is_that_part_of_a_node() -> None:
 
 def test_a_users_use_is_the_sum_of_what_ended_and_what_runs() -> None:
     running = runs(1, "node-1", "node-2", minutes=1, user="alice")
-    use = UserUse((a_use(node_seconds=100.0, at=NOW),), (running,), POLICY, NOW, 8)
+    use = UserUse((a_use(node_seconds=100.0, at=NOW),), (turn_of(running),), POLICY, NOW)
     assert use.of("alice") == pytest.approx(100 + 120, rel=0.02)
     assert use.of("bob") == 0
 
@@ -159,12 +198,17 @@ def test_a_task_is_protected_an_hour_from_its_last_rotation() -> None:
     assert protected_until(waits(1, rotations=(ago(40), ago(30), ago(20))), POLICY) is None
 
 
+def test_a_turn_ends_by_its_time_limit() -> None:
+    assert turn_of(runs(1, "node-1", minutes=20, time_limit=for_minutes(30))).ends_at == NOW + for_minutes(10)
+    assert turn_of(runs(1, "node-1")).ends_at is None
+
+
 # -- offers -------------------------------------------------------------------------------------------
 
 
 def market(*tasks: Task, nodes: int = 3) -> tuple[Ledger, Market]:
-    turns = [turn(task) for task in tasks]
-    ledger = Ledger(some_nodes(nodes), turns)
+    turns = [turn_of(task) for task in tasks]
+    ledger = Ledger(Floor(some_nodes(nodes)), turns)
     return ledger, Market(ledger, turns, rules())
 
 
@@ -198,32 +242,31 @@ def test_of_a_shared_node_as_few_leave_as_will_do() -> None:
 def test_the_harm_of_several_is_that_of_the_worst() -> None:
     small = shares(1, {"node-1": (0, 1, 2, 3)}, minutes=1, level=LOW)
     large = shares(2, {"node-1": (4, 5, 6, 7)}, minutes=9, level=LOW)
-    assert rules().harm_of(turn(large)) > rules().harm_of(turn(small))
+    assert rules().harm_of(turn_of(large)) > rules().harm_of(turn_of(small))
     (offer,) = market(small, large, nodes=1)[1].offers(Kind(NORMAL, 0, None)).sorted
-    assert offer.key[:3] == rules().harm_of(turn(large))
+    assert offer.key[:3] == rules().harm_of(turn_of(large))
 
 
 # -- reservations -------------------------------------------------------------------------------------
 
 
 def test_the_earliest_start_is_when_the_last_of_its_nodes_can_be_had() -> None:
-    turns = [turn(runs(1, "node-1", minutes=20)), turn(leaving(runs(2, "node-2"), None))]
-    found = earliest(waits(3, 2), NORMAL, 0, Ledger(some_nodes(3), turns), rules())
+    turns = [turn_of(runs(1, "node-1", minutes=20)), turn_of(leaving(runs(2, "node-2"), None))]
+    found = earliest(waits(3, 2), NORMAL, 0, Ledger(Floor(some_nodes(3)), turns), rules())
     assert found is not None
     assert (found.at, set(found.nodes)) == (NOW + for_minutes(2), {"node-2", "node-3"})
-    found = earliest(waits(3, 3), NORMAL, 0, Ledger(some_nodes(3), turns), rules())
+    found = earliest(waits(3, 3), NORMAL, 0, Ledger(Floor(some_nodes(3)), turns), rules())
     assert found is not None
     assert found.at == NOW + for_minutes(10)
-    assert earliest(waits(3, 4), NORMAL, 0, Ledger(some_nodes(3), turns), rules()) is None
+    assert earliest(waits(3, 4), NORMAL, 0, Ledger(Floor(some_nodes(3)), turns), rules()) is None
 
 
 def test_who_passes_gives_back_in_time() -> None:
-    found = earliest(waits(3, 3), NORMAL, 0, Ledger(some_nodes(3), [turn(runs(1, "node-1", minutes=20))]), rules())
+    ledger = Ledger(Floor(some_nodes(3)), [turn_of(runs(1, "node-1", minutes=20))])
+    found = earliest(waits(3, 3), NORMAL, 0, ledger, rules())
     assert found is not None
     assert passes(waits(4, time_limit=for_minutes(10)), found, rules())
     assert not passes(waits(4, time_limit=for_minutes(11)), found, rules())
-    assert ends_at(turn(runs(1, "node-1", minutes=20, time_limit=for_minutes(30)))) == NOW + for_minutes(10)
-    assert ends_at(turn(runs(1, "node-1"))) is None
 
 
 # -- ends of runs -------------------------------------------------------------------------------------

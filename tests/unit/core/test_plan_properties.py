@@ -14,15 +14,17 @@ from hypothesis import strategies as st
 
 from hai_scheduler.core.decisions import Keep, Plan, Start, Suspend
 from hai_scheduler.core.discipline import Discipline
+from hai_scheduler.core.memory import Memory
 from hai_scheduler.core.model import Priority, Task, TaskId
 from hai_scheduler.core.plan import plan
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.quota import Accounts, QuotaBook
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.snapshot import Snapshot
-from hai_scheduler.core.turns import Turn, protected_until, turn_of
+from hai_scheduler.core.turns import protected_until
 from hai_scheduler.core.verdicts import VerdictKind
 from snapshots import NOW, carried_out, emptied, random_snapshot, snapshots
+from unit.core.tables import turn_of
 
 POLICY = Policy()
 INSTANT = timedelta(microseconds=1)
@@ -129,9 +131,14 @@ def by_id(shot: Snapshot) -> dict[TaskId, Task]:
     return {task.id: task for task in shot.tasks}
 
 
-def turn(task: Task) -> Turn:
-    assert task.run is not None
-    return turn_of(task, task.run, POLICY, NOW, 1.0)
+@given(st.lists(snapshots(), min_size=2, max_size=4))
+@FEW
+def test_what_is_remembered_of_other_clusters_changes_nothing(shots: list[Snapshot]) -> None:
+    memory = Memory()
+    for shot in shots:
+        made, scratch = plan(shot, POLICY, memory=memory), plan(shot, POLICY)
+        assert made.decisions == scratch.decisions
+        assert dict(made.verdicts) == dict(scratch.verdicts)
 
 
 @given(snapshots())
@@ -140,7 +147,7 @@ def test_every_suspension_keeps_p1_to_p3_and_p6_and_p7(shot: Snapshot) -> None:
     made = plan(shot, POLICY)
     tasks = {task.id: task for task in shot.tasks}
     for suspend in told(made):
-        victim, waiting = turn(tasks[suspend.task_id]), tasks[suspend.beneficiary]
+        victim, waiting = turn_of(tasks[suspend.task_id], POLICY, NOW), tasks[suspend.beneficiary]
         verdict = made.verdicts[waiting.id]
         assert victim.priority <= verdict.priority, "P1"
         if victim.priority < verdict.priority:

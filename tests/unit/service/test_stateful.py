@@ -13,15 +13,21 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.core.decisions import Plan
+from hai_scheduler.core.memory import Memory
 from hai_scheduler.core.model import NodeMark, Priority, Quota, Retry, Task, TaskId, TaskState
+from hai_scheduler.core.plan import plan
+from hai_scheduler.core.policy import Policies
 from hai_scheduler.core.quota import Accounts, QuotaBook
 from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.ports import UserRecord
+from hai_scheduler.service import cycle
 from hai_scheduler.service.errors import HaiError
 from unit.service.service_world import ADMIN, Service
 
@@ -55,6 +61,14 @@ POLICIES: list[dict[str, object]] = [
 
 class Crash(BaseException):
     """The process of the service is gone."""
+
+
+def plan_twice(snapshot: Snapshot, policies: Policies, *, memory: Memory) -> Plan:
+    """A plan with what the service remembers, which is the same as one from scratch."""
+    made, scratch = plan(snapshot, policies, memory=memory), plan(snapshot, policies)
+    assert made.decisions == scratch.decisions
+    assert dict(made.verdicts) == dict(scratch.verdicts)
+    return made
 
 
 class Fuse:
@@ -115,6 +129,8 @@ class ServiceMachine(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(cycle, "plan", plan_twice)
         self.service = self.runner.run(self._opened())
         cluster, store, bus = self.service.cluster, self.service.store, self.service.bus
         for name in ("nodes", "observe", "launch", "kill"):
@@ -313,6 +329,7 @@ class ServiceMachine(RuleBasedStateMachine):
             if hasattr(self, "service"):
                 self.runner.run(self._end())
         finally:
+            self.patch.undo()
             self.runner.close()
 
     async def _end(self) -> None:

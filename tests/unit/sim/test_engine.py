@@ -218,7 +218,7 @@ def test_a_simulation_needs_a_job() -> None:
         simulate(a_setting(), [])
 
 
-def restless(snapshot: Snapshot, _policies: object, _discipline: object) -> Plan:
+def restless(snapshot: Snapshot, *_: object) -> Plan:
     """Rules that change their mind each time."""
     (task,) = snapshot.tasks
     if task.state.waiting:

@@ -1,0 +1,171 @@
+"""A plan that knows what the plan before knew decides what a plan from scratch decides (decision 0015)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.rounds import World
+from bench.snapshots import Shape
+from builders import T0, a_quota, a_task, some_nodes
+from hai_scheduler.core.decisions import Plan
+from hai_scheduler.core.discipline import Discipline
+from hai_scheduler.core.memory import Memory, differences
+from hai_scheduler.core.model import Priority, Quota, Task, TaskId
+from hai_scheduler.core.plan import plan
+from hai_scheduler.core.policy import Policy
+from hai_scheduler.core.queue import size_of
+from hai_scheduler.core.rules import HaiRules
+from hai_scheduler.core.snapshot import Snapshot
+
+POLICY = Policy()
+
+
+def everything(made: Plan) -> tuple[object, ...]:
+    """What a plan says, the verdicts of every seventh task among it: they have positions in them."""
+    verdicts = {task_id: made.verdicts[task_id] for task_id in made.verdicts if int(task_id) % 7 == 0}
+    return made.decisions, len(made.verdicts), verdicts, made.look_again
+
+
+@pytest.mark.parametrize(("nodes", "tasks", "seed"), [(100, 300, 0), (150, 250, 1), (100, 500, 2)])
+def test_it_decides_the_same_as_from_scratch_over_hours(nodes: int, tasks: int, seed: int) -> None:
+    """Turns end, tasks come, starve, are promised nodes and start."""
+    world, memory, decided = World(Shape(nodes, tasks), seed=seed, policy=POLICY), Memory(), 0
+    world.fill(lambda snapshot: plan(snapshot, POLICY))
+    for number in range(30):
+        if number % 5 == 4:
+            world.now += timedelta(minutes=20)
+        world.step()
+        snapshot = world.snapshot()
+        made = plan(snapshot, POLICY, memory=memory)
+        assert everything(made) == everything(plan(snapshot, POLICY)), f"round {number}"
+        decided += len(made.decisions)
+        world.carry_out(made)
+    assert decided > 30
+
+
+def of(*tasks: Task) -> Snapshot:
+    return Snapshot(now=T0, nodes=some_nodes(1), tasks=tasks)
+
+
+def standing(snapshot: Snapshot, memory: Memory, policy: Policy = POLICY) -> dict[tuple[Priority, float], list[int]]:
+    """Who waits at which level and rank, once a plan has been made."""
+    plan(snapshot, policy, memory=memory)
+    plain = memory.groups["training"].plain
+    return {
+        (level, rank): sorted(int(task.id) for task in part.tasks())
+        for level, parts in plain.items()
+        for (rank, _), part in parts.items()
+    }
+
+
+def test_a_task_that_has_waited_too_long_moves_although_nothing_else_happens() -> None:
+    task = a_task(1, priority=Priority.NORMAL, served=timedelta(days=2), waiting_since=T0)
+    snapshot, memory = of(task), Memory()
+    assert standing(snapshot, memory) == {(Priority.NORMAL, 2): [1]}
+    assert standing(replace(snapshot, now=T0 + POLICY.starve_after), memory) == {(Priority.NORMAL, 2): [1]}
+    later = replace(snapshot, now=T0 + POLICY.starve_after + timedelta(microseconds=1))
+    assert standing(later, memory) == {(Priority.NORMAL, 0): [1]}
+    assert standing(snapshot, memory) == {(Priority.NORMAL, 2): [1]}, "the clock was set back"
+
+
+def test_other_policy_numbers_make_other_ranks() -> None:
+    task = a_task(1, priority=Priority.NORMAL, served=timedelta(minutes=40), waiting_since=T0)
+    snapshot, memory = of(task), Memory()
+    assert standing(snapshot, memory) == {(Priority.NORMAL, 1): [1]}
+    assert standing(snapshot, memory, replace(POLICY, slice=timedelta(hours=1))) == {(Priority.NORMAL, 0): [1]}
+
+
+def test_tasks_change_come_and_go() -> None:
+    first, second = (a_task(number, priority=Priority.NORMAL) for number in (1, 2))
+    snapshot, memory = of(first, second), Memory()
+    assert standing(snapshot, memory) == {(Priority.NORMAL, 0): [1, 2]}
+    raised = replace(first, priority=Priority.HIGH)
+    assert standing(replace(snapshot, tasks=(raised, second)), memory) == {
+        (Priority.HIGH, 0): [1],
+        (Priority.NORMAL, 0): [2],
+    }
+    assert standing(replace(snapshot, tasks=(raised, replace(second, held=True))), memory) == {(Priority.HIGH, 0): [1]}
+    auto = replace(raised, priority=None)
+    assert standing(replace(snapshot, tasks=(second, auto)), memory) == {(Priority.NORMAL, 0): [2]}
+    third = a_task(3, priority=Priority.NORMAL)
+    assert standing(replace(snapshot, tasks=(third,)), memory) == {(Priority.NORMAL, 0): [3]}
+    assert standing(replace(snapshot, tasks=(third, first)), memory) == {(Priority.NORMAL, 0): [1, 3]}
+    assert memory.groups["training"].sizes[Priority.NORMAL] == {size_of(first): 2}
+
+
+def test_of_a_plan_that_was_not_finished_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot, memory = of(a_task(1, priority=Priority.NORMAL)), Memory()
+    with monkeypatch.context() as patch:
+        patch.setattr(HaiRules, "ranks", lambda _rules, _tasks: [])
+        with pytest.raises(ValueError, match="zip"):
+            plan(snapshot, POLICY, memory=memory)
+    assert standing(snapshot, memory) == {(Priority.NORMAL, 0): [1]}
+
+
+@given(st.data())
+def test_what_has_come_and_gone_is_found_wherever_it_is(data: st.DataObject) -> None:
+    """Whole blocks are compared at once: there are several, and changes at their edges."""
+    pool = {number: a_task(number) for number in range(1, 400)}
+    before = [task for number, task in pool.items() if number % data.draw(st.integers(2, 9)) or number < 130]
+    ids = st.lists(st.integers(1, 399), max_size=8)
+    gone, changed, new = (set(data.draw(ids)) for _ in range(3))
+    now = {task.id: task for task in before if task.id not in gone}
+    now |= {TaskId(number): replace(pool[number], suspensions=1) for number in changed}
+    now |= {TaskId(number): pool[number] for number in new if number not in now}
+    went, came = differences(before, after := sorted(now.values(), key=lambda task: task.id))
+    assert [id(task) for task in went] == [id(task) for task in before if now.get(task.id) is not task]
+    assert [id(task) for task in came] == [id(task) for task in after if task not in before]
+
+
+def test_nodes_and_rows_of_quota_are_those_of_the_snapshot() -> None:
+    memory = Memory()
+
+    def starts(quota: Quota, *, nodes: int, now: datetime = T0) -> bool:
+        task = a_task(1, nodes=2, priority=Priority.NORMAL)
+        snapshot = Snapshot(now=now, nodes=some_nodes(nodes), tasks=(task,), quotas=(quota,))
+        return bool(plan(snapshot, POLICY, memory=memory).decisions)
+
+    enough = a_quota("public", limit=2)
+    assert starts(enough, nodes=2)
+    assert not starts(enough, nodes=1)
+    assert starts(enough, nodes=2)
+    assert not starts(a_quota("public", limit=1), nodes=2)
+    until = replace(enough, expires_at=T0 + timedelta(hours=1))
+    assert starts(until, nodes=2)
+    assert not starts(until, nodes=2, now=T0 + timedelta(hours=1)), "it has expired"
+    assert starts(until, nodes=2), "the clock was set back"
+
+
+def test_user_groups_are_those_of_the_snapshot() -> None:
+    task, memory = a_task(1, user="ann", priority=Priority.NORMAL), Memory()
+    snapshot = replace(of(task), quotas=(a_quota("group:lab", limit=4),))
+    assert not plan(snapshot, POLICY, memory=memory).decisions
+    member = replace(snapshot, groups_of={"ann": frozenset({"lab"})})
+    assert plan(member, POLICY, memory=memory).decisions
+
+
+def test_verdicts_are_those_of_their_own_plan_however_late_they_are_read() -> None:
+    tasks = tuple(a_task(number, priority=Priority.NORMAL) for number in range(1, 6))
+    snapshot, memory = of(*tasks), Memory()
+    made = plan(snapshot, POLICY, memory=memory)
+    plan(replace(snapshot, tasks=tasks[3:]), POLICY, memory=memory)
+    expected = plan(snapshot, POLICY)
+    assert [made.verdicts[task.id] for task in tasks] == [expected.verdicts[task.id] for task in tasks]
+
+
+@pytest.mark.parametrize("discipline", list(Discipline))
+def test_no_discipline_is_disturbed_by_it(discipline: Discipline) -> None:
+    world, memory = World(Shape(100, 250), seed=5, policy=POLICY), Memory()
+    for _ in range(10):
+        snapshot = replace(
+            world.snapshot(), remaining={number: timedelta(seconds=int(number)) for number in world.tasks}
+        )
+        made = plan(snapshot, POLICY, discipline, memory)
+        assert everything(made) == everything(plan(snapshot, POLICY, discipline))
+        world.carry_out(made)
+        world.step()
