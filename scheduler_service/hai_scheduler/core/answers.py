@@ -131,7 +131,7 @@ class Answers:
         if key not in self._reach:
             total = 0
             own: defaultdict[str, int] = defaultdict(int)
-            for spot in self._ledger.spots.values():
+            for spot in self._ledger.spots.all():
                 if not spot.usable or (gpus is not None and gpus > spot.node.gpus):
                     continue
                 if any(promise.priority >= priority for promise in spot.promises):
@@ -243,7 +243,7 @@ class Answers:
     def _topology(self, wait: Wait) -> _Data:
         zones: defaultdict[str, int] = defaultdict(int)
         for name in self._ledger.now_for(wait.task, wait.priority):
-            zones[self._ledger.spots[name].node.zone] += 1
+            zones[self._ledger.floor.zone_of[name]] += 1
         return None, (), {**self._needs(wait), "together": max(zones.values(), default=0)}
 
     def _needs(self, wait: Wait) -> dict[str, Value]:
@@ -255,7 +255,7 @@ class Answers:
         task, now = wait.task, self._rules.now
         names = self._ledger.promised_to(task)
         spots = [self._ledger.spots[name] for name in names]
-        across = self._ledger.crossers if self._ledger.spans_zones(names) else ()
+        across = self._ledger.crossers if self._ledger.floor.spans_zones(names) else ()
         turns = (*(turn for spot in spots for turn in spot.turns), *across)
         leaving = {turn.task.id: turn for turn in turns if turn.leaving}
         deadlines = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter
 
 from hai_scheduler.core.model import Node, NodeMark, Task
@@ -29,6 +29,10 @@ class Floor:
         self.gpus_per_node = max(self._sizes, default=0)
         #: Whether its nodes differ in GPUs, so that a count of nodes does not say enough for k-GPU tasks.
         self.mixed = len(self._sizes) > 1
+
+    def spans_zones(self, names: Collection[str]) -> bool:
+        """Whether the nodes, as far as they are there, lie in more than one zone (F2)."""
+        return len(names) > 1 and len({zone for name in names if (zone := self.zone_of.get(name)) is not None}) > 1
 
     def most(self, gpus: int | None) -> int:
         """How many nodes of the group have that many GPUs (None: how many nodes there are)."""

@@ -20,13 +20,13 @@ from hai_scheduler.core.placement import choose
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.preemption import Chooser, Kind, Market, Offers, reason_for
 from hai_scheduler.core.quarantine import quarantines
-from hai_scheduler.core.queue import Hopeless, Lane, Queue, Size, size_of
+from hai_scheduler.core.queue import Hopeless, Lane, Part, Queue, Size, size_of
 from hai_scheduler.core.quota import LEVELS, Accounts
 from hai_scheduler.core.reservation import Reservation, earliest, passes
 from hai_scheduler.core.rules import RULES, Rules
 from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.core.turns import Turn, span_of, turn_at
-from hai_scheduler.core.use import UserUse, share_of
+from hai_scheduler.core.user_use import UserUse
 from hai_scheduler.core.verdicts import VerdictKind
 
 _ID = attrgetter("id")
@@ -65,7 +65,7 @@ class GroupPlan:
             marked = [replace(floor.nodes[each.node], mark=NodeMark.QUARANTINED) for each in bad]
             floor = Floor((floor.nodes | {node.name: node for node in marked}).values())
         self.floor, self.standing = floor, memory.groups[group]
-        self.turns = self.standing.turns(policy, self.now, floor.gpus_per_node)
+        self.turns = self.standing.turns(policy, self.now, floor)
         #: Nobody asks for nodes while nothing waits: then only what must end is looked for.
         waits = bool(self.standing.waiting)
         turns = list(self.turns.values())
@@ -82,10 +82,10 @@ class GroupPlan:
         #: Decayed use of the users who wait (O3).
         self.use: dict[str, float] = {}
         self.standing.line_up(self.rules)
-        plain, sizes = self.standing.plain, self.standing.sizes
-        self.queue = Queue({level: Lane(plain[level], sizes[level], self.use) for level in LEVELS})
+        sizes = self.standing.sizes
+        self.queue = Queue({level: Lane(self.standing.plain(level), sizes[level], self.use) for level in LEVELS})
         self.answers = Answers(self.ledger, self.turns, self.rules, self.accounts, self.queue, policy)
-        self.answers.paused = snapshot.paused
+        self.answers.paused, self.answers.waiting = snapshot.paused, self.standing.waiting.copy()
         #: Quota that is set aside for tasks with a promise, by task.
         self.aside: dict[TaskId, Priority] = {}
         #: What tasks had been promised whose promises this plan changes.
@@ -121,33 +121,28 @@ class GroupPlan:
             self.answers.hold(task, self.accounts.level_of(task))
         if not self.standing.waiting:
             return
-        special = self._line_up()
+        self.use.update((user, self.rules.use_of(user)) for user in self.standing.users())
+        special = [self._known(task) for task in sorted(self.standing.special.values(), key=_ID)]
         if not self.snapshot.paused:
-            self._keep_promises([task for _, task in special if task.promise])
-        self._line_up_special(special)
+            self._keep_promises([task for task in special if task.promise])
+        self._line_up(special)
         if not self.snapshot.paused:
             self._serve()
             self._say_promises()
 
-    # -- the queue, filled ------------------------------------------------------------------------
-
-    def _line_up(self) -> list[tuple[float, Task]]:
-        """Know every task that waits; return those whose lane, or promise, is to be found, with their ranks."""
-        known, plain = self.answers.waiting, self.standing.plain
-        known.update(self.standing.waiting)
-        special = sorted(self.standing.special.values(), key=_ID)
-        for task in special:
-            if task.avoid and not self.floor.can_avoid(task):  # an unlucky node is better than none (F3)
-                known[task.id] = replace(task, avoid=frozenset())
-        users = {user for parts in plain.values() for _, user in parts} | {task.user for task in special}
-        self.use.update((user, self.rules.use_of(user)) for user in users)
-        return [(rank, known[task.id]) for rank, task in zip(self.rules.ranks(special), special, strict=True)]
-
-    def _line_up_special(self, special: Iterable[tuple[float, Task]]) -> None:
+    def _line_up(self, special: Sequence[Task]) -> None:
         """AUTO tasks go where they have quota (Q4); promises have been kept or have lapsed."""
-        for rank, task in special:
-            priority = self.aside[task.id] if task.id in self.aside else self.accounts.level_of(task)
-            self.queue.lanes[priority].add(self.answers.waiting[task.id], rank)
+        for (rank, _), part in self.standing.auto():
+            self.queue.lanes[self.accounts.level_of(part.first)].add(part, rank)
+        for rank, task in zip(self.rules.ranks(special), special, strict=True):
+            level = self.aside[task.id] if task.id in self.aside else self.accounts.level_of(task)
+            self.queue.lanes[level].add(Part([self.answers.waiting[task.id]]), rank)
+
+    def _known(self, task: Task) -> Task:
+        """The task without the nodes to avoid, if it cannot do without them: unlucky ones are better than none (F3)."""
+        if task.avoid and not self.floor.can_avoid(task):
+            task = self.answers.waiting[task.id] = replace(task, avoid=frozenset())
+        return task
 
     # -- promises (B3) ----------------------------------------------------------------------------
 
@@ -252,7 +247,7 @@ class GroupPlan:
                 self._take_back(task)
             if task.priority is None and (lower := self.accounts.level_of(task)) < priority:
                 lane.remove(task)  # its level was used up meanwhile (Q4)
-                self.queue.lanes[lower].add(task, entry[0])
+                self.queue.lanes[lower].add(Part([task]), entry[0])
                 continue
             if not self._is_hopeless(task):
                 self._consider(Waiting(task, priority, entry[0]))
@@ -275,17 +270,15 @@ class GroupPlan:
 
     def _let_fall(self, lane: Lane, priority: Priority) -> None:
         """Put AUTO tasks into lower lanes whose level was used up by what their users have started (Q4)."""
-        for task in lane.auto:
-            if task.user not in self.started or task.id not in self.answers.waiting or task.id in self.aside:
-                continue
-            if lane.is_gone(task):
+        for task in (task for part in lane.auto if part.hand[0] in self.started for task in part.tasks()):
+            if task.id not in self.answers.waiting or task.id in self.aside or lane.is_gone(task):
                 continue
             self.looks += 1
             lower = self.accounts.level_of(task)
             if lower < priority:
                 lane.remove(task)
                 (rank,) = self.rules.ranks([task])
-                self.queue.lanes[lower].add(task, rank)
+                self.queue.lanes[lower].add(Part([task]), rank)
 
     def _open_priority(self) -> None:
         """What is kept for the head of a priority is open to lower ones: they give it back (B2, P1)."""
@@ -328,8 +321,7 @@ class GroupPlan:
             priority=priority,
             started_at=self.now,
         )
-        share = share_of(task, self.floor.gpus_per_node)
-        turn = turn_at(span_of(task, run, self.policy), self.now, share)
+        turn = turn_at(span_of(task, run, self.policy, self.floor), self.now)
         self.ledger.release(task)
         gpus, gave_way = self.ledger.take(names, turn)
         self._give_way(gave_way)
@@ -476,7 +468,7 @@ class GroupPlan:
     def _reserve_for(self, waiting: Waiting) -> None:
         """Keep nodes for the first task of the priority that must wait for room, if it can be said until when (B1)."""
         found = earliest(waiting.task, waiting.priority, waiting.rank, self.ledger, self.rules)
-        self.market.work += len(self.ledger.spots)
+        self.market.work += len(self.floor.nodes)
         if found is not None:
             self.reservation = found
             self.answers.reservations[waiting.priority] = found

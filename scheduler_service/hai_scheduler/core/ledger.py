@@ -5,73 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
 from operator import attrgetter
 
 from hai_scheduler.core.floor import Floor
-from hai_scheduler.core.model import Node, Priority, Task, TaskId
+from hai_scheduler.core.model import Priority, Task, TaskId
 from hai_scheduler.core.placement import Leaf
+from hai_scheduler.core.spots import Promise, Spot, Spots
 from hai_scheduler.core.turns import Turn
-
-
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """GPUs of a node that are kept for a waiting task (B3)."""
-
-    task_id: TaskId
-    priority: Priority
-    gpus: int
-
-
-@dataclass(slots=True, eq=False)
-class Spot:
-    """One node while a plan is made. A node without GPUs counts as having one, so that it can be held."""
-
-    node: Node
-    size: int
-    #: Indices of GPUs that nobody holds.
-    free: list[int]
-    #: Whether new runs may be placed here (F3).
-    usable: bool
-    turns: list[Turn] = field(default_factory=list)
-    promises: list[Promise] = field(default_factory=list)
-    #: Kept free for the head of the queue (B1).
-    reserved: bool = False
-    #: GPUs that the pools show as open.
-    shown: int = 0
-
-    @property
-    def name(self) -> str:
-        """The node's name."""
-        return self.node.name
-
-    @property
-    def leaf(self) -> Leaf:
-        """Where it sits."""
-        return self.node.zone, self.node.leaf
-
-    def amount(self, task: Task) -> int:
-        """How many GPUs the task wants here: all, or its k (U2). More than there are, if it does not fit."""
-        return self.size if task.gpus is None else task.gpus
-
-    def leaving(self) -> int:
-        """GPUs whose holders have been told to leave."""
-        return sum([held_by(turn, self) for turn in self.turns if turn.leaving])
-
-    def kept(self, priority: Priority | None = None) -> int:
-        """GPUs that are promised, at that priority or a higher one if one is given."""
-        if not self.promises:
-            return 0
-        return sum([promise.gpus for promise in self.promises if priority is None or promise.priority >= priority])
-
-
-def held_by(turn: Turn, spot: Spot) -> int:
-    """How many GPUs of the node the turn holds."""
-    return spot.size if turn.task.gpus is None else turn.task.gpus
-
-
-#: The free GPUs of a node that is held whole.
-_NONE: list[int] = []
 
 
 class Ledger:
@@ -83,10 +23,6 @@ class Ledger:
 
     def __init__(self, floor: Floor, turns: Collection[Turn]) -> None:
         self.floor = floor
-        indices = {size: list(range(size)) for size in floor.sizes}  # lists of free GPUs are replaced, never changed
-        self.spots = {
-            name: Spot(node, size, indices[size], usable, [], []) for name, node, size, usable in floor.places
-        }
         #: Turns that the plan begins.
         self.started: list[Turn] = []
         #: Runs that span zones, and waiting tasks that have been promised nodes of several (F2).
@@ -105,9 +41,14 @@ class Ledger:
         #: Whole-node gangs that were there from the start, and those of their nodes that have one holder, no promise
         #: and can be used: what is known of such a gang holds for all of them.
         self.gangs = [turn for turn in turns if turn.whole]
-        self.gang_nodes = floor.usable & {name for turn in self.gangs for name in turn.nodes}
+        self.spots = Spots(floor, self.gangs)
+        self.gang_nodes = self.spots.of_gangs()
         for turn in turns:
-            self._seat(turn)
+            if not turn.whole:
+                self._seat(turn)
+            if turn.leaving:
+                self._leaving.update(dict.fromkeys(name for name in turn.nodes if name in floor.nodes))
+        self.crossers += [turn for turn in turns if turn.crosses]
         #: The other nodes; None: to be found.
         self._others: list[Spot] | None = None
         self.empty: defaultdict[Leaf, list[str]] = defaultdict(list)
@@ -115,6 +56,8 @@ class Ledger:
         self._part: defaultdict[int, list[str]] = defaultdict(list)
         #: Shared or waited-for nodes whose open GPUs have changed since somebody looked (see `preemption`).
         self.changed: list[str] = []
+        #: What `count_soon` found, and after how many changes.
+        self._soon: dict[int | None, tuple[int, int]] = {}
         for spot in self.others:  # by name: what is put at the end of a list keeps it sorted
             shown = len(spot.free) if spot.usable else 0
             spot.shown = shown
@@ -125,23 +68,11 @@ class Ledger:
                 self._part[shown].append(spot.node.name)
 
     def _seat(self, turn: Turn) -> None:
-        whole = turn.whole
         for rank in turn.run.ranks:
-            spot = self.spots.get(rank.node)
-            if spot is None:
-                continue
-            spot.turns.append(turn)
-            spot.free = _NONE if whole else [gpu for gpu in spot.free if gpu not in rank.gpus]
-            if turn.leaving:
-                self._leaving[rank.node] = None
-        if self.spans_zones(turn.nodes):
-            self.crossers.append(turn)
-
-    def spans_zones(self, names: Collection[str]) -> bool:
-        """Whether the nodes lie in more than one zone (F2)."""
-        if len(names) < 2:
-            return False
-        return len({zone for name in names if (zone := self.floor.zone_of.get(name)) is not None}) > 1
+            spot = self.spots.find(rank.node)
+            if spot is not None:
+                spot.turns.append(turn)
+                spot.free = [gpu for gpu in spot.free if gpu not in rank.gpus]
 
     def crossing(self, task: Task, priority: Priority, *, soon: bool) -> int:
         """How many runs, and promises that the task must respect, span zones now or, `soon`, still will (F2, B3)."""
@@ -196,7 +127,7 @@ class Ledger:
     def others(self) -> list[Spot]:
         """The nodes that are not `gang_nodes`."""
         if self._others is None:
-            self._others = [spot for name, spot in self.spots.items() if name not in self.gang_nodes]
+            self._others = [self.spots[name] for name in sorted(self.floor.nodes.keys() - self.gang_nodes)]
         return self._others
 
     @property
@@ -245,12 +176,12 @@ class Ledger:
 
     def soon_of(self, names: Iterable[str], task: Task, priority: Priority) -> list[str]:
         """Those of the nodes that are being freed and may become the task's."""
-        spots = (self.spots[name] for name in names if name in self.spots)
+        spots = (self.spots[name] for name in names if name in self.floor.nodes)
         return self._preferred([spot.node.name for spot in spots if self._may_become(spot, task, priority)], task)
 
     def now_of(self, names: Iterable[str], task: Task, priority: Priority, *, reserved: bool = False) -> list[str]:
         """Those of the nodes that the task could start on now."""
-        spots = (self.spots[name] for name in names if name in self.spots)
+        spots = (self.spots[name] for name in names if name in self.floor.nodes)
         suiting = [spot for spot in spots if self.suits(spot, task)]
         own = [spot.node.name for spot in suiting if self.may_have(spot, task, priority, reserved=reserved)]
         return self._preferred(own, task)
@@ -267,6 +198,12 @@ class Ledger:
 
     def count_soon(self, gpus: int | None) -> int:
         """On how many nodes any task could take that many GPUs when those who are leaving have left."""
+        known = self._soon.get(gpus)
+        if known is None or known[0] < len(self.changed):
+            known = self._soon[gpus] = len(self.changed), self._count_soon(gpus)
+        return known[1]
+
+    def _count_soon(self, gpus: int | None) -> int:
         count = 0
         for name in self._leaving:
             spot = self.spots[name]
@@ -339,7 +276,7 @@ class Ledger:
                 self.gang_nodes.discard(name)
                 self._others = None
             self._file(spot)
-        if self.spans_zones(names):
+        if self.floor.spans_zones(names):
             self._to_cross[task.id] = priority
         return gave_way
 
@@ -378,7 +315,7 @@ class Ledger:
             self._settle(spot)
         self.started.append(turn)
         self._keeps_free = None
-        if self.spans_zones(turn.nodes):
+        if turn.crosses:
             self.crossers.append(turn)
         return tuple(indices), gave_way
 
@@ -402,7 +339,7 @@ class Ledger:
         """The run has been told to leave."""
         turn.leaving = True
         for name in turn.nodes:
-            if name in self.spots:
+            if name in self.floor.nodes:
                 self._leaving[name] = None
                 self.changed.append(name)
 
@@ -412,7 +349,7 @@ class Ledger:
 
     def has_left(self, name: str) -> bool:
         """Whether something of the node that is free, or being freed, is promised to nobody."""
-        spot = self.spots.get(name)
+        spot = self.spots.find(name)
         return spot is not None and len(spot.free) + spot.leaving() > spot.kept()
 
     def reserve(self, names: Iterable[str]) -> None:

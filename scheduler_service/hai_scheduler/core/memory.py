@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from operator import attrgetter
 
 from hai_scheduler.core.discipline import Discipline
 from hai_scheduler.core.floor import Floor
@@ -19,7 +18,6 @@ from hai_scheduler.core.quota import QuotaBook
 from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.core.standing import Standing
 
-_ID = attrgetter("id")
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 #: So many tasks are compared at once.
 _BLOCK = 128
@@ -40,7 +38,7 @@ class Memory:
         self._rows: tuple[tuple[Quota, ...], Mapping[str, frozenset[str]]] = ((), {})
         self._now = _LONG_AGO
         self._nodes: tuple[Node, ...] = ()
-        self._tasks: list[Task] = []
+        self._tasks: tuple[Task, ...] = ()
 
     def update(self, snapshot: Snapshot, policies: Policy | Policies, discipline: Discipline) -> None:
         """Take in what has changed. Whoever makes the plan says at the end of it that it is `finished`."""
@@ -66,21 +64,20 @@ class Memory:
         """Everything is new if what ranks are made from is, or if the clock was set back."""
         if not self._finished or self._rules != rules or snapshot.now < self._now:
             self.groups.clear()
-            self._tasks = []
+            self._tasks = ()
         self._rules, self._finished = rules, False
-        tasks = sorted(snapshot.tasks, key=_ID)
-        gone, come = differences(self._tasks, tasks)
+        gone, come = differences(self._tasks, snapshot.tasks)
         for task in gone:
             self.groups[task.group].remove(task)
         for task in come:
             self.groups[task.group].add(task)
-        self._tasks = tasks
+        self._tasks = snapshot.tasks
 
 
 def differences(before: Sequence[Task], now: Sequence[Task]) -> tuple[list[Task], list[Task]]:
-    """Which tasks have gone and which have come, both sequences being in order of id; a changed task does both.
+    """Which tasks have gone and which have come; one that has changed, or has another place, does both.
 
-    Where nothing has changed, whole blocks are compared at once.
+    Both are best in order of id: where nothing has changed, whole blocks are then compared at once.
     """
     gone: list[Task] = []
     come: list[Task] = []
@@ -101,4 +98,4 @@ def differences(before: Sequence[Task], now: Sequence[Task]) -> tuple[list[Task]
                 to += 1
                 if old is not new:
                     come.append(new)
-    return gone + list(before[at:]), come + list(now[to:])
+    return [*gone, *before[at:]], [*come, *now[to:]]

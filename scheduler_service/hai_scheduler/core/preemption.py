@@ -12,10 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from hai_scheduler.core.ledger import Ledger, Spot, held_by
+from hai_scheduler.core.ledger import Ledger
 from hai_scheduler.core.model import Priority, Task
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.rules import Rules
+from hai_scheduler.core.spots import Spot, held_by
 from hai_scheduler.core.turns import Turn
 
 
@@ -95,7 +96,9 @@ class Market:
 
     def __init__(self, ledger: Ledger, turns: Sequence[Turn], rules: Rules) -> None:
         self._ledger = ledger
-        self._turns = turns
+        self._at: defaultdict[Priority, list[Turn]] = defaultdict(list)
+        for turn in turns:
+            self._at[turn.priority].append(turn)
         self._rules = rules
         self._by_kind: dict[Kind, Offers] = {}
         #: The turns that may end for each kind, whatever it wants of a node.
@@ -141,8 +144,11 @@ class Market:
                 continue
             for name in turn.nodes:
                 shared[name].append(turn)
-        spots = self._ledger.spots
-        found += [self._of_node(spots[name], kind, able) for name, able in shared.items() if name in spots]
+        found += [
+            self._of_node(spot, kind, able)
+            for name, able in shared.items()
+            if (spot := self._ledger.spots.find(name)) is not None
+        ]
         self.work += len(shared)
         offers.fill(offer for offer in found if offer is not None)
         return offers
@@ -150,8 +156,9 @@ class Market:
     def _able_for(self, kind: Kind) -> list[Turn]:
         able = self._able.get(kind)
         if able is None:
-            self.work += len(self._turns)
-            able = self._able[kind] = [turn for turn in self._turns if self._may_end(turn, kind)]
+            asked = [turn for level, turns in self._at.items() if level <= kind.priority for turn in turns]
+            self.work += len(asked)
+            able = self._able[kind] = [turn for turn in asked if self._may_end(turn, kind)]
         return able
 
     def _may_end(self, turn: Turn, kind: Kind) -> bool:
@@ -190,7 +197,7 @@ class Market:
         return Offer(turns, nodes, (*worst, nodes[0]), own)
 
     def _of_use(self, name: str, kind: Kind) -> bool:
-        spot = self._ledger.spots.get(name)
+        spot = self._ledger.spots.find(name)
         return (
             spot is not None
             and not spot.reserved
@@ -276,7 +283,7 @@ class Chooser:
         ledger = self._ledger
         names = dict.fromkeys(have)
         for name in (name for turn in turns for name in turn.nodes):
-            spot = ledger.spots.get(name)
+            spot = ledger.spots.find(name)
             if spot is not None and not spot.reserved and ledger.suits(spot, task):
                 left = sum(held_by(turn, spot) for turn in turns if turn in spot.turns and not turn.leaving)
                 if len(spot.free) + spot.leaving() + left - ledger.kept_from(spot, task, priority) >= spot.amount(task):
@@ -331,7 +338,7 @@ class Chooser:
         return [self._whole(turn, task) for turn in able[:count]]
 
     def _whole(self, turn: Turn, task: Task) -> Offer:
-        spots = [self._ledger.spots[name] for name in turn.nodes if name in self._ledger.spots]
+        spots = [self._ledger.spots[name] for name in turn.nodes if name in self._ledger.floor.nodes]
         usable = [spot.name for spot in spots if turn.whole and not spot.reserved and self._ledger.suits(spot, task)]
         return Offer((turn,), tuple(usable), (*self._rules.harm_of(turn), turn.nodes[0]), frozenset())
 
@@ -380,7 +387,7 @@ class Chooser:
             for name in offer.nodes
             if name not in ask.without
             and name not in ask.task.avoid
-            and ask.zone in (None, self._ledger.spots[name].node.zone)
+            and ask.zone in (None, self._ledger.floor.zone_of[name])
             and not self._ledger.promised_there(name, ask.task.left_for)  # P5
         )
 

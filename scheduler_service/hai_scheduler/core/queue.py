@@ -34,26 +34,32 @@ def size_of(task: Task) -> Size:
 
 
 class Part:
-    """Tasks of one user that ask for the same level and have the same rank, without promises. It does not change."""
+    """Tasks of one user that ask for the same level and have the same rank. It does not change any more."""
 
-    __slots__ = ("by_size", "dealt", "hand")
+    __slots__ = ("by_size", "dealt", "hand", "promised")
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         """There is at least one task."""
-        self.hand = _hand_of(tasks[0])
-        #: Whether the user has ordered any of them himself.
+        self.hand: Hand = (tasks[0].user, tasks[0].priority)
+        #: Whether the user has ordered any of them himself (O3), and whether any has been promised nodes (B3).
         self.dealt = any(task.custom_rank is not None for task in tasks)
+        self.promised = any(task.promise for task in tasks)
         self.by_size: defaultdict[Size, list[Task]] = defaultdict(list)
         for task in tasks:
             self.by_size[size_of(task)].append(task)
+
+    @property
+    def first(self) -> Task:
+        """One of them."""
+        return next(iter(self.by_size.values()))[0]
 
     def tasks(self) -> list[Task]:
         """All of them."""
         return [task for tasks in self.by_size.values() for task in tasks]
 
-
-def _hand_of(task: Task) -> Hand:
-    return (task.user, task.priority)
+    def is_over(self, refused: AbstractSet[Size]) -> bool:
+        """Whether all of them want what nobody can be given who was not promised it."""
+        return self.by_size.keys() <= refused and not self.promised
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,28 +81,28 @@ class Lane:
         """`parts` are the tasks that need not come in by `add`; `use` is what their users have held lately (O3)."""
         self._parts = parts
         self._use = use
-        #: Tasks that are AUTO, have been promised nodes or avoid some.
-        self._added: defaultdict[Stand, list[Task]] = defaultdict(list)
+        self._added: defaultdict[Stand, list[Part]] = defaultdict(list)
         #: Who was not begun, smallest first, and what is left to look at of those who were, last first.
         self._heap: list[tuple[float, float, str]] = []
         self._begun: list[Entry] = []
         self._gone: set[TaskId] = set()
         #: AUTO tasks in it (Q4), and tasks with promised nodes (B3).
-        self.auto: list[Task] = []
+        self.auto: list[Part] = []
         self._promised: list[Task] = []
         #: What its tasks ask for.
         self.sizes = set(sizes)
         #: How many tasks with promised nodes have not been looked at (B3).
         self.promised = 0
 
-    def add(self, task: Task, rank: float) -> None:
-        """Put a task in. Nothing has been taken out yet."""
-        self._added[rank, task.user].append(task)
-        self.sizes.add(size_of(task))
-        if task.priority is None:
-            self.auto.append(task)
-        if task.promise:
-            self._promised.append(task)
+    def add(self, part: Part, rank: float) -> None:
+        """Put tasks in. Nothing has been taken out yet."""
+        user, asked = part.hand
+        self._added[rank, user].append(part)
+        self.sizes |= part.by_size.keys()
+        if asked is None:
+            self.auto.append(part)
+        if part.promised:
+            self._promised += [task for task in part.tasks() if task.promise]
 
     def begin(self) -> None:
         """All tasks are in it, and are looked at from the first on: from now, or once more."""
@@ -112,15 +118,25 @@ class Lane:
 
     def pop(self, hopeless: Hopeless) -> Entry | None:
         """The next in order; None when all have been looked at, but for those that are hopeless already."""
-        while self._begun or self._heap:
-            if not self._begun:
+        while True:
+            while self._begun:
+                entry = self._begun.pop()
+                if entry[4].id not in self._gone:
+                    self.promised -= bool(entry[4].promise)
+                    return entry
+            if not self._heap:
+                return None
+            rank, _, user = self._heap[0]
+            if self._is_over((rank, user), hopeless.sizes):
+                heapq.heappop(self._heap)
+            else:
                 self._begun = self._next(self._heap, hopeless)[::-1]
-                continue
-            entry = self._begun.pop()
-            if entry[4].id not in self._gone:
-                self.promised -= bool(entry[4].promise)
-                return entry
-        return None
+
+    def _is_over(self, stand: Stand, refused: AbstractSet[Size]) -> bool:
+        part = self._parts.get(stand)
+        if part is not None and not part.is_over(refused):
+            return False
+        return stand not in self._added or all(part.is_over(refused) for part in self._added[stand])
 
     def _next(self, heap: list[tuple[float, float, str]], hopeless: Hopeless) -> list[Entry]:
         """The tasks of the next rank, and of the next user or users with equal use, in order."""
@@ -129,8 +145,8 @@ class Lane:
         while heap and heap[0][1] == use and heap[0][0] == rank:
             stands.append((rank, heapq.heappop(heap)[2]))
         parts = [part for stand in stands if (part := self._parts.get(stand)) is not None]
-        added = [task for stand in stands for task in self._added.get(stand, ())]
-        return _in_order(rank, use, parts, added, hopeless)
+        parts += [part for stand in stands for part in self._added.get(stand, ())]
+        return _in_order(rank, use, parts, hopeless)
 
     def remove(self, task: Task) -> None:
         """The task waits in another lane."""
@@ -151,27 +167,22 @@ class Lane:
             yield from (entry for entry in self._next(heap, _NOBODY) if entry[4].id not in self._gone)
 
 
-def _in_order(rank: float, use: float, parts: Sequence[Part], added: Sequence[Task], hopeless: Hopeless) -> list[Entry]:
+def _in_order(rank: float, use: float, parts: Sequence[Part], hopeless: Hopeless) -> list[Entry]:
     """The tasks by seat, without the hopeless: first submission, or what their user has dealt out (O3)."""
-    sizes, is_hopeless = hopeless.sizes, hopeless.task
-    left = [task for task in added if not is_hopeless(task)]
+    left: list[Task] = []
     for part in parts:
-        if not part.by_size.keys() <= sizes:
-            some = [tasks for size, tasks in part.by_size.items() if size not in sizes]
-            left += [task for tasks in some for task in tasks if not is_hopeless(task)]
+        refused = () if part.promised else hopeless.sizes
+        some = [tasks for size, tasks in part.by_size.items() if size not in refused]
+        left += [task for tasks in some for task in tasks if not hopeless.task(task)]
     if not left:
         return []
     own = {part.hand for part in parts if part.dealt}
-    own |= {_hand_of(task) for task in added if task.custom_rank is not None}
     if not own:
         return [(rank, use, task.submitted_at, task.id, task) for task in sorted(left, key=_ORDER)]
     hands: defaultdict[Hand, list[Task]] = defaultdict(list)
     for part in parts:
         if part.hand in own:
             hands[part.hand] += part.tasks()
-    for task in added:
-        if _hand_of(task) in own:
-            hands[_hand_of(task)].append(task)
     dealt = seats(hands.values())
     return sorted((rank, use, *(dealt.get(task.id) or (task.submitted_at, task.id)), task) for task in left)
 

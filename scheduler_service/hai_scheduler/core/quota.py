@@ -57,6 +57,7 @@ class QuotaBook:
         self._caps: dict[tuple[str, str, Priority], Cap] = {}
         #: What counts for users without rows of their own is the same for all members of the same user groups.
         self._of_groups: dict[tuple[frozenset[str], str, Priority], Cap] = {}
+        self._shared: dict[tuple[frozenset[str], str, Priority], tuple[Cap, ...]] = {}
         self._open: dict[tuple[frozenset[str], str], tuple[Priority, ...]] = {}
         self._owners = {row.subject.removeprefix("user:") for row in self._rows.values() if _is_own(row)}
 
@@ -74,8 +75,12 @@ class QuotaBook:
         """The caps over all members together of each of the user's groups, by name (Q2)."""
         if not self._totals:
             return ()
-        rows = [self._rows.get((f"total:{name}", group, priority)) for name in sorted(self._groups_of.get(user, ()))]
-        return tuple([Cap(row.limit, row.subject) for row in rows if row is not None])
+        names = frozenset(self._groups_of.get(user, ()))
+        key = (names, group, priority)
+        if key not in self._shared:
+            rows = [self._rows.get((f"total:{name}", group, priority)) for name in sorted(names)]
+            self._shared[key] = tuple(Cap(row.limit, row.subject) for row in rows if row is not None)
+        return self._shared[key]
 
     def open_levels(self, user: str, group: str) -> tuple[Priority, ...]:
         """The levels at which the user may hold anything at all, highest first: most are closed to most users."""

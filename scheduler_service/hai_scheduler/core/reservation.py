@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from heapq import nsmallest
 from operator import itemgetter
 
-from hai_scheduler.core.ledger import Ledger, Spot, held_by
+from hai_scheduler.core.ledger import Ledger
 from hai_scheduler.core.model import Priority, Task, TaskId
 from hai_scheduler.core.rules import Rules
+from hai_scheduler.core.spots import Spot, held_by
 from hai_scheduler.core.turns import Turn
 
 #: From when a task can have its part of nodes, and the nodes.
@@ -62,32 +63,34 @@ def _across_at(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) 
 def _first(times: list[_Times], nodes: int, ledger: Ledger, zone: str | None) -> list[tuple[datetime, str]]:
     """The nodes that can be had first, in one zone or, None, anywhere; ties by name. Empty if there are too few."""
     found: list[tuple[datetime, str]] = []
-    spots = ledger.spots
+    zone_of = ledger.floor.zone_of
     for when, names in times:
         if len(found) >= nodes and when > found[-1][0]:
             break
-        found += [(when, name) for name in names if zone is None or spots[name].node.zone == zone]
+        found += [(when, name) for name in names if zone is None or zone_of[name] == zone]
     return nsmallest(nodes, found) if len(found) >= nodes else []
 
 
 def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> list[_Times]:
     """When the task can have its part of each node, as far as that can be said; soonest first."""
-    found: list[_Times] = []
-    plain = [] if task.avoid or task.gpus is not None else ledger.gangs
-    gang_nodes = ledger.gang_nodes
-    for turn in plain:
-        if turn.priority > priority and turn.ends_at is None and not turn.leaving:
-            continue  # nothing is known; most turns are such
-        when = leaves.at(turn)
-        if when is not None:
-            whole = gang_nodes.issuperset(turn.nodes)
-            found.append((when, turn.nodes if whole else [name for name in turn.nodes if name in gang_nodes]))
-    for spot in ledger.others if plain else ledger.spots.values():
-        suits = spot.usable if plain else ledger.suits(spot, task)
-        when = _available(spot, task, priority, ledger, leaves) if suits else None
-        if when is not None:
-            found.append((when, [spot.name]))
+    if ledger.floor.mixed and task.gpus is not None:
+        found = _times_of(ledger.spots.all(), task, priority, ledger, leaves)
+    else:
+        found = _times_of(ledger.others, task, priority, ledger, leaves)
+        nodes = ledger.gang_nodes - task.avoid
+        known = [turn for turn in ledger.gangs if turn.priority <= priority or turn.ends_at is not None or turn.leaving]
+        for turn in known:
+            when = leaves.at(turn)
+            if when is not None:
+                whole = nodes.issuperset(turn.nodes)
+                found.append((when, turn.nodes if whole else [name for name in turn.nodes if name in nodes]))
     return sorted(found, key=itemgetter(0))
+
+
+def _times_of(spots: Iterable[Spot], task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> list[_Times]:
+    suiting = [spot for spot in spots if ledger.suits(spot, task)]
+    times = [(_available(spot, task, priority, ledger, leaves), (spot.name,)) for spot in suiting]
+    return [(when, names) for when, names in times if when is not None]
 
 
 class _Leaves:

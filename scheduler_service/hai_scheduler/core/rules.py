@@ -16,7 +16,7 @@ from hai_scheduler.core.order import level_at
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.turns import Turn, protected_until, slice_of
-from hai_scheduler.core.use import UserUse
+from hai_scheduler.core.user_use import UserUse
 
 _NEVER = float("inf")
 

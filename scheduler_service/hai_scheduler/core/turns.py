@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from hai_scheduler.core.floor import Floor
 from hai_scheduler.core.model import Priority, Run, Task
 from hai_scheduler.core.order import level_at
 from hai_scheduler.core.policy import Policy
+from hai_scheduler.core.use import share_of
 
 _HOUR = timedelta(hours=1)
 
@@ -19,6 +21,9 @@ class Span:
     task: Task
     run: Run
     nodes: tuple[str, ...]
+    #: How many nodes' worth it holds (U2), and whether they lie in several zones (F2).
+    share: float
+    crosses: bool
     #: From when it may leave for an equal of a lower level, and for any equal (P2, P6).
     floor_at: datetime
     slice_at: datetime
@@ -41,8 +46,9 @@ class Turn:
     #: What it counts as now (O4).
     priority: Priority
     nodes: tuple[str, ...]
-    #: How many nodes' worth it holds (U2).
+    #: How many nodes' worth it holds (U2), and whether they lie in several zones (F2).
     share: float
+    crosses: bool
     #: From when it may leave for an equal of a lower level, and for any equal (P2, P6, P7).
     floor_at: datetime
     slice_at: datetime
@@ -78,19 +84,21 @@ class Turn:
         return min(earliest, self.slice_at)
 
 
-def span_of(task: Task, run: Run, policy: Policy) -> Span:
+def span_of(task: Task, run: Run, policy: Policy, floor: Floor) -> Span:
     """The turn that the run is to its task."""
-    start, limit = run.turn_start, task.time_limit
-    floor = policy.min_run
+    start, limit, nodes = run.turn_start, task.time_limit, run.nodes
+    least = policy.min_run
     length = policy.slice if task.served < policy.slice else slice_of(task, policy)
     if task.leaving_took is not None or task.starting_took is not None:
-        floor = max(floor, policy.worth * task.switch_cost)
-        length = max(floor, length)
+        least = max(least, policy.worth * task.switch_cost)
+        length = max(least, length)
     return Span(
         task,
         run,
-        run.nodes,
-        floor_at=start + floor,
+        nodes,
+        share=share_of(task, floor.gpus_per_node),
+        crosses=floor.spans_zones(nodes),
+        floor_at=start + least,
         slice_at=start + length,
         ends_at=None if limit is None else start + (limit - task.served),
         demoted_at=start + policy.demote_after if run.priority is Priority.ABOVE_NORMAL else None,
@@ -99,16 +107,27 @@ def span_of(task: Task, run: Run, policy: Policy) -> Span:
     )
 
 
-def turn_at(span: Span, now: datetime, share: float) -> Turn:
-    """The turn as it is at a moment; `share` is how many nodes' worth it holds."""
+def turn_at(span: Span, now: datetime) -> Turn:
+    """The turn as it is at a moment."""
     priority, protected = span.run.priority, span.protected_until
     if span.demoted_at is not None and now >= span.demoted_at:
         priority = Priority.NORMAL
     floor_at, slice_at = span.floor_at, span.slice_at
     if protected is not None and protected > now:
         floor_at, slice_at = max(floor_at, protected), max(slice_at, protected)
-    ends_at, demoted_at = span.ends_at, span.demoted_at
-    return Turn(span.task, span.run, priority, span.nodes, share, floor_at, slice_at, ends_at, demoted_at, span.leaving)
+    return Turn(
+        span.task,
+        span.run,
+        priority,
+        span.nodes,
+        span.share,
+        span.crosses,
+        floor_at,
+        slice_at,
+        span.ends_at,
+        span.demoted_at,
+        span.leaving,
+    )
 
 
 def slice_of(task: Task, policy: Policy) -> timedelta:

@@ -9,13 +9,13 @@ from typing import Any
 from builders import a_notice, a_quota, a_run, a_task, at, some_nodes
 from hai_scheduler.core.decisions import Plan, Start, Suspend
 from hai_scheduler.core.discipline import Discipline
+from hai_scheduler.core.floor import Floor
 from hai_scheduler.core.model import Node, Priority, Quota, Rank, RankState, Task, TaskState
 from hai_scheduler.core.plan import plan
 from hai_scheduler.core.policy import Policies, Policy
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.core.turns import Turn, span_of, turn_at
-from hai_scheduler.core.use import share_of
 from hai_scheduler.core.verdicts import VerdictKind
 
 #: No limit for anybody at any level.
@@ -70,10 +70,10 @@ def waits(id: int, nodes: int = 1, **fields: Any) -> Task:  # noqa: A002
     return a_task(id, nodes=nodes, **{"user": f"user{id}", "submitted_at": at(id), "waiting_since": NOW, **fields})
 
 
-def turn_of(task: Task, policy: Policy = POLICY, now: datetime = NOW) -> Turn:
-    """The turn that a running task has."""
+def turn_of(task: Task, policy: Policy = POLICY, now: datetime = NOW, floor: Floor | None = None) -> Turn:
+    """The turn that a running task has, on three nodes of 8 GPUs unless others are given."""
     assert task.run is not None
-    return turn_at(span_of(task, task.run, policy), now, share_of(task, 8))
+    return turn_at(span_of(task, task.run, policy, floor or Floor(some_nodes(3))), now)
 
 
 def leaving(task: Task, beneficiary: int | None, reason: Reason = Reason.PREEMPTED) -> Task:

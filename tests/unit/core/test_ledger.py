@@ -14,7 +14,8 @@ from unit.core.tables import HIGH, LOW, NORMAL, leaving, runs, shares, turn_of, 
 
 
 def ledger(*tasks: Task, nodes: int | tuple[Node, ...] = 3) -> Ledger:
-    return Ledger(Floor(some_nodes(nodes) if isinstance(nodes, int) else nodes), [turn_of(task) for task in tasks])
+    floor = Floor(some_nodes(nodes) if isinstance(nodes, int) else nodes)
+    return Ledger(floor, [turn_of(task, floor=floor) for task in tasks])
 
 
 def test_it_knows_free_and_leaving_nodes() -> None:

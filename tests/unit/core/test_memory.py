@@ -55,11 +55,11 @@ def of(*tasks: Task) -> Snapshot:
 def standing(snapshot: Snapshot, memory: Memory, policy: Policy = POLICY) -> dict[tuple[Priority, float], list[int]]:
     """Who waits at which level and rank, once a plan has been made."""
     plan(snapshot, policy, memory=memory)
-    plain = memory.groups["training"].plain
+    found = memory.groups["training"]
     return {
         (level, rank): sorted(int(task.id) for task in part.tasks())
-        for level, parts in plain.items()
-        for (rank, _), part in parts.items()
+        for level in Priority
+        for (rank, _), part in found.plain(level).items()
     }
 
 
@@ -92,6 +92,7 @@ def test_tasks_change_come_and_go() -> None:
     assert standing(replace(snapshot, tasks=(raised, replace(second, held=True))), memory) == {(Priority.HIGH, 0): [1]}
     auto = replace(raised, priority=None)
     assert standing(replace(snapshot, tasks=(second, auto)), memory) == {(Priority.NORMAL, 0): [2]}
+    assert [part.tasks() for _, part in memory.groups["training"].auto()] == [[auto]]
     third = a_task(3, priority=Priority.NORMAL)
     assert standing(replace(snapshot, tasks=(third,)), memory) == {(Priority.NORMAL, 0): [3]}
     assert standing(replace(snapshot, tasks=(third, first)), memory) == {(Priority.NORMAL, 0): [1, 3]}

@@ -24,7 +24,8 @@ from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.reservation import earliest, passes
 from hai_scheduler.core.rules import HaiRules
 from hai_scheduler.core.turns import protected_until, slice_of, work_lost
-from hai_scheduler.core.use import UserUse, decayed, held, share_of, with_run
+from hai_scheduler.core.use import decayed, held, share_of, with_run
+from hai_scheduler.core.user_use import UserUse
 from unit.core.tables import HIGH, LOW, NORMAL, NOW, POLICY, ago, for_minutes, leaving, runs, shares, turn_of, waits
 
 HOUR = timedelta(hours=1)
@@ -57,7 +58,7 @@ def lane(*tasks: Task, before: Sequence[Task] = ()) -> Lane:
     parts = {(0.0, before[0].user): Part(before)} if before else {}
     made = Lane(parts, map(size_of, before), {task.user: 0.0 for task in (*tasks, *before)})
     for task in tasks:
-        made.add(task, 0.0)
+        made.add(Part([task]), 0.0)
     made.begin()
     return made
 
@@ -84,7 +85,7 @@ def test_a_lane_is_in_order_of_rank_then_use_then_seat() -> None:
     parts = {(1.0, "alice"): Part([waits(1, user="alice")]), (0.0, "cy"): Part([waits(5, user="cy")])}
     made = Lane(parts, {size_of(waits(1))}, use)
     for number in (2, 3, 4):
-        made.add(waits(number, user=users[number]), 0.0)
+        made.add(Part([waits(number, user=users[number])]), 0.0)
     made.begin()
     made.remove(waits(2))
     assert looked_at(made) == [3, 4, 5, 1], "the second waits in another lane"
