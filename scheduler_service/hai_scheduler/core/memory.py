@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from hai_scheduler.core.discipline import Discipline
 from hai_scheduler.core.floor import Floor
-from hai_scheduler.core.model import Node, Quota, Task, TaskId
+from hai_scheduler.core.model import Node, Quota, Task
 from hai_scheduler.core.policy import Policies, Policy
 from hai_scheduler.core.quota import QuotaBook
 from hai_scheduler.core.snapshot import Snapshot
@@ -34,7 +34,7 @@ class Memory:
         self.floors: dict[str, Floor] = {}
         self.book = QuotaBook((), {}, _LONG_AGO)
         self._finished = True
-        self._rules: tuple[Policy | Policies, Discipline, Mapping[TaskId, timedelta]] | None = None
+        self._rules: tuple[Policy | Policies, Discipline] | None = None
         self._rows: tuple[tuple[Quota, ...], Mapping[str, frozenset[str]]] = ((), {})
         self._now = _LONG_AGO
         self._nodes: tuple[Node, ...] = ()
@@ -42,7 +42,7 @@ class Memory:
 
     def update(self, snapshot: Snapshot, policies: Policy | Policies, discipline: Discipline) -> None:
         """Take in what has changed. Whoever makes the plan says at the end of it that it is `finished`."""
-        self._update_tasks(snapshot, (policies, discipline, dict(snapshot.remaining)))
+        self._update_tasks(snapshot, (policies, discipline))
         if snapshot.nodes != self._nodes:
             self._nodes = snapshot.nodes
             nodes: defaultdict[str, list[Node]] = defaultdict(list)
@@ -58,9 +58,7 @@ class Memory:
         """The plan was made."""
         self._finished = True
 
-    def _update_tasks(
-        self, snapshot: Snapshot, rules: tuple[Policy | Policies, Discipline, Mapping[TaskId, timedelta]]
-    ) -> None:
+    def _update_tasks(self, snapshot: Snapshot, rules: tuple[Policy | Policies, Discipline]) -> None:
         """Everything is new if what ranks are made from is, or if the clock was set back."""
         if not self._finished or self._rules != rules or snapshot.now < self._now:
             self.groups.clear()

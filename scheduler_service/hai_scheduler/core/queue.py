@@ -42,11 +42,14 @@ class Part:
         """There is at least one task."""
         self.hand: Hand = (tasks[0].user, tasks[0].priority)
         #: Whether the user has ordered any of them himself (O3), and whether any has been promised nodes (B3).
-        self.dealt = any(task.custom_rank is not None for task in tasks)
-        self.promised = any(task.promise for task in tasks)
+        self.dealt = self.promised = False
         self.by_size: defaultdict[Size, list[Task]] = defaultdict(list)
         for task in tasks:
             self.by_size[size_of(task)].append(task)
+            if task.custom_rank is not None:
+                self.dealt = True
+            if task.promise:
+                self.promised = True
 
     @property
     def first(self) -> Task:

@@ -43,12 +43,15 @@ class Rules:
     #: Among equals, one may be told to leave for another.
     rotates: ClassVar[bool] = False
 
+    #: Ranks may change though neither the task does nor time passes.
+    volatile: ClassVar[bool] = False
+
     def ranks(self, tasks: Sequence[Task]) -> list[float]:
         """Where each waiting task stands among its equals; smaller goes first."""
         return [0.0] * len(tasks)
 
-    def rank_until(self, _task: Task, _rank: float) -> datetime | None:
-        """After which moment a waiting task of that rank has another, nothing else happening; None is never."""
+    def rank_until(self, _task: Task) -> datetime | None:
+        """After which moment a waiting task, whose rank is not 0, has another, nothing else happening; None: never."""
         return None
 
     def use_of(self, _user: str) -> float:
@@ -107,9 +110,9 @@ class HaiRules(Rules):
             for task in tasks
         ]
 
-    def rank_until(self, task: Task, rank: float) -> datetime | None:
+    def rank_until(self, task: Task) -> datetime | None:
         """When it has waited too long (O2)."""
-        return task.waiting_since + self.policy.starve_after if rank else None
+        return task.waiting_since + self.policy.starve_after
 
     def use_of(self, user: str) -> float:
         """Decayed use (O3)."""
@@ -182,6 +185,8 @@ class LasRules(Rules):
 
 class SjfRules(Rules):
     """Shortest job first, knowing how long each takes; a turn is never ended for an equal."""
+
+    volatile = True
 
     def ranks(self, tasks: Sequence[Task]) -> list[float]:
         """How long each still takes."""

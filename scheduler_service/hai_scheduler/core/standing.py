@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from heapq import heappop, heappush
-from itertools import count
 from operator import itemgetter
 
 from hai_scheduler.core.floor import Floor
-from hai_scheduler.core.model import Priority, Task, TaskId
+from hai_scheduler.core.model import Priority, Task, TaskId, TaskState
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.queue import Part, Size, Stand, size_of
 from hai_scheduler.core.quota import LEVELS
 from hai_scheduler.core.rules import Rules
 from hai_scheduler.core.turns import Span, Turn, span_of, turn_at
 
-#: The level that tasks ask for; for AUTO tasks, whose level each plan has to find (Q4), also how much they ask for.
+#: Where a task waits: the level that it asks for and, if that is AUTO, so that each plan has to find its level (Q4),
+#: how much it asks for.
 _Bin = tuple[Priority | None, Size | None]
+
+_QUEUED, _SUSPENDED = TaskState.QUEUED, TaskState.SUSPENDED
 
 
 class Standing:
@@ -30,16 +32,15 @@ class Standing:
         self.waiting: dict[TaskId, Task] = {}
         #: Those of them that each plan has to look at: they have been promised nodes (B3), or unlucky on some (F3).
         self.special: dict[TaskId, Task] = {}
-        #: What the others ask for, and how many of them, by the level that they ask for.
+        #: What the others ask for, and in how many parts, by the level that they ask for.
         self.sizes: dict[Priority | None, Counter[Size]] = {level: Counter() for level in (*LEVELS, None)}
         #: The others. Parts and mappings are replaced, never changed: the verdicts of earlier plans are read from them.
         self._bins: dict[_Bin, dict[Stand, Part]] = {}
-        self._stands: dict[TaskId, Stand] = {}
+        self._places: dict[TaskId, tuple[_Bin, Stand]] = {}
         self._come: list[Task] = []
         self._gone: list[Task] = []
-        #: When time alone changes ranks; the number keeps equal times apart.
-        self._rises: list[tuple[datetime, int, Task]] = []
-        self._numbers = count()
+        #: When time alone may change the ranks of tasks; of those that have gone meanwhile too.
+        self._rises: list[tuple[datetime, TaskId]] = []
         self._live: dict[TaskId, Task] = {}
         self._begun: list[Task] = []
         self._spans: dict[TaskId, Span] = {}
@@ -50,7 +51,7 @@ class Standing:
 
     def add(self, task: Task) -> None:
         """Take in a task."""
-        if not task.state.waiting:
+        if task.state is not _QUEUED and task.state is not _SUSPENDED:
             self._live[task.id] = task
             self._begun.append(task)
         elif task.held:
@@ -64,12 +65,9 @@ class Standing:
 
     def remove(self, task: Task) -> None:
         """Let a task go; another state of it may come in afterwards."""
-        if not task.state.waiting:
-            del self._live[task.id]
+        if self._live.pop(task.id, None) is not None:
             self._spans.pop(task.id, None)
-        elif task.held:
-            del self.held[task.id]
-        else:
+        elif self.held.pop(task.id, None) is None:
             del self.waiting[task.id]
             if self.special.pop(task.id, None) is None:
                 self._gone.append(task)
@@ -108,32 +106,40 @@ class Standing:
 
     def line_up(self, rules: Rules) -> None:
         """Put where it belongs what has come, take out what has gone, and move what time has moved (O2)."""
-        while self._rises and self._rises[0][0] < rules.now:
-            task = heappop(self._rises)[2]
-            if self.waiting.get(task.id) is task:
-                self._gone.append(task)
-                self._come.append(task)
+        moved = self._risen(rules)
         lost: defaultdict[tuple[_Bin, Stand], set[TaskId]] = defaultdict(set)
-        for task in self._gone:
-            lost[_bin_of(task), self._stands.pop(task.id)].add(task.id)
-            self.sizes[task.priority] -= Counter([size_of(task)])
+        for task in (*self._gone, *moved):
+            lost[self._places.pop(task.id)].add(task.id)
+        come = [*self._come, *moved]
         found: defaultdict[tuple[_Bin, Stand], list[Task]] = defaultdict(list)
-        for rank, task in zip(rules.ranks(self._come), self._come, strict=True):
-            self._stands[task.id] = (rank, task.user)
-            found[_bin_of(task), (rank, task.user)].append(task)
-            self.sizes[task.priority][size_of(task)] += 1
-            if (until := rules.rank_until(task, rank)) is not None:
-                heappush(self._rises, (until, next(self._numbers), task))
+        for rank, task in zip(rules.ranks(come), come, strict=True):
+            level = task.priority
+            place = self._places[task.id] = (level, size_of(task) if level is None else None), (rank, task.user)
+            found[place].append(task)
+            if rank and (until := rules.rank_until(task)) is not None:
+                heappush(self._rises, (until, task.id))
         changed = lost.keys() | found.keys()
-        self._bins |= {key: dict(self._bins.get(key, {})) for key, _ in changed}
+        self._bins |= {key: dict(self._bins.get(key, {})) for key in {key for key, _ in changed}}
         for key, stand in changed:
-            parts, gone = self._bins[key], lost[key, stand]
-            before = parts.pop(stand).tasks() if stand in parts else []
-            tasks = [task for task in before if task.id not in gone] + found[key, stand]
-            if tasks:
-                parts[stand] = Part(tasks)
+            self._change(key, stand, lost.get((key, stand), ()), found.get((key, stand), ()))
         self._come, self._gone = [], []
 
+    def _risen(self, rules: Rules) -> list[Task]:
+        """The tasks that have come no sooner and are not gone, but may have other ranks than before."""
+        risen: set[TaskId] = set()
+        while self._rises and self._rises[0][0] < rules.now:
+            risen.add(heappop(self._rises)[1])
+        if rules.volatile:
+            risen |= self._places.keys()
+        risen -= {task.id for task in self._gone}
+        return [self.waiting[task_id] for task_id in risen if task_id in self._places]
 
-def _bin_of(task: Task) -> _Bin:
-    return (task.priority, size_of(task) if task.priority is None else None)
+    def _change(self, key: _Bin, stand: Stand, lost: Collection[TaskId], found: Sequence[Task]) -> None:
+        level, parts = key[0], self._bins[key]
+        before, tasks = parts.pop(stand, None), list(found)
+        if before is not None:
+            self.sizes[level] -= Counter(before.by_size.keys())
+            tasks += [task for task in before.tasks() if task.id not in lost]
+        if tasks:
+            part = parts[stand] = Part(tasks)
+            self.sizes[level].update(part.by_size.keys())

@@ -9,6 +9,7 @@ from math import ceil, floor
 
 from hai_scheduler.core.alternatives import ChangeKind, WhatIf
 from hai_scheduler.core.decisions import Plan, Start, Suspend
+from hai_scheduler.core.memory import Memory
 from hai_scheduler.core.model import Priority, Quota, Task, TaskId
 from hai_scheduler.core.plan import plan
 from hai_scheduler.core.policy import Policies, Policy
@@ -91,6 +92,7 @@ class _Search:
     draining: bool = False
     #: Why it would wait with the change that was tried last.
     latest: Verdict | None = None
+    _memory: Memory = field(default_factory=Memory, init=False)
 
     def __post_init__(self) -> None:
         found = {task.id: task for task in self.whole.tasks}
@@ -116,7 +118,7 @@ class _Search:
         if level is not None:
             before = (task for task in snapshot.tasks if not _waits_below(task, level))
             snapshot = replace(snapshot, tasks=tuple(before))
-        return plan(snapshot, self.policies)
+        return plan(snapshot, self.policies, memory=self._memory)
 
     def _try(self, change: WhatIf, *, now_only: bool = False) -> WhatIf | None:
         """The change with what it would bring, or None if it would not help or no plan is left."""

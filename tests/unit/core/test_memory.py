@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.rounds import World
@@ -96,7 +96,10 @@ def test_tasks_change_come_and_go() -> None:
     third = a_task(3, priority=Priority.NORMAL)
     assert standing(replace(snapshot, tasks=(third,)), memory) == {(Priority.NORMAL, 0): [3]}
     assert standing(replace(snapshot, tasks=(third, first)), memory) == {(Priority.NORMAL, 0): [1, 3]}
-    assert memory.groups["training"].sizes[Priority.NORMAL] == {size_of(first): 2}
+    assert memory.groups["training"].sizes[Priority.NORMAL].keys() == {size_of(first)}
+    wide = replace(first, nodes=3)
+    assert standing(replace(snapshot, tasks=(wide,)), memory) == {(Priority.NORMAL, 0): [1]}
+    assert memory.groups["training"].sizes[Priority.NORMAL].keys() == {size_of(wide)}
 
 
 def test_of_a_plan_that_was_not_finished_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,19 +111,36 @@ def test_of_a_plan_that_was_not_finished_nothing_is_kept(monkeypatch: pytest.Mon
     assert standing(snapshot, memory) == {(Priority.NORMAL, 0): [1]}
 
 
-@given(st.data())
-def test_what_has_come_and_gone_is_found_wherever_it_is(data: st.DataObject) -> None:
+POOL = {TaskId(number): a_task(number) for number in range(1, 400)}
+some_ids = st.sets(st.sampled_from(sorted(POOL)), max_size=8)
+
+
+@given(st.integers(1, 400), st.integers(2, 9), some_ids, some_ids, some_ids)
+@settings(deadline=None)
+def test_what_has_come_and_gone_is_found_wherever_it_is(
+    dense: int, step: int, gone: set[TaskId], changed: set[TaskId], new: set[TaskId]
+) -> None:
     """Whole blocks are compared at once: there are several, and changes at their edges."""
-    pool = {number: a_task(number) for number in range(1, 400)}
-    before = [task for number, task in pool.items() if number % data.draw(st.integers(2, 9)) or number < 130]
-    ids = st.lists(st.integers(1, 399), max_size=8)
-    gone, changed, new = (set(data.draw(ids)) for _ in range(3))
-    now = {task.id: task for task in before if task.id not in gone}
-    now |= {TaskId(number): replace(pool[number], suspensions=1) for number in changed}
-    now |= {TaskId(number): pool[number] for number in new if number not in now}
-    went, came = differences(before, after := sorted(now.values(), key=lambda task: task.id))
-    assert [id(task) for task in went] == [id(task) for task in before if now.get(task.id) is not task]
-    assert [id(task) for task in came] == [id(task) for task in after if task not in before]
+    before = {number: task for number, task in POOL.items() if number < dense or not number % step}
+    now = {number: task for number, task in before.items() if number not in gone}
+    now |= {number: replace(POOL[number], suspensions=1) for number in changed}
+    now |= {number: POOL[number] for number in new - now.keys()}
+    now = dict(sorted(now.items()))
+    went, came = differences(list(before.values()), list(now.values()))
+    assert went == [task for number, task in before.items() if now.get(number) is not task]
+    assert came == [task for number, task in now.items() if before.get(number) is not task]
+
+
+@given(st.permutations(range(1, 7)), st.permutations(range(1, 7)), st.integers(0, 6), st.integers(0, 6))
+def test_in_whatever_order_tasks_are_the_differences_lead_from_one_to_the_other(
+    first: list[int], second: list[int], some: int, others: int
+) -> None:
+    before = [POOL[TaskId(number)] for number in first[:some]]
+    now = [POOL[TaskId(number)] for number in second[:others]]
+    went, came = differences(before, now)
+    ids = {task.id for task in before} - {task.id for task in went} | {task.id for task in came}
+    assert ids == {task.id for task in now}
+    assert {task.id for task in went} <= {task.id for task in before}
 
 
 def test_nodes_and_rows_of_quota_are_those_of_the_snapshot() -> None:
@@ -157,6 +177,16 @@ def test_verdicts_are_those_of_their_own_plan_however_late_they_are_read() -> No
     plan(replace(snapshot, tasks=tasks[3:]), POLICY, memory=memory)
     expected = plan(snapshot, POLICY)
     assert [made.verdicts[task.id] for task in tasks] == [expected.verdicts[task.id] for task in tasks]
+
+
+def test_what_is_known_of_durations_may_change_alone() -> None:
+    tasks = (a_task(1, priority=Priority.NORMAL), a_task(2, priority=Priority.NORMAL))
+    memory = Memory()
+    for first, last in ((1, 2), (2, 1), (1, 2)):
+        remaining = {TaskId(first): timedelta(minutes=1), TaskId(last): timedelta(minutes=9)}
+        snapshot = replace(of(*tasks), nodes=(), remaining=remaining)
+        made = plan(snapshot, POLICY, Discipline.SJF, memory)
+        assert [made.verdicts[TaskId(number)].position for number in (first, last)] == [1, 2]
 
 
 @pytest.mark.parametrize("discipline", list(Discipline))

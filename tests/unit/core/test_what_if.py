@@ -53,10 +53,10 @@ def test_every_change_that_is_named_lets_the_task_start_or_has_nodes_freed_for_i
 def test_no_explanation_asks_the_plan_too_often(shot: Snapshot) -> None:
     count = 0
 
-    def counted(*given: object) -> object:
+    def counted(*given: object, **named: object) -> object:
         nonlocal count
         count += 1
-        return plan(*given)  # type: ignore[arg-type]
+        return plan(*given, **named)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(what_if, "plan", counted)
