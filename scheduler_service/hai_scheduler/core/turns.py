@@ -14,9 +14,9 @@ from hai_scheduler.core.use import share_of
 _HOUR = timedelta(hours=1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Span:
-    """What of a turn the moment does not change."""
+    """What of a turn the moment does not change. It is kept from plan to plan, and never changed itself."""
 
     task: Task
     run: Run
@@ -24,7 +24,7 @@ class Span:
     #: How many nodes' worth it holds (U2), and whether they lie in several zones (F2).
     share: float
     crosses: bool
-    #: From when it may leave for an equal of a lower level, and for any equal (P2, P6).
+    #: From when it may leave for an equal of a lower level, and for any equal (P2, P6; of a turn also P7).
     floor_at: datetime
     slice_at: datetime
     #: When it ends by its time limit; None without one.
@@ -33,31 +33,16 @@ class Span:
     demoted_at: datetime | None
     #: Until when it leaves for no equal, having left for them too often; None: it has not (P7).
     protected_until: datetime | None
-    #: It has been told to leave or is being ended, for example because a rank was lost.
+    #: It has been told to leave, of a turn also by this plan, or is being ended, for example because a rank was lost.
     leaving: bool
 
 
 @dataclass(slots=True, eq=False)
-class Turn:
+class Turn(Span):
     """A running task as a plan sees it."""
 
-    task: Task
-    run: Run
     #: What it counts as now (O4).
     priority: Priority
-    nodes: tuple[str, ...]
-    #: How many nodes' worth it holds (U2), and whether they lie in several zones (F2).
-    share: float
-    crosses: bool
-    #: From when it may leave for an equal of a lower level, and for any equal (P2, P6, P7).
-    floor_at: datetime
-    slice_at: datetime
-    #: When it ends by its time limit; None without one.
-    ends_at: datetime | None
-    #: From when it counts as NORMAL; None: it stays what it is (O4).
-    demoted_at: datetime | None
-    #: It has been told to leave, before this plan or by it, or is being ended.
-    leaving: bool
 
     @property
     def whole(self) -> bool:
@@ -118,7 +103,6 @@ def turn_at(span: Span, now: datetime) -> Turn:
     return Turn(
         span.task,
         span.run,
-        priority,
         span.nodes,
         span.share,
         span.crosses,
@@ -126,7 +110,9 @@ def turn_at(span: Span, now: datetime) -> Turn:
         slice_at,
         span.ends_at,
         span.demoted_at,
+        protected,
         span.leaving,
+        priority,
     )
 
 
