@@ -140,7 +140,7 @@ class TestTransactions:
         one, other = await opener(), await opener()
         async with one.write() as tx:
             await tx.put_setting("n", "1")
-            async with asyncio.timeout(10), other.read() as view:
+            async with asyncio.timeout(60), other.read() as view:
                 assert await view.setting("n") is None
 
     @pytest.mark.parametrize("pauses", [*range(12), 15, 20, 30, 50, 80, 120, 200])
@@ -161,7 +161,7 @@ class TestTransactions:
         with suppress(asyncio.CancelledError):
             await working
         assert checked_out(store) == 0
-        async with asyncio.timeout(10), store.write() as tx:
+        async with asyncio.timeout(60), store.write() as tx:
             now = await tx.get_task(task.id)
             # All of it or nothing.
             assert (now.held, await tx.last_event_seq()) in [(False, 0), (True, 1)]
@@ -183,7 +183,7 @@ class TestTransactions:
             await tx.put_setting("n", "first")
         await asyncio.gather(*waiting, return_exceptions=True)
         assert all(task.cancelled() for task in waiting)
-        async with asyncio.timeout(10), other.write() as tx:
+        async with asyncio.timeout(60), other.write() as tx:
             assert await tx.setting("n") == "first"
 
 
