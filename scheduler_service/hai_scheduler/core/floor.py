@@ -17,9 +17,6 @@ class Floor:
         #: Nodes that new runs may be placed on (F3), and nodes that are to be emptied.
         self.usable = {node.name for node in self.nodes.values() if node.schedulable}
         self.draining = {node.name for node in self.nodes.values() if node.mark is NodeMark.DRAINING}
-        #: Name, node, how many GPUs it counts as having, so that it can be held, and whether it can be used.
-        self.places = [(name, node, node.gpus or 1, name in self.usable) for name, node in self.nodes.items()]
-        self.sizes = {size for _, _, size, _ in self.places}
         #: Where each node sits.
         self.zone_of = {name: node.zone for name, node in self.nodes.items()}
         self.zones = sorted(set(self.zone_of.values()))

@@ -82,8 +82,7 @@ class GroupPlan:
         #: Decayed use of the users who wait (O3).
         self.use: dict[str, float] = {}
         self.standing.line_up(self.rules)
-        sizes = self.standing.sizes
-        self.queue = Queue({level: Lane(self.standing.plain(level), sizes[level], self.use) for level in LEVELS})
+        self.queue = Queue({level: Lane(self.standing.plain(level), self.use) for level in LEVELS})
         self.answers = Answers(self.ledger, self.turns, self.rules, self.accounts, self.queue, policy)
         self.answers.paused, self.answers.waiting = snapshot.paused, self.standing.waiting.copy()
         #: Quota that is set aside for tasks with a promise, by task.

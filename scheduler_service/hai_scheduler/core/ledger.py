@@ -26,7 +26,7 @@ class Ledger:
         #: Turns that the plan begins.
         self.started: list[Turn] = []
         #: Runs that span zones, and waiting tasks that have been promised nodes of several (F2).
-        self.crossers: list[Turn] = []
+        self.crossers = [turn for turn in turns if turn.crosses]
         self._to_cross: dict[TaskId, Priority] = {}
         self._reserved: dict[str, None] = {}
         #: Whether GPUs of reserved nodes are free; None: to be found.
@@ -48,7 +48,6 @@ class Ledger:
                 self._seat(turn)
             if turn.leaving:
                 self._leaving.update(dict.fromkeys(name for name in turn.nodes if name in floor.nodes))
-        self.crossers += [turn for turn in turns if turn.crosses]
         #: The other nodes; None: to be found.
         self._others: list[Spot] | None = None
         self.empty: defaultdict[Leaf, list[str]] = defaultdict(list)

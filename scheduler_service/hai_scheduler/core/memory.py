@@ -1,4 +1,4 @@
-"""What plans that are made one after the other keep of the tasks: only what has changed is looked at.
+"""What plans that are made one after the other keep of a cluster: only what has changed is looked at.
 
 Of ten thousand tasks a handful changes in a second. Tasks never change, they are replaced: what is the same object is
 the same task. A plan with an empty memory is a plan from scratch, and both decide the same (docs/decisions/0015).
@@ -59,7 +59,7 @@ class Memory:
         self._finished = True
 
     def _update_tasks(self, snapshot: Snapshot, rules: tuple[Policy | Policies, Discipline]) -> None:
-        """Everything is new if what ranks are made from is, or if the clock was set back."""
+        """Everything is new if the rules are, which ranks and turns are made by, or if the clock was set back."""
         if not self._finished or self._rules != rules or snapshot.now < self._now:
             self.groups.clear()
             self._tasks = ()

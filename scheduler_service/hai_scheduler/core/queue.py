@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
@@ -80,10 +80,11 @@ _NOBODY = Hopeless(frozenset(), lambda _: False)
 class Lane:
     """The tasks that wait at one priority. Most are never looked at: order is made as it is asked for."""
 
-    def __init__(self, parts: Mapping[Stand, Part], sizes: Iterable[Size], use: Mapping[str, float]) -> None:
+    def __init__(self, parts: Mapping[Stand, Part], use: Mapping[str, float]) -> None:
         """`parts` are the tasks that need not come in by `add`; `use` is what their users have held lately (O3)."""
         self._parts = parts
         self._use = use
+        #: AUTO tasks, and those that have been promised nodes, were unlucky on some, or fell from a higher level.
         self._added: defaultdict[Stand, list[Part]] = defaultdict(list)
         #: Who was not begun, smallest first, and what is left to look at of those who were, last first.
         self._heap: list[tuple[float, float, str]] = []
@@ -93,7 +94,7 @@ class Lane:
         self.auto: list[Part] = []
         self._promised: list[Task] = []
         #: What its tasks ask for.
-        self.sizes = set(sizes)
+        self.sizes: set[Size] = set().union(*[part.by_size for part in parts.values()])
         #: How many tasks with promised nodes have not been looked at (B3).
         self.promised = 0
 

@@ -67,10 +67,6 @@ def held_by(turn: Turn, spot: Spot) -> int:
     return spot.size if turn.task.gpus is None else turn.task.gpus
 
 
-#: The free GPUs of a node that is held whole.
-_NONE: list[int] = []
-
-
 class Spots(dict[str, Spot]):
     """The nodes by name. Each is made when it is first asked for: most are held by gangs and never are.
 
@@ -80,14 +76,13 @@ class Spots(dict[str, Spot]):
     def __init__(self, floor: Floor, gangs: list[Turn]) -> None:
         """`gangs` hold whole nodes, and no two of them the same."""
         self._floor = floor
-        self._indices = {size: list(range(size)) for size in floor.sizes}
         self._gangs = {name: turn for turn in gangs for name in turn.nodes}
 
     def __missing__(self, name: str) -> Spot:
         node, gang = self._floor.nodes[name], self._gangs.get(name)
         size = node.gpus or 1
-        free = self._indices[size] if gang is None else _NONE  # lists of free GPUs are replaced, never changed
-        made = self[name] = Spot(node, size, free, name in self._floor.usable, [] if gang is None else [gang], [])
+        free, turns = (list(range(size)), []) if gang is None else ([], [gang])
+        made = self[name] = Spot(node, size, free, name in self._floor.usable, turns, [])
         return made
 
     def find(self, name: str) -> Spot | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from heapq import heappop, heappush
@@ -12,7 +12,6 @@ from hai_scheduler.core.floor import Floor
 from hai_scheduler.core.model import Priority, Task, TaskId, TaskState
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.queue import Part, Size, Stand, size_of
-from hai_scheduler.core.quota import LEVELS
 from hai_scheduler.core.rules import Rules
 from hai_scheduler.core.turns import Span, Turn, span_of, turn_at
 
@@ -32,8 +31,6 @@ class Standing:
         self.waiting: dict[TaskId, Task] = {}
         #: Those of them that each plan has to look at: they have been promised nodes (B3), or unlucky on some (F3).
         self.special: dict[TaskId, Task] = {}
-        #: What the others ask for, and in how many parts, by the level that they ask for.
-        self.sizes: dict[Priority | None, Counter[Size]] = {level: Counter() for level in (*LEVELS, None)}
         #: The others. Parts and mappings are replaced, never changed: the verdicts of earlier plans are read from them.
         self._bins: dict[_Bin, dict[Stand, Part]] = {}
         self._places: dict[TaskId, tuple[_Bin, Stand]] = {}
@@ -135,11 +132,8 @@ class Standing:
         return [self.waiting[task_id] for task_id in risen if task_id in self._places]
 
     def _change(self, key: _Bin, stand: Stand, lost: Collection[TaskId], found: Sequence[Task]) -> None:
-        level, parts = key[0], self._bins[key]
-        before, tasks = parts.pop(stand, None), list(found)
-        if before is not None:
-            self.sizes[level] -= Counter(before.by_size.keys())
-            tasks += [task for task in before.tasks() if task.id not in lost]
+        parts = self._bins[key]
+        before = parts.pop(stand).tasks() if stand in parts else []
+        tasks = [task for task in before if task.id not in lost] + list(found)
         if tasks:
-            part = parts[stand] = Part(tasks)
-            self.sizes[level].update(part.by_size.keys())
+            parts[stand] = Part(tasks)

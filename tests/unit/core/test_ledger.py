@@ -95,9 +95,11 @@ def test_what_is_kept_for_the_head_is_open_to_who_may_pass_alone() -> None:
 def test_who_is_told_to_leave_in_the_plan_is_leaving_from_then_on() -> None:
     going = turn_of(runs(1, "node-1"))
     book = Ledger(Floor(some_nodes(1)), [going])
-    assert book.soon_for(waits(2), NORMAL) == []
+    assert (book.soon_for(waits(2), NORMAL), book.count_soon(None)) == ([], 0)
     book.leave(going)
-    assert book.soon_for(waits(2), NORMAL) == ["node-1"]
+    assert (book.soon_for(waits(2), NORMAL), book.count_soon(None)) == (["node-1"], 1)
+    book.promise(["node-1"], waits(2), NORMAL)
+    assert book.count_soon(None) == 0, "it is promised"
 
 
 def test_a_task_that_fits_no_node_of_the_group_can_never_run_there() -> None:

@@ -18,7 +18,6 @@ from hai_scheduler.core.memory import Memory, differences
 from hai_scheduler.core.model import Priority, Quota, Task, TaskId
 from hai_scheduler.core.plan import plan
 from hai_scheduler.core.policy import Policy
-from hai_scheduler.core.queue import size_of
 from hai_scheduler.core.rules import HaiRules
 from hai_scheduler.core.snapshot import Snapshot
 
@@ -96,19 +95,17 @@ def test_tasks_change_come_and_go() -> None:
     third = a_task(3, priority=Priority.NORMAL)
     assert standing(replace(snapshot, tasks=(third,)), memory) == {(Priority.NORMAL, 0): [3]}
     assert standing(replace(snapshot, tasks=(third, first)), memory) == {(Priority.NORMAL, 0): [1, 3]}
-    assert memory.groups["training"].sizes[Priority.NORMAL].keys() == {size_of(first)}
-    wide = replace(first, nodes=3)
-    assert standing(replace(snapshot, tasks=(wide,)), memory) == {(Priority.NORMAL, 0): [1]}
-    assert memory.groups["training"].sizes[Priority.NORMAL].keys() == {size_of(wide)}
 
 
 def test_of_a_plan_that_was_not_finished_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    snapshot, memory = of(a_task(1, priority=Priority.NORMAL)), Memory()
+    task, memory = a_task(1, priority=Priority.NORMAL), Memory()
+    assert standing(of(task), memory) == {(Priority.NORMAL, 0): [1]}
+    raised = of(replace(task, priority=Priority.HIGH))
     with monkeypatch.context() as patch:
         patch.setattr(HaiRules, "ranks", lambda _rules, _tasks: [])
         with pytest.raises(ValueError, match="zip"):
-            plan(snapshot, POLICY, memory=memory)
-    assert standing(snapshot, memory) == {(Priority.NORMAL, 0): [1]}
+            plan(raised, POLICY, memory=memory)
+    assert standing(raised, memory) == {(Priority.HIGH, 0): [1]}
 
 
 POOL = {TaskId(number): a_task(number) for number in range(1, 400)}

@@ -56,7 +56,7 @@ def test_seats_are_dealt_out_anew_within_a_hand() -> None:
 def lane(*tasks: Task, before: Sequence[Task] = ()) -> Lane:
     """The tasks are of rank 0, those of `before` of one user; nobody has held anything lately."""
     parts = {(0.0, before[0].user): Part(before)} if before else {}
-    made = Lane(parts, map(size_of, before), {task.user: 0.0 for task in (*tasks, *before)})
+    made = Lane(parts, {task.user: 0.0 for task in (*tasks, *before)})
     for task in tasks:
         made.add(Part([task]), 0.0)
     made.begin()
@@ -83,7 +83,7 @@ def test_a_lane_is_in_order_of_rank_then_use_then_seat() -> None:
     users = {1: "alice", 2: "bob", 3: "cy", 4: "dora", 5: "cy"}
     use = {"alice": 0.0, "bob": 5.0, "cy": 1.0, "dora": 1.0}
     parts = {(1.0, "alice"): Part([waits(1, user="alice")]), (0.0, "cy"): Part([waits(5, user="cy")])}
-    made = Lane(parts, {size_of(waits(1))}, use)
+    made = Lane(parts, use)
     for number in (2, 3, 4):
         made.add(Part([waits(number, user=users[number])]), 0.0)
     made.begin()
@@ -97,7 +97,7 @@ def test_a_lane_is_in_order_of_rank_then_use_then_seat() -> None:
 
 def test_the_hopeless_are_not_looked_at_unless_they_were_promised_nodes() -> None:
     made = lane(
-        waits(4, 2, promise=frozenset({"node-1"})),
+        waits(4, 2, promise=frozenset({"node-1"}), user="ann"),
         before=[waits(1, 1, user="bob"), waits(2, 2, user="bob"), waits(3, 1, user="bob")],
     )
     hopeless = Hopeless({size_of(waits(9, 2))}, lambda task: not task.promise and (task.id == 3 or task.nodes == 2))
@@ -120,12 +120,17 @@ def test_a_users_own_order_deals_out_the_seats_of_all_his_tasks_of_the_level() -
     assert looked_at(made, Hopeless(frozenset(), lambda task: task.id == 3)) == [4, 2, 1]
 
 
+def test_a_task_that_its_user_has_ordered_takes_the_seat_of_one_that_he_has_not() -> None:
+    before = [waits(number, submitted_at=at(number), user="bob") for number in (1, 2)]
+    assert looked_at(lane(waits(3, submitted_at=at(3), custom_rank=-1.0, user="bob"), before=before)) == [3, 1, 2]
+
+
 def test_a_lane_knows_its_sizes_and_promises() -> None:
-    made = lane(waits(1, 2), waits(2, 1, gpus=3, promise=frozenset({"node-1"})))
-    assert made.sizes == {size_of(waits(1, 2)), (3, 1)}
+    made = lane(waits(1, 2), waits(2, 1, gpus=3, promise=frozenset({"node-1"})), before=[waits(3, 4)])
+    assert made.sizes == {size_of(waits(1, 2)), (3, 1), size_of(waits(3, 4))}
     assert made.promised == 1
     assert size_of(waits(1, 1)) > size_of(waits(1, 1, gpus=1_000)), "a whole node is more than any part of one"
-    assert looked_at(made) == [1, 2]
+    assert looked_at(made) == [1, 2, 3]
     assert made.promised == 0
 
 
@@ -260,6 +265,17 @@ def test_the_earliest_start_is_when_the_last_of_its_nodes_can_be_had() -> None:
     assert found is not None
     assert found.at == NOW + for_minutes(10)
     assert earliest(waits(3, 4), NORMAL, 0, Ledger(Floor(some_nodes(3)), turns), rules()) is None
+
+
+def test_nodes_that_it_was_unlucky_on_are_not_counted_on_and_parts_of_nodes_are() -> None:
+    turns = [turn_of(runs(1, "node-1", minutes=20)), turn_of(leaving(runs(2, "node-2"), None))]
+    ledger = Ledger(Floor(some_nodes(3)), turns)
+    found = earliest(waits(3, 2, avoid=frozenset({"node-2"})), NORMAL, 0, ledger, rules())
+    assert found is not None
+    assert (found.at, set(found.nodes)) == (NOW + for_minutes(10), {"node-1", "node-3"})
+    found = earliest(waits(3, 2, gpus=2), NORMAL, 0, ledger, rules())
+    assert found is not None
+    assert (found.at, set(found.nodes)) == (NOW + for_minutes(2), {"node-2", "node-3"})
 
 
 def test_who_passes_gives_back_in_time() -> None:

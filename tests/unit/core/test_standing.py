@@ -10,7 +10,6 @@ import pytest
 from builders import a_node, some_nodes
 from hai_scheduler.core.floor import Floor
 from hai_scheduler.core.model import NodeMark, Priority
-from hai_scheduler.core.queue import size_of
 from hai_scheduler.core.rules import HaiRules
 from hai_scheduler.core.spots import Spots
 from hai_scheduler.core.standing import Standing
@@ -62,7 +61,6 @@ def test_who_is_special_held_or_auto_is_kept_apart() -> None:
     assert standing.held.keys() == {5}
     assert standing.waiting.keys() == {1, 2, 3, 4}
     assert standing.users() == {"user1", "user2", "user3", "user4"}
-    assert standing.sizes[NORMAL].keys() == {size_of(tasks["plain"])}
     for task in tasks.values():
         standing.remove(task)
     standing.line_up(RULES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from builders import a_quota, a_run, a_task, at, some_nodes
 from hai_scheduler.core import what_if
 from hai_scheduler.core.alternatives import ChangeKind, WhatIf
-from hai_scheduler.core.decisions import Start, Suspend
+from hai_scheduler.core.decisions import Plan, Start, Suspend
 from hai_scheduler.core.model import Priority, Quota, Task, TaskId, TaskState
 from hai_scheduler.core.plan import plan
 from hai_scheduler.core.policy import Policy
@@ -53,10 +54,10 @@ def test_every_change_that_is_named_lets_the_task_start_or_has_nodes_freed_for_i
 def test_no_explanation_asks_the_plan_too_often(shot: Snapshot) -> None:
     count = 0
 
-    def counted(*given: object, **named: object) -> object:
+    def counted(*given: Any, **named: Any) -> Plan:
         nonlocal count
         count += 1
-        return plan(*given, **named)  # type: ignore[arg-type]
+        return plan(*given, **named)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(what_if, "plan", counted)
