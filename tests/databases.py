@@ -21,7 +21,7 @@ import pytest
 from sqlalchemy import text
 
 from hai_scheduler.adapters.sql.engine import connect, parse
-from hai_scheduler.adapters.sql.migrate import VERSION_TABLE
+from hai_scheduler.adapters.sql.revision import VERSION_TABLE
 from hai_scheduler.adapters.sql.tables import METADATA
 
 #: Seconds that a PostgreSQL server gets to answer.

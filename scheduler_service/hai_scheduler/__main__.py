@@ -11,7 +11,7 @@ def main(argv: list[str]) -> int:
     """Run the service; 2 for wrong settings, with one line that says what to change."""
     try:
         from hai_scheduler.adapters.local.nodes import NodesError
-        from hai_scheduler.adapters.sql.migrate import StateDamaged, StateTooNew
+        from hai_scheduler.adapters.sql.revision import StateDamaged, StateTooNew
         from hai_scheduler.app import serve
         from hai_scheduler.config import ConfigError, HaiScheduler
         from hai_scheduler.ports import Temporary

@@ -56,6 +56,7 @@ from hai_scheduler.service.submissions import Submissions
 from hai_scheduler.service.surroundings import Surroundings
 from hai_scheduler.service.watch import Watch
 from hai_scheduler.service_secret import compare_secrets, kept_secret
+from hai_scheduler.state_lock import take
 
 log = logging.getLogger(__name__)
 
@@ -81,8 +82,25 @@ class Parts:
     housekeeping: Housekeeping
 
 
-def assemble(world: World, settings: ServiceSettings, *, tokens: RunTokens, places: Places, holder: str) -> Parts:
-    """Put the use cases together. Nothing is started."""
+def assemble(
+    world: World,
+    settings: ServiceSettings,
+    *,
+    tokens: RunTokens,
+    places: Places,
+    holder: str,
+    predecessor: str | None = None,
+) -> Parts:
+    """Put the use cases together. Nothing is started.
+
+    Args:
+        world: The adapters.
+        settings: Numbers of the service.
+        tokens: Makes and checks the tokens of runs.
+        places: Where ranks find things.
+        holder: The name under which this service asks for the leader lease, unlike any other's.
+        predecessor: The name of a service that is known to be dead: its lease counts no more.
+    """
     store, bus, clock = world.store, world.bus, world.clock
     watch = Watch()
     book = PolicyBook(settings)
@@ -119,7 +137,9 @@ def assemble(world: World, settings: ServiceSettings, *, tokens: RunTokens, plac
             settings=settings,
             policies=book,
             watch=watch,
-            leadership=Leadership(store=store, clock=clock, holder=holder, length=settings.lease_length),
+            leadership=Leadership(
+                store=store, clock=clock, holder=holder, length=settings.lease_length, predecessor=predecessor
+            ),
         ),
         following=Following(store=store, cluster=world.cluster, bus=bus, clock=clock, policies=book, watch=watch),
         services=Services(
@@ -157,6 +177,19 @@ async def serve(settings: Settings) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    holder = f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(4)}"
+    # On Kubernetes a new pod has to be up before the old one is told to end.
+    alone = settings.redis_url is None and settings.kubernetes is None
+    lock = await take(settings.state_dir, holder, alone=alone, stop=stop)
+    try:
+        if not stop.is_set():
+            await _serve(settings, stop, holder, None if lock is None else lock.predecessor)
+    finally:
+        if lock is not None:
+            lock.free()
+
+
+async def _serve(settings: Settings, stop: asyncio.Event, holder: str, predecessor: str | None) -> None:
     secret = settings.service_secret or kept_secret(settings.state_dir / "service_secret")
     tokens = RunTokens(secret)
     places = _places(settings)
@@ -169,7 +202,8 @@ async def serve(settings: Settings) -> None:
             settings.service,
             tokens=tokens,
             places=places,
-            holder=f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(4)}",
+            holder=holder,
+            predecessor=predecessor,
         )
         await _run(parts, settings, secret, tokens, stop)
     finally:

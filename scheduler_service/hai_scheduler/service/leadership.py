@@ -25,6 +25,8 @@ class Leadership:
     #: Who this replica is, unlike any other.
     holder: str
     length: timedelta
+    #: The name of a replica that is known to be dead: its lease counts no more, however long it still has.
+    predecessor: str | None = None
     #: As last written by this replica; None while it does not lead.
     held: Lease | None = None
     #: Another's lease as last read, and since when it has looked so.
@@ -47,6 +49,8 @@ class Leadership:
         if now is None:
             return False
         async with self.store.write() as tx:
+            if self.predecessor is not None:
+                await tx.release_lease(self.predecessor)
             taken = await tx.acquire_lease(self.holder, now=now, length=self.length)
         if taken is not None:
             log.info("leading from now on, with token %d", taken.token)
@@ -56,7 +60,7 @@ class Leadership:
     def _time(self, lease: Lease | None) -> datetime | None:
         """The time at which the lease may be asked for; None while another's is in force."""
         now = self.clock.now()
-        if lease is None or lease.holder == self.holder or lease.expires_at <= now:
+        if lease is None or lease.holder in (self.holder, self.predecessor) or lease.expires_at <= now:
             return now
         if lease != self._others or self._since is None:
             self._others, self._since = lease, now

@@ -171,6 +171,28 @@ async def test_who_has_lost_the_lease_learns_it_at_his_next_transaction() -> Non
     assert not await first.seek()
 
 
+async def test_the_lease_of_a_predecessor_that_is_known_to_be_dead_counts_no_more() -> None:
+    pair = await Pair().open()
+    first, second = (replica.parts.cycle.leadership for replica in pair.replicas)
+    second.predecessor = "somebody else"
+    assert not await second.seek(), "the lease in force is not his"
+    second.predecessor = first.holder
+    assert await second.seek()
+    assert second.held is not None
+    assert first.held is not None
+    assert second.held.token > first.held.token, "what the dead one may have left half done is refused"
+    assert second.held.expires_at <= pair.clock.now() + second.length
+
+
+async def test_a_predecessor_whose_clock_was_ahead_is_followed_at_once_too() -> None:
+    pair = await Pair(ahead=3600).open()
+    first, second = (replica.parts.cycle.leadership for replica in pair.replicas)
+    if first.held is None:
+        first, second = second, first
+    second.predecessor = first.holder
+    assert await second.seek()
+
+
 async def test_the_lease_runs_out_if_it_cannot_be_given_up() -> None:
     pair = await Pair().open()
     first, second = pair.replicas

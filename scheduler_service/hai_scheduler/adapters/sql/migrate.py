@@ -1,4 +1,7 @@
-"""Bringing the tables to the revision that this code knows."""
+"""Bringing the tables to the revision that this code knows.
+
+Importing Alembic takes long: a start on tables of the newest revision (revision.py) does without this module.
+"""
 
 from __future__ import annotations
 
@@ -10,55 +13,18 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DatabaseError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from hai_scheduler.adapters.sql.engine import lock_writer, reading, writing
+from hai_scheduler.adapters.sql.revision import VERSION_TABLE, StateTooNew, damage_told
 
-#: Not Alembic's own name: the Hub keeps its revision there, and the database may be shared.
-VERSION_TABLE = "hai_revision"
 _MIGRATIONS = Path(__file__).with_name("migrations")
-
-
-class StateTooNew(Exception):
-    """A newer version of the platform has written the state; nothing was changed."""
-
-    def __init__(self, url: URL, found: str, known: str) -> None:
-        shown = url.render_as_string(hide_password=True)
-        place = str(url.database) if url.get_backend_name() == "sqlite" else shown
-        super().__init__(
-            f"The state in {place} is of revision {found}, but this version of HAI knows it up to {known}: a newer"
-            " version has written it. Nothing was changed. Install that version again, or move the state away"
-            " (or restore a backup from before the upgrade) and start anew."
-        )
-        #: The file, or the database's URL without its password.
-        self.place = place
-        self.found = found
-        self.known = known
-
-
-class StateDamaged(Exception):
-    """What should be the state is no database that can be read; nothing was changed."""
-
-    def __init__(self, url: URL, why: str) -> None:
-        super().__init__(
-            f"The state in {url.database} cannot be read ({why}). Nothing was changed. Restore a backup,"
-            " or move it away and start anew."
-        )
-
-
-#: What SQLite says of a file that it did not write, or that was damaged.
-_DAMAGED = ("file is not a database", "malformed")
 
 
 async def upgrade(engine: AsyncEngine, revision: str = "head") -> None:
     """Make or upgrade the tables, in one transaction. Raises StateTooNew and StateDamaged."""
-    try:
+    with damage_told(engine.url):
         await _upgrade(engine, revision)
-    except DatabaseError as error:
-        if any(words in str(error.orig) for words in _DAMAGED):
-            raise StateDamaged(engine.url, str(error.orig)) from error
-        raise
 
 
 async def _upgrade(engine: AsyncEngine, revision: str) -> None:

@@ -14,7 +14,7 @@ from hai_scheduler.adapters.sql.events import EventPart
 from hai_scheduler.adapters.sql.facts import FactPart
 from hai_scheduler.adapters.sql.kept_logs import SqlLogs
 from hai_scheduler.adapters.sql.known import KnownTasks
-from hai_scheduler.adapters.sql.migrate import upgrade
+from hai_scheduler.adapters.sql.revision import is_newest
 from hai_scheduler.adapters.sql.surroundings import SurroundingsPart
 from hai_scheduler.adapters.sql.tables import LEASE
 from hai_scheduler.adapters.sql.tasks import TaskPart
@@ -96,7 +96,11 @@ async def open_store(url: str) -> SqlStore:
     engine = connect(parse(url))
     try:
         with translated():
-            await upgrade(engine)
+            if not await is_newest(engine):
+                # Alembic is needed once a version, and its import takes long.
+                from hai_scheduler.adapters.sql.migrate import upgrade
+
+                await upgrade(engine)
     except BaseException:
         await engine.dispose()
         raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import context
 from sqlalchemy import Connection
 
-from hai_scheduler.adapters.sql.migrate import VERSION_TABLE
+from hai_scheduler.adapters.sql.revision import VERSION_TABLE
 from hai_scheduler.adapters.sql.tables import METADATA
 
 

@@ -1,0 +1,93 @@
+"""One service a state folder: the lock says so, and proves that the service before this one is dead."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import logging
+import os
+from pathlib import Path
+from typing import Final, Self
+
+log = logging.getLogger(__name__)
+
+#: The file's name in the state folder. It holds the name under which its owner asks for the leader lease.
+FILE: Final = "service.lock"
+_LONGEST_NAME: Final = 1000
+#: Seconds between two tries. The lock of a process is free as soon as the process is gone.
+_AGAIN_S: Final = 0.05
+
+
+class StateLock:
+    """The lock on a state folder, held until `free` is called or the process ends, in whatever way.
+
+    The kernel frees it when the last thread of the owner is gone. So whoever has the lock knows that the owner before
+    can write nothing any more, and needs not wait until that one's lease has run out.
+
+    Attributes:
+        predecessor: The name that the owner before this one has left; None where there was none.
+    """
+
+    def __init__(self, descriptor: int, predecessor: str | None) -> None:
+        self._descriptor = descriptor
+        self.predecessor = predecessor
+
+    @classmethod
+    def try_take(cls, folder: Path, name: str) -> Self | None:
+        """Take the lock and leave this name in it; None while another process has it.
+
+        Raises:
+            OSError: The folder cannot be written, or its file system has no locks.
+        """
+        descriptor = os.open(folder / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            before = os.pread(descriptor, _LONGEST_NAME, 0).decode(errors="replace")
+            # Without its end of line the name was cut off when its owner died: it is nobody's.
+            predecessor = before.removesuffix("\n") if before.endswith("\n") else None
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{name}\n".encode(), 0)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return cls(descriptor, predecessor)
+
+    def free(self) -> None:
+        """Let the next one have it."""
+        os.close(self._descriptor)
+
+
+async def take(folder: Path, name: str, *, alone: bool, stop: asyncio.Event) -> StateLock | None:
+    """Take the folder's lock, after its owner has ended.
+
+    Args:
+        folder: The state folder.
+        name: Under which this service asks for the leader lease, unlike any other's.
+        alone: Whether the service is the only one of its folder: then it waits for the lock. Replicas that share a
+            folder wait for nobody; their lease says who leads.
+        stop: Ends the wait.
+
+    Returns:
+        The lock; None where another replica has it, where the file system has no locks, or after `stop`.
+    """
+    waiting = False
+    while not stop.is_set():
+        try:
+            lock = StateLock.try_take(folder, name)
+        except OSError as error:
+            log.warning("%s cannot be locked (%s): a dead leader's lease has to run out", folder / FILE, error.strerror)
+            return None
+        if lock is not None or not alone:
+            return lock
+        if not waiting:
+            waiting = True
+            log.warning(
+                "another scheduler service uses %s: this one begins when it has ended. Two of them need"
+                " HaiScheduler.redis_url, or a folder each.",
+                folder,
+            )
+        await asyncio.sleep(_AGAIN_S)
+    return None
