@@ -29,7 +29,7 @@ class Interrupts:
     """Counts Ctrl-C, SIGTERM and SIGHUP while it is entered.
 
     Ctrl-C and SIGTERM are heard even where the process was started with them ignored, as shells do in the
-    background; SIGHUP is not, as that is what `nohup` is for.
+    background; SIGHUP is not, as that is what `nohup` is for. The end of a child is not counted; it only ends `sleep`.
 
     Attributes:
         count: How many have come.
@@ -48,6 +48,7 @@ class Interrupts:
             if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
                 continue
             self._before[number] = signal.signal(number, self._heard)
+        self._before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, self._child_ended)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -58,11 +59,17 @@ class Interrupts:
 
     def _heard(self, _number: int, _frame: FrameType | None) -> None:
         self.count += 1
+        self._wake()
+
+    def _child_ended(self, _number: int, _frame: FrameType | None) -> None:
+        self._wake()
+
+    def _wake(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.write(self._writer, b"!")
 
     def sleep(self, seconds: float) -> None:
-        """Wait, but not longer than until the next signal."""
+        """Wait, but not longer than until the next signal or the end of a child."""
         if select.select([self._reader], [], [], seconds)[0]:
             with contextlib.suppress(BlockingIOError):
                 os.read(self._reader, 100)

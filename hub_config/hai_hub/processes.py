@@ -15,12 +15,27 @@ from typing import Final
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _SUPERVISOR: Final = "hai_client.rank"
+_SERVERS_PREFIX: Final = b"JUPYTERHUB_SERVICE_PREFIX=/user/"
 
 
-def start(command: list[str], *, cwd: Path, environ: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own that gets SIGTERM when this one ends, in whatever way.
+def start(
+    command: list[str],
+    *,
+    cwd: Path,
+    environ: Mapping[str, str],
+    log: Path,
+    farewell: signal.Signals = signal.SIGTERM,
+) -> subprocess.Popen[bytes]:
+    """Start a process in a session of its own that never outlives this one.
 
     It heeds SIGINT even if this process was started in the background and does not.
+
+    Args:
+        command: Program and arguments.
+        cwd: Its working folder.
+        environ: Its whole environment.
+        log: Where its output is appended to.
+        farewell: The signal that it gets when this process ends, in whatever way.
     """
     libc = ctypes.CDLL(None)
     parent = os.getpid()
@@ -29,7 +44,7 @@ def start(command: list[str], *, cwd: Path, environ: Mapping[str, str], log: Pat
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if hasattr(libc, "prctl"):
-            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+            libc.prctl(_PR_SET_PDEATHSIG, farewell, 0, 0, 0)
             if os.getppid() != parent:
                 os._exit(1)
 
@@ -117,6 +132,27 @@ def supervisors(runs: Path) -> list[int]:
         with contextlib.suppress(OSError):
             words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
             if _SUPERVISOR in words and any(word.startswith(prefix) for word in words):
+                found.append(int(entry.name))
+    return found
+
+
+def servers(homes: Path, *, without: Iterable[int] = ()) -> list[int]:
+    """Users' JupyterLab servers with a home below `homes`, and their kernels, whoever is their parent by now.
+
+    Args:
+        homes: The folder above the users' homes.
+        without: These, and everything below them, are left out.
+    """
+    left_out = set(without)
+    for pid in tuple(left_out):
+        left_out.update(descendants(pid))
+    prefix = f"HOME={homes}{os.sep}".encode()
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            names = (entry / "environ").read_bytes().split(b"\0")
+            own = any(name.startswith(prefix) for name in names)
+            if own and any(name.startswith(_SERVERS_PREFIX) for name in names) and int(entry.name) not in left_out:
                 found.append(int(entry.name))
     return found
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from hai_hub.api import Api, ApiError
 from hai_hub.console import Interrupts, say
 from hai_hub.errors import WRONG_INPUT, UpError
+from hai_hub.keeper import Keeper
 from hai_hub.logs import tail
 from hai_hub.settings import API_PATH, HubSettings
 
 #: Seconds that a start may take; a loaded machine with a cold disk needs a minute.
 LONGEST_S: Final = 180.0
-_BETWEEN_S: Final = 0.1
+_BETWEEN_S: Final = 0.05
+#: Seconds that an answer may take. What is starting may have taken the connection already.
+_PATIENCE_S: Final = 1.0
 _SERVICE_ENDED: Final = re.compile(r"Service hai exited with status (-?\d+)")
 
 
@@ -29,13 +31,13 @@ class Readiness:
 
     Args:
         settings: Where everything listens.
-        hub: The Hub's process.
+        keepers: What looks after the processes.
         interrupts: Ends the wait.
     """
 
-    def __init__(self, settings: HubSettings, hub: subprocess.Popen[bytes], interrupts: Interrupts) -> None:
+    def __init__(self, settings: HubSettings, keepers: Sequence[Keeper], interrupts: Interrupts) -> None:
         self._settings = settings
-        self._hub = hub
+        self._keepers = keepers
         self._interrupts = interrupts
         self._began = time.monotonic()
         self._log = settings.log_dir / "hub.log"
@@ -44,16 +46,15 @@ class Readiness:
         self._service_from = self._service_log.stat().st_size if self._service_log.exists() else 0
 
     def wait(self) -> None:
-        """Wait for the service, then for the Hub, which opens its door when the service is there.
+        """Wait for the service, then for the Hub and for the way through its proxy to the service.
 
         Raises:
-            UpError: One of them ended, or it took too long; shows the end of the log.
+            UpError: One of them does not start, or it took too long; shows the end of the log.
             Interrupted: A signal came.
         """
-        service = Api(self._settings.service_url + API_PATH, timeout=2)
-        self._until("scheduler service", lambda: _answers(service, "/health"))
-        hub = Api(self._settings.url, timeout=2)
-        self._until("JupyterHub", lambda: _answers(hub, "/hub/health") and _answers(hub, API_PATH + "/health"))
+        self._until("scheduler service", lambda: service_answers(self._settings))
+        through = Api(self._settings.url, timeout=_PATIENCE_S)
+        self._until("JupyterHub", lambda: hub_answers(self._settings) and _answers(through, API_PATH + "/health"))
 
     def _until(self, what: str, is_there: Callable[[], bool]) -> None:
         while not is_there():
@@ -67,18 +68,28 @@ class Readiness:
         say(f"  {what} is up ({time.monotonic() - self._began:.1f} s)")
 
     def _look(self) -> None:
-        """Whether something has ended that should be starting."""
+        """Start again what has ended, unless there is no use in it."""
+        if not self._settings.service_apart:
+            self._ask_the_hub()
+        for keeper in self._keepers:
+            keeper.tend()
+
+    def _ask_the_hub(self) -> None:
+        """Whether the service that the Hub looks after has refused its settings: the Hub would start it for ever."""
         ended = _SERVICE_ENDED.search(tail(self._log, 1000, since=self._from))
-        if ended is not None:
+        if ended is not None and int(ended.group(1)) == WRONG_INPUT:
             said = tail(self._service_log, since=self._service_from)
-            if int(ended.group(1)) == WRONG_INPUT and (reason := said.rpartition("\n")[2].strip()):
-                # The service says in one line what to change.
-                raise UpError(reason, exit_code=WRONG_INPUT)
-            message = f"the scheduler service ended with status {ended.group(1)}; the end of {self._service_log}"
-            raise UpError(message, detail=said)
-        if (status := self._hub.poll()) is not None:
-            message = f"JupyterHub ended with status {status}; the end of {self._log}"
-            raise UpError(message, detail=tail(self._log, since=self._from))
+            raise UpError(said.rpartition("\n")[2].strip() or ended.group(), exit_code=WRONG_INPUT)
+
+
+def service_answers(settings: HubSettings) -> bool:
+    """Whether the scheduler service answers at its own address."""
+    return _answers(Api(settings.service_url + API_PATH, timeout=_PATIENCE_S), "/health")
+
+
+def hub_answers(settings: HubSettings) -> bool:
+    """Whether the Hub answers through its proxy, which has no way to anything before the Hub is up."""
+    return _answers(Api(settings.url, timeout=_PATIENCE_S), "/hub/health")
 
 
 def _answers(api: Api, path: str) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
+from hai_hub.overrides import Overrides
 from hai_hub.roles import BROWSER_SCOPES, UP_SERVICE
 from hai_hub.settings import SERVICE_NAME, HubSettings
 
@@ -25,6 +27,32 @@ INHERITED: Final = (
 )
 #: Seconds that the service may take to answer for the first time.
 START_TIMEOUT_S: Final = 90
+#: Seconds that a Hub which starts waits for a service that runs apart: it is up by then, or comes later.
+_APART_TIMEOUT_S: Final = 2
+#: What JupyterHub hands on to a service's process of its own environment.
+_HANDED_ON: Final = ("PATH", "PYTHONPATH", "CONDA_ROOT", "CONDA_DEFAULT_ENV", "VIRTUAL_ENV", "LANG", "LC_ALL")
+#: Settings of JupyterHub on which it depends what a service is told, or who it is.
+_TOLD: Final = frozenset(
+    (
+        "base_url",
+        "bind_url",
+        "cookie_host_prefix_enabled",
+        "hub_bind_url",
+        "hub_connect_ip",
+        "hub_connect_port",
+        "hub_connect_url",
+        "hub_ip",
+        "hub_port",
+        "internal_ssl",
+        "ip",
+        "port",
+        "public_url",
+        "services",
+        "subdomain_hook",
+        "subdomain_host",
+        "tornado_settings",
+    )
+)
 
 
 def service_command(settings: HubSettings) -> list[str]:
@@ -42,18 +70,54 @@ def service_command(settings: HubSettings) -> list[str]:
     return command
 
 
+def can_be_apart(overrides: Overrides) -> bool:
+    """Whether `hai up` knows what the Hub would tell the scheduler service, so that it can start it itself.
+
+    Args:
+        overrides: What the administrator sets of JupyterHub.
+    """
+    return _TOLD.isdisjoint(overrides.get("JupyterHub", {}))
+
+
+def service_environment(settings: HubSettings, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The whole environment of a scheduler service that `hai up` starts: what the Hub would give it.
+
+    Its names are JupyterHub's, as it documents them for services that it does not start.
+    """
+    prefix = f"/services/{SERVICE_NAME}/"
+    access = json.dumps(["access:services", f"access:services!service={SERVICE_NAME}"])
+    told = {
+        "JUPYTERHUB_API_TOKEN": settings.secret("service_token"),
+        "JUPYTERHUB_API_URL": f"{settings.hub_url}/hub/api",
+        "JUPYTERHUB_BASE_URL": "/",
+        "JUPYTERHUB_CLIENT_ID": f"service-{SERVICE_NAME}",
+        "JUPYTERHUB_HOST": "",
+        "JUPYTERHUB_OAUTH_ACCESS_SCOPES": access,
+        "JUPYTERHUB_OAUTH_CALLBACK_URL": f"{prefix}oauth_callback",
+        "JUPYTERHUB_OAUTH_CLIENT_ALLOWED_SCOPES": "[]",
+        "JUPYTERHUB_OAUTH_SCOPES": access,
+        "JUPYTERHUB_SERVICE_NAME": SERVICE_NAME,
+        "JUPYTERHUB_SERVICE_PREFIX": prefix,
+        "JUPYTERHUB_SERVICE_URL": settings.service_url,
+    }
+    return {key: environ[key] for key in (*_HANDED_ON, *INHERITED) if key in environ} | told
+
+
 def scheduler_service(settings: HubSettings, environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """The scheduler, which the Hub starts, watches and starts again."""
+    """The scheduler, which the Hub starts, watches and starts again, unless it runs apart."""
+    own: dict[str, Any] = {
+        "command": service_command(settings),
+        "environment": {key: environ[key] for key in INHERITED if key in environ},
+        "timeout": START_TIMEOUT_S,
+    }
     return {
         "name": SERVICE_NAME,
         "url": settings.service_url,
-        "command": service_command(settings),
-        "environment": {key: environ[key] for key in INHERITED if key in environ},
+        **({"timeout": _APART_TIMEOUT_S} if settings.service_apart else own),
         "api_token": settings.secret("service_token"),
         "oauth_client_allowed_scopes": list(BROWSER_SCOPES),
         "oauth_no_confirm": True,
         "display": False,
-        "timeout": START_TIMEOUT_S,
     }
 
 

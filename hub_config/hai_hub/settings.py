@@ -32,6 +32,8 @@ class HubSettings:
         nodes_file: TOML file that describes the nodes; it replaces `nodes` and `gpus_per_node`.
         scheduler_config: Configuration file of the scheduler service.
         overrides_file: TOML file of class, trait and value, for everything else that JupyterHub can be told.
+        service_apart: Whether somebody else (`hai up`) starts the scheduler service and looks after it, so that it goes
+            on while the Hub is started again; else the Hub does.
     """
 
     state_dir: Path
@@ -45,6 +47,7 @@ class HubSettings:
     nodes_file: Path | None = None
     scheduler_config: Path | None = None
     overrides_file: Path | None = None
+    service_apart: bool = False
 
     @property
     def bind_url(self) -> str:

@@ -30,6 +30,7 @@ class Remembered:
         service_port: The scheduler's port: tasks that go on running look for it there.
         paused_by_up: `hai up` paused the cluster when it stopped, and resumes it at the next start.
         hub_process: The Hub that was started last, as `processes.fingerprint` names it.
+        service_process: The scheduler service that `hai up` started last, in the same way.
     """
 
     user: str | None = None
@@ -37,6 +38,7 @@ class Remembered:
     service_port: int | None = None
     paused_by_up: bool = False
     hub_process: str | None = None
+    service_process: str | None = None
 
 
 class StateDir:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -15,20 +16,27 @@ from hai_client.settings import Settings
 from hai_hub import farewell, login, ports, processes
 from hai_hub.api import Api, ApiError
 from hai_hub.console import Interrupts, complain, say
-from hai_hub.errors import FAILED, UpError
-from hai_hub.logs import rotate, tail
+from hai_hub.errors import UpError, wrong_input
+from hai_hub.keeper import Keeper
+from hai_hub.logs import rotate
 from hai_hub.options import Options, login_name, parse
-from hai_hub.ready import Interrupted, Readiness
+from hai_hub.overrides import read_overrides
+from hai_hub.ready import Interrupted, Readiness, hub_answers, service_answers
+from hai_hub.services import can_be_apart, service_command, service_environment
 from hai_hub.settings import API_PATH, SETTINGS_VARIABLE, HubSettings
 from hai_hub.state import StateDir
 
-#: Seconds that the Hub has to stop its servers and the service, and then what it leaves behind.
+#: Seconds that the Hub has to stop its servers, and then what it leaves behind.
 _HUB_STOPS_S: Final = 30.0
 _REST_STOPS_S: Final = 3.0
+#: Seconds that the scheduler service has to stop.
+_SERVICE_STOPS_S: Final = 10.0
 #: Seconds that a rank's supervisor has: it gives the command ten of them.
 _RANKS_STOP_S: Final = 13.0
 _INTERRUPTED: Final = 130
 _TURN_S: Final = 0.5
+#: While something is starting again.
+_STARTING_TURN_S: Final = 0.05
 _ROTATE_EVERY_S: Final = 10.0
 #: What another Hub, or a login of the `hai` command, has put into the environment, and this Hub must not see.
 _FOREIGN: Final = ("JUPYTERHUB_", "JPY_", "CONFIGPROXY_", "HAI_")
@@ -47,7 +55,7 @@ def command(argv: Sequence[str]) -> int:
         state = StateDir(options.state_dir)
         state.lock()
         try:
-            _wait_for_the_last_hub(state)
+            _end_the_last(state)
             ports.require_free(options.ip, options.port)
             with Interrupts() as interrupts:
                 return _Up(_settings(options, state), state, interrupts).run()
@@ -83,23 +91,30 @@ def _settings(options: Options, state: StateDir) -> HubSettings:
         nodes_file=options.nodes_file,
         scheduler_config=options.scheduler_config,
         overrides_file=options.overrides_file,
+        service_apart=_service_apart(options.overrides_file),
     )
 
 
-def _wait_for_the_last_hub(state: StateDir) -> None:
-    """The Hub of a killed `hai up` stops by itself, which takes a while. A signal on top would confuse it."""
+def _service_apart(overrides_file: Path | None) -> bool:
+    try:
+        return can_be_apart({} if overrides_file is None else read_overrides(overrides_file))
+    except ValueError as error:
+        raise wrong_input(str(error)) from error
 
-    def left() -> list[int]:
-        pid = processes.pid_of(state.remembered.hub_process)
+
+def _end_the_last(state: StateDir) -> None:
+    """Whatever a killed `hai up` has left of its Hub and its service.
+
+    The Hub is not asked to stop: it would stop the users' servers, which the next one takes over.
+    """
+
+    def left(known: str | None) -> list[int]:
+        pid = processes.pid_of(known)
         return [] if pid is None else [pid]
 
-    if not left():
-        return
-    say("The Hub of the last start is still stopping")
-    deadline = time.monotonic() + _HUB_STOPS_S
-    while left() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    processes.end_all(left, patience_s=_REST_STOPS_S, tick=lambda: None)
+    remembered = state.remembered
+    processes.end_all(lambda: left(remembered.hub_process), patience_s=0.0, tick=lambda: None)
+    processes.end_all(lambda: left(remembered.service_process), patience_s=_REST_STOPS_S, tick=lambda: None)
 
 
 def hub_environment(environ: Mapping[str, str], settings_file: Path) -> dict[str, str]:
@@ -118,7 +133,20 @@ class _Up:
         self._state = state
         self._interrupts = interrupts
         self._login: Settings | None = None
-        self._hub: subprocess.Popen[bytes]
+        logs = settings.log_dir
+        self._hub = Keeper(
+            "JupyterHub", start=self._start_hub, answers=lambda: hub_answers(settings), log=logs / "hub.log"
+        )
+        self._service: Keeper | None = None
+        if settings.service_apart:
+            self._service = Keeper(
+                "scheduler service",
+                start=self._start_service,
+                answers=lambda: service_answers(settings),
+                log=logs / "scheduler.log",
+                says_why=True,
+                forever=True,
+            )
         #: Children of whoever called `command` are none of ours.
         self._foreign: frozenset[int] = frozenset(processes.descendants(os.getpid()))
 
@@ -128,77 +156,88 @@ class _Up:
         processes.adopt_orphans()
         rotate(self._settings.log_dir)
         say(f"Starting HAI in {self._settings.state_dir}")
-        self._start_hub()
         try:
+            for keeper in self._keepers:
+                keeper.begin()
             try:
                 self._open(began)
             except Interrupted:
                 say("Interrupted while starting")
-                self._stop_hub()
+                self._stop_both()
                 self._end_ranks()
                 return _INTERRUPTED
             return self._stay()
         finally:
             self._stop_processes()
 
-    def _start_hub(self) -> None:
+    @property
+    def _keepers(self) -> tuple[Keeper, ...]:
+        return (self._hub,) if self._service is None else (self._service, self._hub)
+
+    def _start_hub(self) -> subprocess.Popen[bytes]:
         folder = self._settings.state_dir / "hub"
         file = folder / "settings.json"
         self._settings.save(file)
         # -P: no file of the working folder is taken for a module.
-        self._hub = processes.start(
+        started = processes.start(
             [sys.executable, "-P", "-m", "jupyterhub", "-f", str(_CONFIG)],
             cwd=folder,
             environ=hub_environment(os.environ, file),
             log=self._settings.log_dir / "hub.log",
+            # With SIGTERM it would stop the users' servers; the next Hub finds them again.
+            farewell=signal.SIGKILL,
         )
-        self._state.remember(hub_process=processes.fingerprint(self._hub.pid))
+        self._state.remember(hub_process=processes.fingerprint(started.pid))
+        return started
+
+    def _start_service(self) -> subprocess.Popen[bytes]:
+        started = processes.start(
+            service_command(self._settings),
+            cwd=self._settings.state_dir / "hub",
+            environ=service_environment(self._settings),
+            log=self._settings.log_dir / "scheduler.log",
+        )
+        self._state.remember(service_process=processes.fingerprint(started.pid))
+        return started
 
     def _open(self, began: float) -> None:
         """Wait until everything answers, leave the login, say what to do next."""
-        Readiness(self._settings, self._hub, self._interrupts).wait()
+        Readiness(self._settings, self._keepers, self._interrupts).wait()
         settings = self._settings
         self._login = login.log_in(settings.url, settings.user, settings.secret("up_token"))
         if replaced := login.keep(self._login):
             say(f"  {replaced}")
-        farewell.resume(self._service(), self._state)
+        farewell.resume(self._api(), self._state)
         say(self._welcome(time.monotonic() - began))
 
-    def _service(self) -> Api:
+    def _api(self) -> Api:
         token = None if self._login is None else self._login.token
         return Api(self._settings.service_url + API_PATH, token)
 
     def _stay(self) -> int:
-        """Until a signal comes or the Hub ends."""
+        """Until a signal comes; what ends meanwhile is started again."""
         rotated = time.monotonic()
         while not self._interrupts.count:
-            self._interrupts.sleep(_TURN_S)
+            for keeper in self._keepers:
+                keeper.tend()
             self._reap()
-            if (status := self._hub.poll()) is not None:
-                log = self._settings.log_dir / "hub.log"
-                complain(f"hai up: JupyterHub ended with status {status}; the end of {log}\n{tail(log)}")
-                return FAILED
+            self._interrupts.sleep(_TURN_S if all(keeper.up for keeper in self._keepers) else _STARTING_TURN_S)
             if time.monotonic() - rotated > _ROTATE_EVERY_S:
                 rotate(self._settings.log_dir)
                 rotated = time.monotonic()
         say("\nStopping: running tasks are told to save")
-        farewell.pause_and_wait(self._service(), self._state, self._interrupts, lambda: self._hub.poll() is None)
-        self._stop_hub()
+        farewell.pause_and_wait(self._api(), self._state, self._interrupts, lambda: self._keepers[0].runs)
+        self._stop_both()
         self._end_ranks()
         return 0
 
-    def _stop_hub(self) -> None:
-        if self._hub.poll() is not None:
-            return
-        say("Stopping JupyterHub")
-        self._hub.terminate()
-        deadline = time.monotonic() + _HUB_STOPS_S
-        while self._hub.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.05)
-            self._reap()
-        if self._hub.poll() is None:
-            self._hub.kill()
-            self._hub.wait()
+    def _stop_both(self) -> None:
+        """The Hub first: servers that are tasks are stopped through the service."""
+        if self._hub.runs:
+            say("Stopping JupyterHub")
+        self._hub.stop(_HUB_STOPS_S, self._reap)
+        if self._service is not None:
+            self._service.stop(_SERVICE_STOPS_S, self._reap)
 
     def _end_ranks(self) -> None:
         """What did not leave in time is ended with its supervisor, which notes it for the next start."""
@@ -207,18 +246,22 @@ class _Up:
 
     def _stop_processes(self) -> None:
         """Leave nothing behind but supervisors of ranks, which outlive a Hub that failed."""
-        self._stop_hub()
+        self._stop_both()
 
         def left() -> list[int]:
-            spared = {*self._foreign, *processes.supervisors(self._settings.state_dir / "runs")}
-            return processes.descendants(os.getpid(), without=spared)
+            kept = processes.supervisors(self._settings.state_dir / "runs")
+            spared = {*self._foreign, *kept}
+            # Servers of users whose Hub was killed have lost their parent.
+            lost = processes.servers(self._settings.state_dir / "home", without=kept)
+            return [*processes.descendants(os.getpid(), without=spared), *lost]
 
         processes.end_all(left, patience_s=_REST_STOPS_S, tick=self._reap)
         self._reap()
-        self._state.remember(hub_process=None)
+        self._state.remember(hub_process=None, service_process=None)
 
     def _reap(self) -> None:
-        processes.reap(without={self._hub.pid, *self._foreign})
+        own = {keeper.pid for keeper in self._keepers if keeper.pid is not None}
+        processes.reap(without={*own, *self._foreign})
 
     def _welcome(self, seconds: float) -> str:
         settings = self._settings
@@ -250,7 +293,7 @@ class _Up:
 
     def _nodes(self) -> str:
         try:
-            items: list[dict[str, Any]] = self._service().get("/nodes")["items"]
+            items: list[dict[str, Any]] = self._api().get("/nodes")["items"]
         except (ApiError, KeyError, TypeError) as error:
             return f"unknown ({error})"
         gpus = sum(int(node["gpus"]) for node in items)

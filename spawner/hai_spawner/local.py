@@ -39,6 +39,7 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
 
     # The base class has no types.
     pid: int
+    proc: Any
     popen_kwargs: dict[str, Any]
 
     home_root = Unicode("", config=True, help="Folder above the users' home folders. Must be set.")
@@ -50,6 +51,8 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
     )
 
     _started = 0.0
+    #: What tells a process that another Hub has started from a later one with its number; None: it is our child.
+    _fingerprint: str | None = None
 
     @default("cmd")
     def _default_cmd(self) -> list[str]:
@@ -132,6 +135,7 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
     async def start(self) -> tuple[str, int]:
         """Start the server; its output goes to a log of its own."""
         self._started = time.monotonic()
+        self._fingerprint = None
         self.popen_kwargs = {**self.popen_kwargs, "stdin": subprocess.DEVNULL}
         with ExitStack() as opened:
             if self.log_root:
@@ -152,8 +156,18 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
     def load_state(self, state: dict[str, Any]) -> None:
         """Find the process again, unless its number belongs to somebody else by now."""
         super().load_state(state)
-        known = state.get("fingerprint")
-        if self.pid and known is not None and fingerprint(self.pid) != known:
+        self._fingerprint = state.get("fingerprint")
+        self._forget_a_stranger()
+
+    async def poll(self) -> int | None:
+        """Whether it runs (None), or its status; 0 for one that another Hub had started."""
+        if self.proc is None:
+            self._forget_a_stranger()
+        status: int | None = await super().poll()
+        return status
+
+    def _forget_a_stranger(self) -> None:
+        if self.pid and self._fingerprint is not None and fingerprint(self.pid) != self._fingerprint:
             self.pid = 0
 
     async def progress(self) -> AsyncIterator[dict[str, Any]]:
