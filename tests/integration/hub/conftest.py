@@ -136,6 +136,14 @@ class Up:
         pids = [pid for pid, line in self.left().items() if "-m hai_scheduler" in line]
         return pids[0] if len(pids) == 1 else None
 
+    def hub_pid(self) -> int | None:
+        pids = [pid for pid, line in self.left().items() if "-m jupyterhub " in line]
+        return pids[0] if len(pids) == 1 else None
+
+    def server_pid(self) -> int | None:
+        pids = [pid for pid, line in self.left().items() if "single_user.py" in line]
+        return pids[0] if len(pids) == 1 else None
+
     def end(self) -> None:
         if self.process is not None and self.process.poll() is None:
             self.send(signal.SIGTERM)
