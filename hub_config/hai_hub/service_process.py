@@ -1,4 +1,4 @@
-"""How the Hub runs the service's process: noticed within a second when it dies, gone when the Hub is gone.
+"""How the Hub runs the processes of its services: noticed at once when one dies, gone when the Hub is gone.
 
 JupyterHub looks after its services every 30 seconds and has no setting for that, nor for the log or for what happens
 when the Hub itself is killed. This module is the one place that reaches into it.
@@ -6,12 +6,14 @@ when the Hub itself is killed. This module is the one place that reaches into it
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from jupyterhub.services import service as hub_service
 from traitlets import Integer
@@ -50,6 +52,12 @@ class _WatchedServiceSpawner(hub_service._ServiceSpawner):
 
     log_file: Path | None = None
 
+    #: A descriptor of the process, readable when it has ended.
+    _handle: int | None = None
+    _began = 0.0
+    #: Kept, or it might be thrown away before it is done.
+    _telling: asyncio.Future[Any] | None = None
+
     def make_preexec_fn(self, name: str) -> Callable[[], None]:
         """Take over the original's change of account, if one is asked for."""
         original: Callable[[], None] | None = super().make_preexec_fn(name)
@@ -61,6 +69,32 @@ class _WatchedServiceSpawner(hub_service._ServiceSpawner):
             prepare()
 
         return both
+
+    def start_polling(self) -> None:
+        """Look now and then, and at once when the kernel tells that the process has ended."""
+        super().start_polling()
+        try:
+            self._handle = os.pidfd_open(self.pid)
+        except OSError:
+            # It has ended already, or the kernel is of another kind: the looks find out.
+            return
+        self._began = time.monotonic()
+        asyncio.get_running_loop().add_reader(self._handle, self._ended)
+
+    def stop_polling(self) -> None:
+        """Look no more."""
+        super().stop_polling()
+        if self._handle is not None:
+            asyncio.get_running_loop().remove_reader(self._handle)
+            os.close(self._handle)
+            self._handle = None
+
+    def _ended(self) -> None:
+        if self._handle is not None:
+            asyncio.get_running_loop().remove_reader(self._handle)
+        # One that cannot start is left to the looks, which are a second apart.
+        if time.monotonic() - self._began >= self.poll_interval:
+            self._telling = asyncio.ensure_future(self.poll_and_notify())
 
 
 def watch_closely(log: Path | None) -> None:

@@ -30,7 +30,16 @@ START_TIMEOUT_S: Final = 90
 #: Seconds that a Hub which starts waits for a service that runs apart: it is up by then, or comes later.
 _APART_TIMEOUT_S: Final = 2
 #: What JupyterHub hands on to a service's process of its own environment.
-_HANDED_ON: Final = ("PATH", "PYTHONPATH", "CONDA_ROOT", "CONDA_DEFAULT_ENV", "VIRTUAL_ENV", "LANG", "LC_ALL")
+_HANDED_ON: Final = (
+    "CONDA_DEFAULT_ENV",
+    "CONDA_ROOT",
+    "LANG",
+    "LC_ALL",
+    "LD_LIBRARY_PATH",
+    "PATH",
+    "PYTHONPATH",
+    "VIRTUAL_ENV",
+)
 #: Settings of JupyterHub on which it depends what a service is told, or who it is.
 _TOLD: Final = frozenset(
     (

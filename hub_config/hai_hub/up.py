@@ -174,15 +174,18 @@ class _Up:
     def _keepers(self) -> tuple[Keeper, ...]:
         return (self._hub,) if self._service is None else (self._service, self._hub)
 
+    @property
+    def _environment(self) -> dict[str, str]:
+        return hub_environment(os.environ, self._settings.state_dir / "hub" / "settings.json")
+
     def _start_hub(self) -> subprocess.Popen[bytes]:
         folder = self._settings.state_dir / "hub"
-        file = folder / "settings.json"
-        self._settings.save(file)
+        self._settings.save(folder / "settings.json")
         # -P: no file of the working folder is taken for a module.
         started = processes.start(
             [sys.executable, "-P", "-m", "jupyterhub", "-f", str(_CONFIG)],
             cwd=folder,
-            environ=hub_environment(os.environ, file),
+            environ=self._environment,
             log=self._settings.log_dir / "hub.log",
             # With SIGTERM it would stop the users' servers; the next Hub finds them again.
             farewell=signal.SIGKILL,
@@ -194,7 +197,7 @@ class _Up:
         started = processes.start(
             service_command(self._settings),
             cwd=self._settings.state_dir / "hub",
-            environ=service_environment(self._settings),
+            environ=service_environment(self._settings, self._environment),
             log=self._settings.log_dir / "scheduler.log",
         )
         self._state.remember(service_process=processes.fingerprint(started.pid))

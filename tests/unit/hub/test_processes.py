@@ -55,13 +55,14 @@ def test_descendants_are_found_at_any_depth_and_can_be_left_out() -> None:
         os.kill(grandchild, signal.SIGKILL)
 
 
-def test_the_hub_ends_when_hai_up_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("farewell", [signal.SIGTERM, signal.SIGKILL])
+def test_the_hub_ends_when_hai_up_is_killed(tmp_path: Path, farewell: signal.Signals) -> None:
     script = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
         "from hai_hub import processes\n"
         f"child = processes.start([sys.executable, '-c', {SLEEP!r}], cwd=Path('/'), environ=os.environ,\n"
-        f"    log=Path({str(tmp_path / 'log')!r}))\n"
+        f"    log=Path({str(tmp_path / 'log')!r}), farewell=signal.{farewell.name})\n"
         "print(child.pid, flush=True)\n"
         "signal.pause()\n"
     )
@@ -98,3 +99,17 @@ def test_supervisors_of_this_folder_are_found_whoever_started_them(tmp_path: Pat
         wait_for(lambda: processes.supervisors(runs) == [own.pid])
         own.kill()
         other.kill()
+
+
+def test_servers_of_this_folder_are_found_whoever_started_them(tmp_path: Path) -> None:
+    homes = tmp_path / "home"
+    server = {"HOME": str(homes / "ann"), "JUPYTERHUB_SERVICE_PREFIX": "/user/ann/"}
+    given = [server, server | {"HOME": "/elsewhere/ann"}, {"HOME": str(homes / "ann")}]
+    with contextlib.ExitStack() as open_:
+        started = [open_.enter_context(subprocess.Popen([sys.executable, "-c", SLEEP], env=env)) for env in given]
+        own = started[0].pid
+        wait_for(lambda: processes.servers(homes) == [own])
+        assert processes.servers(homes, without=[own]) == []
+        assert processes.servers(homes, without=[os.getpid()]) == [], "with everything below"
+        for process in started:
+            process.kill()

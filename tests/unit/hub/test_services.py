@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from hai_hub.services import scheduler_service, service_command, up_service
+from hai_hub.services import can_be_apart, scheduler_service, service_command, service_environment, up_service
 from hai_hub.settings import HubSettings
 
 
@@ -37,3 +37,29 @@ def test_a_cluster_is_reached_as_it_is_from_a_terminal(settings: HubSettings) ->
     """The setting `HaiKubernetes.kubeconfig` says that the variable is enough."""
     found = {"KUBECONFIG": "/etc/hai/admin"}
     assert scheduler_service(settings, found)["environment"] == found
+
+
+def test_a_service_apart_is_known_to_the_hub_and_not_started_by_it(settings: HubSettings) -> None:
+    below, apart = scheduler_service(settings), scheduler_service(replace(settings, service_apart=True))
+    assert set(below) - set(apart) == {"command", "environment"}
+    assert apart["timeout"] < below["timeout"], "a Hub that is started again must not wait for it"
+    same = set(apart) - {"timeout"}
+    assert {name: apart[name] for name in same} == {name: below[name] for name in same}
+
+
+def test_a_service_apart_gets_the_hubs_words_and_nothing_else_of_the_environment(settings: HubSettings) -> None:
+    given = {"HOME": "/home/ann", "PATH": "/bin", "AWS_SECRET_ACCESS_KEY": "x", "JUPYTERHUB_API_TOKEN": "another's"}
+    env = service_environment(settings, given)
+    assert env["JUPYTERHUB_API_TOKEN"] == "secret-service-token"
+    assert env["JUPYTERHUB_API_URL"] == "http://127.0.0.1:21001/hub/api"
+    assert {name: env[name] for name in env if not name.startswith("JUPYTERHUB_")} == {
+        "HOME": "/home/ann",
+        "PATH": "/bin",
+    }
+
+
+def test_a_service_is_apart_unless_the_administrator_changes_what_it_is_told() -> None:
+    assert can_be_apart({})
+    assert can_be_apart({"JupyterHub": {"authenticator_class": "dummy"}, "Spawner": {"ip": "0.0.0.0"}})
+    assert not can_be_apart({"JupyterHub": {"hub_ip": "10.0.0.1"}})
+    assert not can_be_apart({"JupyterHub": {"services": []}})

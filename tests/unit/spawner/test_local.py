@@ -117,7 +117,7 @@ async def test_progress_says_something_at_once(tmp_path: Path) -> None:
     assert "ann" in first["message"]
 
 
-def test_a_server_ends_when_the_hub_is_killed_and_heeds_interrupts(tmp_path: Path) -> None:
+def test_a_server_outlives_a_hub_that_is_killed_and_heeds_interrupts(tmp_path: Path) -> None:
     """A Hub that ignores SIGINT, as one started in the background does, is killed."""
     script = tmp_path / "hub.py"
     script.write_text(
@@ -125,17 +125,42 @@ def test_a_server_ends_when_the_hub_is_killed_and_heeds_interrupts(tmp_path: Pat
         "from pathlib import Path\n"
         "from hai_spawner.process import before_exec\n"
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        "code = 'import signal, sys; print(signal.getsignal(2) is signal.default_int_handler, flush=True)'\n"
+        "code = 'import signal; print(signal.getsignal(2) is signal.default_int_handler, flush=True)'\n"
         "code += '; signal.pause()'\n"
-        "subprocess.Popen([sys.executable, '-c', code], preexec_fn=before_exec(Path('/')))\n"
+        "server = subprocess.Popen([sys.executable, '-c', code], preexec_fn=before_exec(Path('/')))\n"
+        "print(server.pid, flush=True)\n"
         "time.sleep(60)\n"
     )
     hub = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
     assert hub.stdout is not None
     with hub.stdout as output:
-        assert output.readline() == "True\n"
+        said = sorted(output.readline().strip() for _ in range(2))
+        assert said[1] == "True"
+        server = int(said[0])
+        known = fingerprint(server)
         hub.send_signal(signal.SIGKILL)
         hub.wait()
+        assert fingerprint(server) == known
         # The server held the other end of the pipe: its end is the end of the file.
-        assert output.read() == ""
+        os.kill(server, signal.SIGINT)
+        output.read()
     assert callable(before_exec(tmp_path))
+
+
+def test_a_process_of_an_earlier_hub_is_not_taken_for_a_later_one_of_its_number(tmp_path: Path) -> None:
+    made = spawner(tmp_path)
+    with subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"]) as process:
+        made.load_state({"pid": process.pid, "fingerprint": fingerprint(process.pid)})
+        assert asyncio.run(made.poll()) is None
+        made._fingerprint = "an earlier process"
+        assert asyncio.run(made.poll()) == 0
+        process.kill()
+
+
+def test_a_server_of_an_earlier_hub_that_nobody_has_collected_has_ended(tmp_path: Path) -> None:
+    made = spawner(tmp_path)
+    with subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"]) as process:
+        made.load_state({"pid": process.pid, "fingerprint": fingerprint(process.pid)})
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert asyncio.run(made.poll()) == 0
