@@ -36,7 +36,7 @@ test-fast: $(VENV)/.dev  ## the tests that start no process
 e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
 	$(BIN)/pytest -q -m "e2e or browser"
 
-bench: $(VENV)/.up $(VENV)/.dev  ## measure plans and a real platform (ARGS=plans for the former alone); figures go to the screen and to bench-results/
+bench: $(VENV)/.up $(VENV)/.dev  ## measure plans and a real platform (ARGS=plans for the former alone, ARGS=recovery for what is killed); figures go to the screen and to bench-results/
 	PYTHONPATH=tests $(BIN)/python -m bench $(ARGS)
 
 test-kubernetes: $(VENV)/.up $(VENV)/.dev  ## the tests on a real Kubernetes: the cluster that KUBECONFIG names

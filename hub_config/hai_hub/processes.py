@@ -162,7 +162,7 @@ def end_all(list_them: Callable[[], list[int]], *, patience_s: float, tick: Call
 
     Args:
         list_them: Names those that are left; asked again and again.
-        patience_s: Seconds between the two signals.
+        patience_s: Seconds between the two signals; 0 is SIGKILL at once.
         tick: Called between two looks.
 
     Returns:
@@ -171,7 +171,7 @@ def end_all(list_them: Callable[[], list[int]], *, patience_s: float, tick: Call
     told: set[int] = set()
     deadline = time.monotonic() + patience_s
     while left := list_them():
-        late = time.monotonic() > deadline
+        late = time.monotonic() >= deadline
         if late and time.monotonic() > deadline + patience_s + 5:
             break
         for pid in left:

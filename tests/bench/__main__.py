@@ -1,4 +1,4 @@
-"""Measure, print, store: `python -m bench [plans] [platform] [kubernetes] [traces] [--cold] [--study NAME]`."""
+"""Measure, print, store: `python -m bench [WHAT ...] [--cold] [--study NAME]`."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def main() -> None:
         nargs="*",
         metavar="WHAT",
         help="plans: how long one plan takes, beside the original's; platform: a real platform, started and used; "
+        "recovery: how long until the platform is back of which something was killed; "
         "kubernetes: starting on a real API server with simulated nodes, beside the stock scheduler; "
         f"traces: how well public traces are scheduled, in simulations ({' '.join(USUAL)})",
     )
@@ -39,8 +40,8 @@ def main() -> None:
     )
     words = parser.parse_args()
     for what in words.what:
-        if what not in (*USUAL, "traces", "kubernetes"):
-            parser.error(f"{what!r} cannot be measured: name plans, platform, traces or kubernetes")
+        if what not in (*USUAL, "recovery", "traces", "kubernetes"):
+            parser.error(f"{what!r} cannot be measured: name plans, platform, recovery, traces or kubernetes")
     began, report = time.monotonic(), Report()
     found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine.describe(ROOT)}
     what = words.what or USUAL
@@ -53,6 +54,10 @@ def main() -> None:
 
         on_platform.measure(report, words.nodes, cold=words.cold)
         found["nodes"] = words.nodes
+    if "recovery" in what:
+        from bench import recovery
+
+        recovery.measure(report)
     if "kubernetes" in what:
         from bench.cluster import measure
 

@@ -89,6 +89,13 @@ def test_a_process_that_ignores_sigterm_is_killed() -> None:
     assert (told, stubborn.returncode) == (1, -signal.SIGKILL)
 
 
+def test_without_patience_nothing_is_told_to_end_in_its_own_way() -> None:
+    """A Hub that hears SIGTERM would stop the users' servers."""
+    with subprocess.Popen([sys.executable, "-c", SLEEP]) as process:
+        processes.end_all(lambda: [process.pid] if process.poll() is None else [], patience_s=0.0, tick=lambda: None)
+        assert process.returncode == -signal.SIGKILL
+
+
 def test_supervisors_of_this_folder_are_found_whoever_started_them(tmp_path: Path) -> None:
     fake = [sys.executable, "-c", SLEEP, "-m", "hai_client.rank"]
     runs = tmp_path / "runs"
