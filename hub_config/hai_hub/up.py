@@ -183,7 +183,7 @@ class _Up:
         self._settings.save(folder / "settings.json")
         # -P: no file of the working folder is taken for a module.
         started = processes.start(
-            [sys.executable, "-P", "-m", "jupyterhub", "-f", str(_CONFIG)],
+            [sys.executable, "-P", "-m", "hai_hub.hub", "-f", str(_CONFIG)],
             cwd=folder,
             environ=self._environment,
             log=self._settings.log_dir / "hub.log",

@@ -137,7 +137,7 @@ class Up:
         return pids[0] if len(pids) == 1 else None
 
     def hub_pid(self) -> int | None:
-        pids = [pid for pid, line in self.left().items() if "-m jupyterhub " in line]
+        pids = [pid for pid, line in self.left().items() if "-m hai_hub.hub " in line]
         return pids[0] if len(pids) == 1 else None
 
     def server_pid(self) -> int | None:
