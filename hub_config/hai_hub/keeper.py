@@ -20,6 +20,8 @@ LIMIT: Final = 5
 REFUSALS: Final = 2
 #: Seconds before the next start, after so many starts in a row that ended before the process answered.
 _PAUSES_S: Final = (0.0, 0.0, 0.5, 1.0, 2.0, 5.0)
+#: Seconds before the next try where the system had no room for another process.
+_NO_ROOM_S: Final = 0.5
 
 
 @dataclass(slots=True)
@@ -110,10 +112,20 @@ class Keeper:
         return self._up and self.runs
 
     def begin(self) -> None:
-        """Start it."""
+        """Start it.
+
+        Raises:
+            UpError: The system has no room for another process, again and again.
+        """
         self._from = self._log.stat().st_size if self._log.exists() else 0
-        self._process = self._start()
         self._up, self._due, self._began = False, None, self._clock()
+        try:
+            self._process = self._start()
+        except OSError as error:
+            if self._is_given_up(1, was_up=False):
+                message = f"{self.what} cannot be started: {error.strerror or error}"
+                raise UpError(message) from error
+            self._due = self._clock() + max(self.restarts.pause_s, _NO_ROOM_S)
 
     def tend(self) -> None:
         """Start it again if it has ended and the time has come; find out whether it is up.
@@ -121,11 +133,11 @@ class Keeper:
         Raises:
             UpError: It does not start; shows the end of its log.
         """
-        assert self._process is not None, "begin comes first"
         if self._due is not None:
             if self._clock() >= self._due:
                 self.begin()
             return
+        assert self._process is not None, "begin comes first"
         if (status := self._process.poll()) is not None:
             self._ended(status)
         elif not self._up and self._answers():
@@ -137,12 +149,11 @@ class Keeper:
 
     def _ended(self, status: int) -> None:
         was_up, self._up = self._up, False
-        again = self.restarts.ended(status, had_answered=was_up)
-        known = self.restarts.ever_answered
-        if self._says_why and status == WRONG_INPUT and not known:
+        given_up = self._is_given_up(status, was_up=was_up)
+        if self._says_why and status == WRONG_INPUT and not self.restarts.ever_answered:
             reason = tail(self._log, since=self._from).rpartition("\n")[2].strip()
             raise UpError(reason or f"{self.what} ended with status {status}", exit_code=WRONG_INPUT)
-        if not again and not (self._forever and known):
+        if given_up:
             often = f", {n} times in a row before it answered" if (n := self.restarts.in_a_row) > 1 else ""
             message = f"{self.what} ended {_how(status)}{often}; the end of {self._log}"
             raise UpError(message, detail=tail(self._log, since=self._from))
@@ -150,6 +161,10 @@ class Keeper:
         self._due = self._clock() + self.restarts.pause_s
         if self.restarts.pause_s == 0:
             self.begin()
+
+    def _is_given_up(self, status: int, *, was_up: bool) -> bool:
+        again = self.restarts.ended(status, had_answered=was_up)
+        return not again and not (self._forever and self.restarts.ever_answered)
 
     def stop(self, patience_s: float, tick: Callable[[], None]) -> None:
         """End it: SIGTERM, and SIGKILL when the patience is over.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -156,6 +157,7 @@ class _Up:
         processes.adopt_orphans()
         rotate(self._settings.log_dir)
         say(f"Starting HAI in {self._settings.state_dir}")
+        self._settings.save(self._settings.state_dir / "hub" / "settings.json")
         try:
             for keeper in self._keepers:
                 keeper.begin()
@@ -179,18 +181,16 @@ class _Up:
         return hub_environment(os.environ, self._settings.state_dir / "hub" / "settings.json")
 
     def _start_hub(self) -> subprocess.Popen[bytes]:
-        folder = self._settings.state_dir / "hub"
-        self._settings.save(folder / "settings.json")
         # -P: no file of the working folder is taken for a module.
         started = processes.start(
             [sys.executable, "-P", "-m", "hai_hub.hub", "-f", str(_CONFIG)],
-            cwd=folder,
+            cwd=self._settings.state_dir / "hub",
             environ=self._environment,
             log=self._settings.log_dir / "hub.log",
             # With SIGTERM it would stop the users' servers; the next Hub finds them again.
             farewell=signal.SIGKILL,
         )
-        self._state.remember(hub_process=processes.fingerprint(started.pid))
+        self._note(hub_process=processes.fingerprint(started.pid))
         return started
 
     def _start_service(self) -> subprocess.Popen[bytes]:
@@ -200,8 +200,13 @@ class _Up:
             environ=service_environment(self._settings, self._environment),
             log=self._settings.log_dir / "scheduler.log",
         )
-        self._state.remember(service_process=processes.fingerprint(started.pid))
+        self._note(service_process=processes.fingerprint(started.pid))
         return started
+
+    def _note(self, **process: str | None) -> None:
+        """Remember a process, for the case that this one is killed: of a full disk nothing else must come."""
+        with contextlib.suppress(UpError):
+            self._state.remember(**process)
 
     def _open(self, began: float) -> None:
         """Wait until everything answers, leave the login, say what to do next."""
@@ -260,7 +265,7 @@ class _Up:
 
         processes.end_all(left, patience_s=_REST_STOPS_S, tick=self._reap)
         self._reap()
-        self._state.remember(hub_process=None, service_process=None)
+        self._note(hub_process=None, service_process=None)
 
     def _reap(self) -> None:
         own = {keeper.pid for keeper in self._keepers if keeper.pid is not None}

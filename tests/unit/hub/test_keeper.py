@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 from pathlib import Path
 from typing import Any
@@ -32,12 +33,15 @@ class Kept:
         self.answers = False
         self.log = folder / "it.log"
         self.started: list[Process] = []
+        self.no_room = False
         self.keeper = Keeper(
             "it", start=self._start, answers=lambda: self.answers, log=self.log, clock=lambda: self.now, **more
         )
         self.keeper.begin()
 
     def _start(self) -> Any:
+        if self.no_room:
+            raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
         self.started.append(Process(len(self.started) + 1))
         return self.started[-1]
 
@@ -129,3 +133,30 @@ def test_a_reason_in_its_own_words_ends_it_at_once(tmp_path: Path) -> None:
     with pytest.raises(UpError) as refused:
         kept.end(2)
     assert (str(refused.value), refused.value.exit_code) == ("nodes: 7 is one too many; take 6", 2)
+
+
+def test_a_machine_without_room_for_a_process_has_it_later(kept: Kept) -> None:
+    kept.be_up()
+    kept.no_room = True
+    kept.end(-signal.SIGKILL)
+    assert not kept.keeper.runs
+    kept.keeper.tend()
+    kept.no_room = False
+    kept.keeper.tend()
+    assert len(kept.started) == 1, "not before its time"
+    kept.now += 0.5
+    kept.keeper.tend()
+    assert len(kept.started) == 2
+    assert kept.keeper.runs
+
+
+def test_a_machine_that_never_has_room_is_told(kept: Kept) -> None:
+    kept.be_up()
+    kept.no_room = True
+    kept.end(-signal.SIGKILL)
+    for _ in range(LIMIT - 2):
+        kept.now += 10
+        kept.keeper.tend()
+    kept.now += 10
+    with pytest.raises(UpError, match="it cannot be started: Resource temporarily unavailable"):
+        kept.keeper.tend()
