@@ -183,6 +183,7 @@ class Supervisor:
             self._messenger.tell_late_workers(now)
         if self._ending is None and (self._leaving.must_end() or self._abandoned()):
             self._ending = Ending(self._leaving.wait_s(now))
+            self._mark_signalled()
         if self._ending is not None:
             self._ending.step(now)
 
@@ -223,6 +224,9 @@ class Supervisor:
 
     def _take_notice(self, notice: dict[str, Any]) -> None:
         notice = self._leaving.take(notice)
+        if self._messenger.signals:
+            # Before the job can read the notice as well: who finds the file first may leave before the signal comes.
+            self._mark_signalled()
         self._messenger.write(notice)
         received = self._messenger.received(notice)
         if self._status.data["notified_at"] is None:
@@ -232,6 +236,12 @@ class Supervisor:
             # One that began here is not the service's.
             self._outbox.post(received)
         self._messenger.tell_workers(self._main)
+
+    def _mark_signalled(self) -> None:
+        """From now on a status of 0 may mean that the command left because it was told to, unless it has ended."""
+        self._reap()
+        if self._exit_code is None:
+            self._status.data["signalled"] = True
 
     def _take_reports(self) -> None:
         reports = self._inbox.take()

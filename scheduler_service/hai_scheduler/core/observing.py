@@ -102,6 +102,7 @@ def _merge(rank: Rank, shown: RankObservation | None, run: Run) -> Rank:
             state=shown.state,
             exit_code=shown.exit_code,
             notified_at=rank.notified_at or shown.notified_at,
+            signalled=shown.signalled,
             done=rank.done or shown.done or shown.done_all,
             message=shown.start_error or shown.message,
             unstarted=shown.blame if shown.start_error is not None else None,

@@ -11,7 +11,7 @@ from typing import Any
 
 from hai_scheduler.adapters.local.folders import RankFolder, RunFolder
 from hai_scheduler.adapters.local.leftovers import kill_leftovers
-from hai_scheduler.adapters.status import checkpoint_of, time_of
+from hai_scheduler.adapters.status import checkpoint_of, signalled_of, time_of
 from hai_scheduler.core.model import Observation, RankObservation, RankState
 
 #: How often a supervisor that ends before it has written anything is started again.
@@ -198,6 +198,7 @@ def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObs
         state=state,
         exit_code=status.get("exit_code") if state is RankState.EXITED else None,
         notified_at=time_of(status.get("notified_at")),
+        signalled=signalled_of(status),
         done=bool(status.get("done")),
         done_all=bool(status.get("done_all")),
         checkpoint=checkpoint_of(status.get("checkpoint")),
