@@ -1,5 +1,5 @@
 """One rank from its start to its end."""
-# ruff: noqa: PTH100, PTH103, PTH110, PTH118
+# ruff: noqa: PTH100, PTH103, PTH110, PTH118, PTH120
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
@@ -67,7 +67,13 @@ def main(arguments: list[str]) -> int:
         print(f"hai_client.rank: {error}", file=sys.stderr)
         return 0 if status.end(None, str(error)) else 1
     api = Api(spec.api_url, spec.token(), spec.run_id, spec.rank)
-    supervise(Supervisor(spec, status, bell, api, AtOnce(bell, spec.term_wait_s)))
+    supervisor = Supervisor(spec, status, bell, api, AtOnce(bell, spec.term_wait_s))
+    if os.path.exists(os.path.join(os.path.dirname(folder), "kill")):
+        # The whole run was ended. Looked for after the status was written: who ends a run leaves the mark first and
+        # looks for ranks afterwards, so that one of the two sees the other.
+        supervisor.never_start()
+        return 0
+    supervise(supervisor)
     return 0
 
 

@@ -448,3 +448,5 @@ class Observation:
     ranks: tuple[RankObservation, ...]
     #: All of it has ended, and the cluster keeps what shows this until it is told that the end was recorded.
     unsettled: bool = False
+    #: The cluster has the order to end the run: a rank that it does not show now will never be started.
+    killed: bool = False

@@ -25,7 +25,8 @@ def read(task: Task, observation: Observation | None, now: datetime, *, max_fail
     run = task.live_run
     assert run is not None, f"task {task.id} has no live run"
     shown = {} if observation is None else {rank.rank: rank for rank in observation.ranks}
-    ranks = tuple(_merge(rank, shown.get(rank.rank), run) for rank in run.ranks)
+    never = observation is not None and observation.killed
+    ranks = tuple(_merge(rank, shown.get(rank.rank), run, never=never) for rank in run.ranks)
     events: list[Event] = _said(task, run, shown, now)
     if all(rank.state.gone for rank in ranks) and any(rank.unstarted for rank in ranks):
         give_up = task.failed_starts + 1 >= max_failed_starts
@@ -92,7 +93,8 @@ def _said(task: Task, run: Run, shown: dict[int, RankObservation], now: datetime
     return events
 
 
-def _merge(rank: Rank, shown: RankObservation | None, run: Run) -> Rank:
+def _merge(rank: Rank, shown: RankObservation | None, run: Run, *, never: bool) -> Rank:
+    """The rank as it is shown; `never`: what is not shown is never started any more."""
     if rank.state.gone:
         return rank
     if shown is not None:
@@ -109,7 +111,8 @@ def _merge(rank: Rank, shown: RankObservation | None, run: Run) -> Rank:
         )
     if rank.state is RankState.RUNNING:
         return replace(rank, state=RankState.LOST, message="its node no longer knows of it")
-    if run.killed_at is not None:
+    if run.killed_at is not None and never:
+        # Not before the cluster has the order: another replica may be about to start it (decision 0013).
         return replace(rank, state=RankState.EXITED, message="it was never started")
     return rank
 

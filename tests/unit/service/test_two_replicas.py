@@ -249,6 +249,53 @@ async def test_a_kill_that_was_decided_by_one_leader_is_carried_out_by_the_next(
     assert await state(pair, task) is TaskState.STOPPED
 
 
+@pytest.mark.parametrize("places", range(3, 9))
+async def test_a_leader_that_was_paused_before_its_launch_starts_nothing_beside_the_run_that_has_its_node_now(
+    places: int,
+) -> None:
+    pair = await Pair(nodes=1).open()
+    first, second = pair.replicas
+    early = await submit(pair, 0, "early", does=Behaviour(work=timedelta(hours=1)))
+    await first.tick_and_pause(places)
+    await pair.replicas[1].parts.services.submissions.stop(ADMIN, str(early))
+    later = await submit(pair, 1, "later", does=Behaviour(work=timedelta(hours=1)))
+    for _ in range(8):
+        await pair.clock.advance(30)
+        await second.tick()
+    assert await state(pair, early) is TaskState.STOPPED
+    assert await state(pair, later) is TaskState.RUNNING
+    await first.go_on()
+    pair.cluster.check()
+    assert [run_id for runs in pair.cluster.holders().values() for run_id in runs] == [f"{later}.1"]
+
+
+async def test_a_run_that_was_to_be_ended_and_is_not_seen_is_not_over_before_the_cluster_knows_of_the_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pair = await Pair(nodes=1).open()
+    first, second = pair.replicas
+    task = await submit(pair, 0, "one", does=Behaviour(work=timedelta(hours=1)))
+    await first.tick_and_pause(6)  # it has committed that the run starts, and has not launched it
+    assert pair.cluster.launches == []
+    await second.parts.services.submissions.stop(ADMIN, str(task))
+    await pair.clock.advance(200)
+
+    async def away(_: RunId) -> None:
+        raise Temporary("the API server is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(second.parts.cycle.cluster, "kill", away)
+        for _ in range(4):
+            await second.tick()
+        assert await state(pair, task) is TaskState.STOPPING, "what was ordered may still come"
+        await first.go_on()
+    for _ in range(4):
+        await pair.clock.advance(20)
+        await second.tick()
+    assert await state(pair, task) is TaskState.STOPPED
+    pair.cluster.check()
+
+
 async def test_an_end_that_one_leader_recorded_and_did_not_settle_is_settled_by_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

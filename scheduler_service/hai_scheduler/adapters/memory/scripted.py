@@ -107,6 +107,7 @@ class ScriptedRun:
     noticed_at: datetime | None = None
     #: Ordered to end, or recorded as ended: nothing more of it is started.
     over: bool = False
+    killed: bool = False
     settled: bool = False
 
     def start_rank(self, rank: int, now: datetime) -> ScriptedRank:
@@ -149,7 +150,7 @@ class ScriptedRun:
 
     def end(self, now: datetime) -> None:
         """End every rank: SIGTERM, ten seconds later SIGKILL."""
-        self.over = True
+        self.over = self.killed = True
         code = _TERM if self.behaviour.dies_in < KILL_AFTER else _KILL
         for rank in self.ranks.values():
             rank.signal(now)
@@ -202,7 +203,7 @@ class ScriptedRun:
         """What a cluster shows of the run."""
         ranks = tuple(self._show_rank(self.ranks[number], now) for number in sorted(self.ranks))
         unsettled = self.gone(now) and not self.settled
-        return Observation(run_id=self.launch.run_id, ranks=ranks, unsettled=unsettled)
+        return Observation(run_id=self.launch.run_id, ranks=ranks, unsettled=unsettled, killed=self.killed)
 
     def _show_rank(self, rank: ScriptedRank, now: datetime) -> RankObservation:
         fate = rank.fate if rank.gone(now) else None
