@@ -84,7 +84,8 @@ class Parts:
 def assemble(world: World, settings: ServiceSettings, *, tokens: RunTokens, places: Places, holder: str) -> Parts:
     """Put the use cases together. Nothing is started."""
     store, bus, clock = world.store, world.bus, world.clock
-    watch = Watch()
+    leadership = Leadership(store=store, clock=clock, holder=holder, length=settings.lease_length)
+    watch = Watch(sure=lambda: leadership.sure)
     book = PolicyBook(settings)
     surroundings = Surroundings(store=store)
     effects = Effects(
@@ -119,7 +120,7 @@ def assemble(world: World, settings: ServiceSettings, *, tokens: RunTokens, plac
             settings=settings,
             policies=book,
             watch=watch,
-            leadership=Leadership(store=store, clock=clock, holder=holder, length=settings.lease_length),
+            leadership=leadership,
         ),
         following=Following(store=store, cluster=world.cluster, bus=bus, clock=clock, policies=book, watch=watch),
         services=Services(
@@ -131,7 +132,7 @@ def assemble(world: World, settings: ServiceSettings, *, tokens: RunTokens, plac
             gangs=Gangs(store=store, cluster=world.cluster, bus=bus, clock=clock),
             rank_logs=RankLogs(store=store),
             queries=queries,
-            readiness=Readiness(store=store, clock=clock, watch=watch),
+            readiness=Readiness(store=store, clock=clock, watch=watch, holder=holder),
             explanations=Explanations(queries=queries, clock=clock, watch=watch),
             decisions=Decisions(store=store),
             forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions),

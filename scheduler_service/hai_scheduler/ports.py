@@ -493,6 +493,13 @@ class Clock(Protocol):
         """Aware UTC. Never goes back within a process."""
         ...
 
+    def steady(self) -> float:
+        """Seconds since some moment, as they pass: whoever sets the machine's clock does not change it.
+
+        It counts on while this process is stopped, and may stand still while the machine sleeps.
+        """
+        ...
+
     async def sleep(self, seconds: float) -> None:
         """Wait."""
         ...

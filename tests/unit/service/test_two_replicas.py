@@ -171,6 +171,48 @@ async def test_who_has_lost_the_lease_learns_it_at_his_next_transaction() -> Non
     assert not await first.seek()
 
 
+async def leaders(pair: Pair) -> list[str]:
+    """Who leads as each replica tells a probe."""
+    return [await replica.parts.services.readiness.leader() for replica in pair.replicas]
+
+
+async def test_a_replica_that_has_not_confirmed_its_lease_does_not_say_that_it_leads() -> None:
+    pair = await Pair().open()
+    first, second = pair.replicas
+    assert await leaders(pair) == ["this", "another"]
+    await pair.clock.advance(2)
+    assert await leaders(pair) == ["this", "another"]
+    await pair.clock.advance(3.5)
+    assert first.parts.cycle.watch.leading, "it has been paused, or its database does not answer"
+    assert await leaders(pair) == ["nobody", "nobody"]
+    assert await second.tick()
+    assert await leaders(pair) == ["another", "this"]
+    await first.tick()
+    assert await leaders(pair) == ["another", "this"]
+
+
+async def test_a_leader_whose_clock_is_put_forward_confirms_its_lease_and_leads_on() -> None:
+    pair = await Pair().open()
+    pair.clock.put_forward(3600)
+    assert pair.replicas[0].parts.cycle.leadership.sure
+    assert await pair.replicas[0].tick()
+    assert await leaders(pair) == ["this", "another"]
+
+
+@pytest.mark.parametrize("pauses", [0.0, 2.4, 2.6, 5.1])
+async def test_two_never_say_at_once_that_they_lead(pauses: float) -> None:
+    """Whenever the one is paused, and whatever is asked between any two steps of the other."""
+    pair = await Pair().open()
+    first, second = pair.replicas
+    for _ in range(6):
+        await pair.clock.advance(pauses)
+        await first.tick()
+        for _ in range(12):
+            await pair.clock.advance(0.5)
+            await second.tick()
+            assert (await leaders(pair)).count("this") <= 1
+
+
 async def test_the_lease_runs_out_if_it_cannot_be_given_up() -> None:
     pair = await Pair().open()
     first, second = pair.replicas

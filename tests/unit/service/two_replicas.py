@@ -168,6 +168,7 @@ class SkewedClock:
     def __init__(self, inner: VirtualClock, ahead: float) -> None:
         self._inner, self._ahead = inner, ahead
         self.sleep = inner.sleep
+        self.steady = inner.steady
 
     def now(self) -> datetime:
         return self._inner.now() + timedelta(seconds=self._ahead)
