@@ -17,7 +17,7 @@ from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.nodes import local_nodes
 from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import SystemClock
-from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.api.application import make_application, make_server
 from hai_scheduler.api.auth import Auth
 from hai_scheduler.api.metrics import Metrics
@@ -56,6 +56,7 @@ from hai_scheduler.service.submissions import Submissions
 from hai_scheduler.service.surroundings import Surroundings
 from hai_scheduler.service.watch import Watch
 from hai_scheduler.service_secret import compare_secrets, kept_secret
+from hai_scheduler.starting import WaitingRoom, when_it_is_there, writable
 
 log = logging.getLogger(__name__)
 
@@ -157,14 +158,16 @@ async def serve(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    secret = settings.service_secret or kept_secret(settings.state_dir / "service_secret")
+    with writable("state-dir", settings.state_dir, ConfigError):
+        settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        secret = settings.service_secret or kept_secret(settings.state_dir / "service_secret")
     tokens = RunTokens(secret)
     places = _places(settings)
-    world = await _open_world(settings, places.api_url)
+    room = WaitingRoom(address=settings.ip, port=settings.port, prefix=settings.prefix)
+    world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret), room, stop)
+    if world is None:
+        return
     try:
-        await _default_quota(world.store, {node.group for node in await world.cluster.nodes()})
-        await compare_secrets(world.store, secret)
         parts = assemble(
             world,
             settings.service,
@@ -174,9 +177,25 @@ async def serve(settings: Settings) -> None:
         )
         await _run(parts, settings, secret, tokens, stop)
     finally:
-        await world.bus.close()
-        await world.cluster.close()
-        await world.store.close()
+        await _close(world)
+
+
+async def _begin(settings: Settings, api_url: str, secret: Secret) -> World:
+    """The world, fit for use. Raises Temporary while something of it is away: then nothing of it is left open."""
+    world = await _open_world(settings, api_url)
+    try:
+        await _default_quota(world.store, {node.group for node in await world.cluster.nodes()})
+        await compare_secrets(world.store, secret)
+    except BaseException:
+        await _close(world)
+        raise
+    return world
+
+
+async def _close(world: World) -> None:
+    await world.bus.close()
+    await world.cluster.close()
+    await world.store.close()
 
 
 def _places(settings: Settings) -> Places:
@@ -192,7 +211,7 @@ def _places(settings: Settings) -> Places:
 async def _open_world(settings: Settings, api_url: str) -> World:
     clock = SystemClock()
     if settings.kubernetes is not None:
-        store = await open_store(settings.db_url)
+        store = await _open_store(settings)
         try:
             pods = await open_kubernetes(settings.kubernetes, store.logs, clock)
         except BaseException:
@@ -209,8 +228,19 @@ async def _open_world(settings: Settings, api_url: str) -> World:
             shared=settings.redis_url is not None,
         )
     )
-    store = await open_store(settings.db_url)
+    store = await _open_store(settings)
     return World(store=store, cluster=cluster, bus=await _open_bus(settings, clock), clock=clock, files=LocalFiles())
+
+
+async def _open_store(settings: Settings) -> SqlStore:
+    try:
+        return await open_store(settings.db_url)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"HaiScheduler.db_url: {error.name} is missing: pip install 'hai-platform[postgres]'"
+        ) from None
+    except ValueError as error:
+        raise ConfigError(f"HaiScheduler.db_url: {error}") from None
 
 
 async def _open_bus(settings: Settings, clock: Clock) -> Bus:
