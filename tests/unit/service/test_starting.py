@@ -13,6 +13,7 @@ from hai_scheduler.config import ConfigError
 from hai_scheduler.ports import Temporary
 from hai_scheduler.starting import WaitingRoom, when_it_is_there, writable
 
+AWAY = "the state database does not answer: connection refused"
 SHORT = (0.001, 0.002)
 
 
@@ -46,7 +47,7 @@ async def test_what_is_away_is_tried_again_and_its_trouble_is_logged_once(caplog
         nonlocal tries
         tries += 1
         if tries < 20:
-            raise Temporary("the state database does not answer: connection refused")
+            raise Temporary(AWAY)
         assert room.history == ["open"]
         return tries
 
@@ -54,8 +55,7 @@ async def test_what_is_away_is_tried_again_and_its_trouble_is_logged_once(caplog
         assert await when_it_is_there(attempt, room, asyncio.Event(), pauses=SHORT) == 20
     assert room.history == ["open", "closed"]
     assert [record.message for record in caplog.records] == [
-        "the service cannot start yet and tries again until it can: "
-        "the state database does not answer: connection refused",
+        f"the service cannot start yet and tries again until it can: {AWAY}",
         "the waiting is over",
     ]
 

@@ -273,8 +273,9 @@ async def test_a_kill_that_was_decided_by_one_leader_is_carried_out_by_the_next(
     await first.parts.services.submissions.stop(ADMIN, str(task))
     await pair.clock.advance(21)
 
-    async def nothing(*_: object, **__: object) -> None:
+    async def nothing(*_: object, **__: object) -> dict[object, str]:
         """The process dies after the commit."""
+        return {}
 
     with monkeypatch.context() as patch:
         patch.setattr(Effects, "carry_out", nothing)
@@ -348,8 +349,9 @@ async def test_an_end_that_one_leader_recorded_and_did_not_settle_is_settled_by_
         await first.tick()
     await pair.clock.advance(1)
 
-    async def nothing(*_: object, **__: object) -> None:
+    async def nothing(*_: object, **__: object) -> dict[object, str]:
         """The process dies after the commit."""
+        return {}
 
     with monkeypatch.context() as patch:
         patch.setattr(Effects, "carry_out", nothing)
