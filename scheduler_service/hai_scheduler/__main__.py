@@ -11,6 +11,7 @@ def main(argv: list[str]) -> int:
     """Run the service; 2 for wrong settings, with one line that says what to change."""
     try:
         from hai_scheduler.adapters.local.nodes import NodesError
+        from hai_scheduler.adapters.sql.refusal import StateUnusable
         from hai_scheduler.adapters.sql.revision import StateDamaged, StateTooNew
         from hai_scheduler.app import serve
         from hai_scheduler.config import ConfigError, HaiScheduler
@@ -23,7 +24,7 @@ def main(argv: list[str]) -> int:
     )
     try:
         asyncio.run(serve(HaiScheduler().settings(argv)))
-    except (ConfigError, NodesError, StateDamaged, StateTooNew) as error:
+    except (ConfigError, NodesError, StateDamaged, StateTooNew, StateUnusable) as error:
         print(f"hai-scheduler: {error}", file=sys.stderr)
         return 2
     except Temporary as error:

@@ -17,7 +17,7 @@ from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.nodes import local_nodes
 from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import SystemClock
-from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.api.application import make_application, make_server
 from hai_scheduler.api.auth import Auth
 from hai_scheduler.api.metrics import Metrics
@@ -56,6 +56,7 @@ from hai_scheduler.service.submissions import Submissions
 from hai_scheduler.service.surroundings import Surroundings
 from hai_scheduler.service.watch import Watch
 from hai_scheduler.service_secret import compare_secrets, kept_secret
+from hai_scheduler.starting import WaitingRoom, when_it_is_there, writable
 from hai_scheduler.state_lock import take
 
 log = logging.getLogger(__name__)
@@ -102,7 +103,10 @@ def assemble(
         predecessor: The name of a service that is known to be dead: its lease counts no more.
     """
     store, bus, clock = world.store, world.bus, world.clock
-    watch = Watch()
+    leadership = Leadership(
+        store=store, clock=clock, holder=holder, length=settings.lease_length, predecessor=predecessor
+    )
+    watch = Watch(sure=lambda: leadership.sure)
     book = PolicyBook(settings)
     surroundings = Surroundings(store=store)
     effects = Effects(
@@ -137,9 +141,7 @@ def assemble(
             settings=settings,
             policies=book,
             watch=watch,
-            leadership=Leadership(
-                store=store, clock=clock, holder=holder, length=settings.lease_length, predecessor=predecessor
-            ),
+            leadership=leadership,
         ),
         following=Following(store=store, cluster=world.cluster, bus=bus, clock=clock, policies=book, watch=watch),
         services=Services(
@@ -151,7 +153,7 @@ def assemble(
             gangs=Gangs(store=store, cluster=world.cluster, bus=bus, clock=clock),
             rank_logs=RankLogs(store=store),
             queries=queries,
-            readiness=Readiness(store=store, clock=clock, watch=watch),
+            readiness=Readiness(store=store, clock=clock, watch=watch, holder=holder),
             explanations=Explanations(queries=queries, clock=clock, watch=watch),
             decisions=Decisions(store=store),
             forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions),
@@ -176,27 +178,29 @@ async def serve(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with writable("state-dir", settings.state_dir, ConfigError):
+        settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        secret = settings.service_secret or kept_secret(settings.state_dir / "service_secret")
     holder = f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(4)}"
     # On Kubernetes a new pod has to be up before the old one is told to end.
     alone = settings.redis_url is None and settings.kubernetes is None
     lock = await take(settings.state_dir, holder, alone=alone, stop=stop)
     try:
         if not stop.is_set():
-            await _serve(settings, stop, holder, None if lock is None else lock.predecessor)
+            await _serve(settings, secret, stop, holder, None if lock is None else lock.predecessor)
     finally:
         if lock is not None:
             lock.free()
 
 
-async def _serve(settings: Settings, stop: asyncio.Event, holder: str, predecessor: str | None) -> None:
-    secret = settings.service_secret or kept_secret(settings.state_dir / "service_secret")
+async def _serve(settings: Settings, secret: Secret, stop: asyncio.Event, holder: str, predecessor: str | None) -> None:
     tokens = RunTokens(secret)
     places = _places(settings)
-    world = await _open_world(settings, places.api_url)
+    room = WaitingRoom(address=settings.ip, port=settings.port, prefix=settings.prefix)
+    world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret), room, stop)
+    if world is None:
+        return
     try:
-        await _default_quota(world.store, {node.group for node in await world.cluster.nodes()})
-        await compare_secrets(world.store, secret)
         parts = assemble(
             world,
             settings.service,
@@ -207,9 +211,25 @@ async def _serve(settings: Settings, stop: asyncio.Event, holder: str, predecess
         )
         await _run(parts, settings, secret, tokens, stop)
     finally:
-        await world.bus.close()
-        await world.cluster.close()
-        await world.store.close()
+        await _close(world)
+
+
+async def _begin(settings: Settings, api_url: str, secret: Secret) -> World:
+    """The world, fit for use. Raises Temporary while something of it is away: then nothing of it is left open."""
+    world = await _open_world(settings, api_url)
+    try:
+        await _default_quota(world.store, {node.group for node in await world.cluster.nodes()})
+        await compare_secrets(world.store, secret)
+    except BaseException:
+        await _close(world)
+        raise
+    return world
+
+
+async def _close(world: World) -> None:
+    await world.bus.close()
+    await world.cluster.close()
+    await world.store.close()
 
 
 def _places(settings: Settings) -> Places:
@@ -225,7 +245,7 @@ def _places(settings: Settings) -> Places:
 async def _open_world(settings: Settings, api_url: str) -> World:
     clock = SystemClock()
     if settings.kubernetes is not None:
-        store = await open_store(settings.db_url)
+        store = await _open_store(settings)
         try:
             pods = await open_kubernetes(settings.kubernetes, store.logs, clock)
         except BaseException:
@@ -242,8 +262,19 @@ async def _open_world(settings: Settings, api_url: str) -> World:
             shared=settings.redis_url is not None,
         )
     )
-    store = await open_store(settings.db_url)
+    store = await _open_store(settings)
     return World(store=store, cluster=cluster, bus=await _open_bus(settings, clock), clock=clock, files=LocalFiles())
+
+
+async def _open_store(settings: Settings) -> SqlStore:
+    try:
+        return await open_store(settings.db_url)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"HaiScheduler.db_url: {error.name} is missing: pip install 'hai-platform[postgres]'"
+        ) from None
+    except ValueError as error:
+        raise ConfigError(f"HaiScheduler.db_url: {error}") from None
 
 
 async def _open_bus(settings: Settings, clock: Clock) -> Bus:

@@ -72,6 +72,7 @@ def full_run(number: int = 2) -> Run:
             state=RankState.EXITED,
             exit_code=143,
             notified_at=at(5),
+            signalled=True,
             done=True,
             message="half of it",
             unstarted=Blame.UNKNOWN,

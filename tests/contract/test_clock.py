@@ -78,3 +78,12 @@ async def test_a_sleeper_can_be_cancelled(kit: Kit) -> None:
     await asyncio.gather(sleeping, return_exceptions=True)
     assert sleeping.cancelled()
     await pass_time(0.02)
+
+
+async def test_steady_seconds_pass_as_time_does(kit: Kit) -> None:
+    clock, pass_time = kit
+    began, steady = clock.now(), clock.steady()
+    await pass_time(0.05)
+    passed = clock.steady() - steady
+    assert passed >= 0.049
+    assert abs((clock.now() - began).total_seconds() - passed) < 0.5

@@ -232,6 +232,81 @@ async def test_what_a_broken_launch_has_left_out_is_not_started_after_a_kill(har
     assert rank.rank == 0
 
 
+async def test_a_run_that_was_killed_before_its_launch_is_never_started(harness, cluster) -> None:
+    """The launch comes late: whoever ordered it was paused, and has not heard that the run is over."""
+    launch = harness.launch(1, harness.waits(), "node-1", "node-2")
+    await cluster.kill(RunId("1.1"))
+    await cluster.kill(RunId("1.1"))
+    for late in (await harness.open(), cluster):
+        await late.launch(launch)
+        await late.kill(RunId("1.1"))
+        await late.launch(launch)
+
+    async def never() -> bool:
+        seen = await observed(cluster, "1.1")
+        return seen is not None and seen.killed and all(rank.state.gone for rank in seen.ranks)
+
+    await harness.settle(never)
+    seen = await observed(cluster, "1.1")
+    assert seen is not None
+    assert not [rank for rank in seen.ranks if rank.state is RankState.RUNNING or rank.start_error]
+    for rank in (0, 1):
+        with contextlib.suppress(NotFound):
+            assert await harness.starts(RunId("1.1"), rank) == 0
+    assert seen.ranks == () or all(rank.exit_code == 143 for rank in seen.ranks)
+
+
+async def test_a_run_that_was_killed_and_never_launched_confuses_nobody_and_can_be_forgotten(harness, cluster) -> None:
+    await cluster.kill(RunId("1.1"))
+
+    async def killed() -> bool:
+        seen = await observed(cluster, "1.1")
+        return seen is not None and seen.killed
+
+    await harness.settle(killed)
+    seen = await observed(cluster, "1.1")
+    assert seen is not None
+    assert (seen.ranks, seen.unsettled) == ((), False)
+    with pytest.raises(NotFound):
+        await cluster.addresses(RunId("1.1"))
+    with pytest.raises(NotFound):
+        await cluster.read_log(RunId("1.1"), 0, offset=0, limit=100)
+    await cluster.launch(replace(harness.launch(1, harness.waits()), run_id=RunId("1.2")))
+    await ranks_when(harness, cluster, "1.2", RankState.RUNNING)
+    await cluster.forget(RunId("1.1"))
+
+    async def forgotten() -> bool:
+        return await observed(cluster, "1.1") is None
+
+    await harness.settle(forgotten)
+    await cluster.kill(RunId("1.2"))
+    await ranks_when(harness, cluster, "1.2", RankState.EXITED)
+
+
+@pytest.mark.parametrize("first", ["launch", "kill"])
+async def test_a_launch_and_a_kill_at_the_same_time_leave_nothing_running(harness, cluster, first) -> None:
+    """Whichever comes first, and whichever of two services does it; what runs was seen by who killed it."""
+    other = await harness.open()
+    for number in range(1, 7):
+        launch = harness.launch(number, harness.waits(), "node-1", "node-2")
+        both = [cluster.launch(launch), other.kill(launch.run_id)]
+        await asyncio.gather(*(both if first == "launch" else reversed(both)), return_exceptions=True)
+        await other.kill(launch.run_id)
+
+    async def gone() -> bool:
+        for run in [*await other.observe(), *await cluster.observe()]:
+            if not all(rank.state.gone for rank in run.ranks):
+                await other.kill(run.run_id)  # as every tick does
+                return False
+        return True
+
+    await harness.settle(gone)
+    shown = {run.run_id: run for run in await other.observe()}
+    assert sorted(shown) == [f"{number}.1" for number in range(1, 7)]
+    assert all(run.killed for run in shown.values())
+    assert not [rank for run in shown.values() for rank in run.ranks if rank.start_error]
+
+
 async def test_kill_of_ended_and_of_unknown_runs_changes_nothing(harness, cluster) -> None:
     await cluster.kill(RunId("99.1"))
     await cluster.launch(harness.launch(1, harness.prints("x", status=3)))

@@ -40,6 +40,11 @@ class Messenger:
         self._main = 0
         self._next_late = 0.0
 
+    @property
+    def signals(self) -> bool:
+        """Whether a notice comes with a signal."""
+        return self._signal is not None
+
     def write(self, notice: dict[str, Any]) -> None:
         """Put the notice where the job looks for it."""
         if not self._file.write(json.dumps({"schema": 1, **notice}).encode()):

@@ -33,6 +33,8 @@ class Status:
             "exit_code": None,
             "start_error": None,
             "notified_at": None,
+            # Whether the command had been told to leave by a signal when it ended.
+            "signalled": False,
             "done": False,
             "done_all": False,
             "checkpoint": None,

@@ -1,5 +1,5 @@
 """One rank from its start to its end."""
-# ruff: noqa: PTH100, PTH103, PTH110, PTH118
+# ruff: noqa: PTH100, PTH103, PTH110, PTH118, PTH120
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
@@ -67,7 +67,13 @@ def main(arguments: list[str]) -> int:
         print(f"hai_client.rank: {error}", file=sys.stderr)
         return 0 if status.end(None, str(error)) else 1
     api = Api(spec.api_url, spec.token(), spec.run_id, spec.rank)
-    supervise(Supervisor(spec, status, bell, api, AtOnce(bell, spec.term_wait_s)))
+    supervisor = Supervisor(spec, status, bell, api, AtOnce(bell, spec.term_wait_s))
+    if os.path.exists(os.path.join(os.path.dirname(folder), "kill")):
+        # The whole run was ended. Looked for after the status was written: who ends a run leaves the mark first and
+        # looks for ranks afterwards, so that one of the two sees the other.
+        supervisor.never_start()
+        return 0
+    supervise(supervisor)
     return 0
 
 
@@ -183,6 +189,7 @@ class Supervisor:
             self._messenger.tell_late_workers(now)
         if self._ending is None and (self._leaving.must_end() or self._abandoned()):
             self._ending = Ending(self._leaving.wait_s(now))
+            self._mark_signalled()
         if self._ending is not None:
             self._ending.step(now)
 
@@ -223,6 +230,9 @@ class Supervisor:
 
     def _take_notice(self, notice: dict[str, Any]) -> None:
         notice = self._leaving.take(notice)
+        if self._messenger.signals:
+            # Before the job can read the notice as well: who finds the file first may leave before the signal comes.
+            self._mark_signalled()
         self._messenger.write(notice)
         received = self._messenger.received(notice)
         if self._status.data["notified_at"] is None:
@@ -232,6 +242,12 @@ class Supervisor:
             # One that began here is not the service's.
             self._outbox.post(received)
         self._messenger.tell_workers(self._main)
+
+    def _mark_signalled(self) -> None:
+        """From now on a status of 0 may mean that the command left because it was told to, unless it has ended."""
+        self._reap()
+        if self._exit_code is None:
+            self._status.data["signalled"] = True
 
     def _take_reports(self) -> None:
         reports = self._inbox.take()

@@ -21,6 +21,7 @@ KEPT = (
     "exit_code",
     "start_error",
     "notified_at",
+    "signalled",
     "done",
     "done_all",
     "log_lost_lines",

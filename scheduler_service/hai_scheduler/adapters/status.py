@@ -21,3 +21,9 @@ def time_of(text: Any) -> datetime | None:
     except (TypeError, ValueError):
         return None
     return at if at.tzinfo is not None else None
+
+
+def signalled_of(status: dict[str, Any]) -> bool | None:
+    """Whether the command was sent a signal before it ended: supervisors of older versions do not say."""
+    told = status.get("signalled")
+    return told if isinstance(told, bool) else None

@@ -53,7 +53,7 @@ class Metrics:
             "hai_http_incidents_total", "Requests that failed by a fault of the platform.", registry=self._registry
         )
         for name, meaning, read in (
-            ("hai_leading", "1 on the replica that leads, 0 on any other.", lambda: float(watch.leading)),
+            ("hai_leading", "1 on the replica that leads, 0 on any other.", lambda: float(watch.leads)),
             ("hai_ticks", "Ticks since it started; looks at the cluster while another leads.", lambda: watch.ticks),
             ("hai_tick_seconds", "Length of the last tick.", lambda: watch.tick_seconds),
             ("hai_plan_seconds", "Length of the plan in the last tick.", lambda: watch.plan_seconds),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hai_scheduler.core.model import Profile, RankState, Run, Task, TaskState
+from hai_scheduler.core.model import Profile, Rank, RankState, Run, Task, TaskState
 from hai_scheduler.core.reasons import Reason
 
 #: Exit statuses that mean "left as asked" for a run that was told to leave (peers: Slurm, Lightning, submitit).
@@ -15,6 +15,8 @@ LEFT_AS_ASKED: dict[Profile, frozenset[int]] = {
     Profile.COOPERATIVE: frozenset(),
     Profile.KILL: frozenset(),
 }
+#: Profiles whose notice comes with a signal to the workers.
+SIGNALLING = frozenset({Profile.SIGTERM, Profile.SLURM})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +36,42 @@ def ending_of(task: Task, run: Run) -> Ending:
         # Whatever befell the others while they were being ended, or whoever asked them to leave meanwhile (H2).
         return Ending(TaskState.FAILED, Reason.FAILED)
     if run.notice is not None:
+        if not run.done and all(_came_to_its_end(rank) for rank in run.ranks):
+            # The notice, or the order to end it, came too late for all of it: there is nothing left to resume.
+            return Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)
         return _told(task, run, codes, lost)
     if lost:
         return Ending(TaskState.SUSPENDED, Reason.NODE_LOST)
     if all(code == 0 for code in codes):
         return Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)
     return Ending(TaskState.FAILED, Reason.FAILED)
+
+
+def _came_to_its_end(rank: Rank) -> bool:
+    """Whether the rank ended with 0 before anybody had told its command to leave, for certain."""
+    return rank.state is RankState.EXITED and rank.exit_code == 0 and rank.signalled is False and not rank.done
+
+
+def doubt(task: Task, run: Run) -> str | None:
+    """What a user is to know of a run that is resumed though it may have finished, in a sentence; None: nothing.
+
+    Of a run that ended with 0 after the signal of its profile there is none: that is how such jobs leave.
+    """
+    if task.state is not TaskState.SUSPENDED or run.notice is None or run.done:
+        return None
+    if any(rank.exit_code != 0 or rank.state is not RankState.EXITED or rank.done for rank in run.ranks):
+        return None
+    if any(rank.signalled is None and rank.notified_at is None for rank in run.ranks):
+        return (
+            "Every rank ended with status 0, and it is not known whether all of them had been told to leave before:"
+            " the task counts as suspended, and its command is started again."
+        )
+    if run.killed_at is not None:
+        return (
+            "Every rank ended with status 0, but some of them only while they were being ended:"
+            " the task counts as suspended, and its command is started again."
+        )
+    return None
 
 
 def _told(task: Task, run: Run, codes: list[int | None], lost: bool) -> Ending:

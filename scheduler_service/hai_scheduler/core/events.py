@@ -113,6 +113,13 @@ class Overdue(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimeSkipped(Event):
+    """Times have become later by so much though none of it has passed: the clock was set, or the machine slept."""
+
+    by: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StartFailed(Event):
     """The run could not be started, for a reason that is not the user's, and nothing of it is left."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from hai_scheduler.core.alternatives import ChangeKind, WhatIf
-from hai_scheduler.core.model import Notice, Task, TaskState
+from hai_scheduler.core.model import Notice, RankState, Run, Task, TaskState
 from hai_scheduler.core.reasons import Reason, sentence_of
 from hai_scheduler.core.verdicts import Holder, Verdict, VerdictKind
 
@@ -225,6 +225,14 @@ def notice_of(notice: Notice, beneficiary: Task | None) -> str:
     )
 
 
+def _not_up(task: Task, run: Run) -> str | None:
+    """Why a run that starts is not up yet, if that is known."""
+    if task.state is not TaskState.STARTING:
+        return None
+    said = (rank.message for rank in run.ranks if rank.state is RankState.PENDING and rank.message)
+    return next((message.rstrip(".") for message in said), None)
+
+
 def message_of(task: Task, verdict: Verdict | None, now: datetime) -> str:
     """What the task does now, or why it ended: one sentence."""
     if task.state.waiting:
@@ -236,6 +244,8 @@ def message_of(task: Task, verdict: Verdict | None, now: datetime) -> str:
     assert run is not None
     where = node_names(run.nodes)
     if run.notice is None:
+        if (late := _not_up(task, run)) is not None:
+            return f"Starting on {where}, and not up yet: {late}."
         up = f" for {span(now - run.running_at)}" if run.running_at else ""
         return f"{'Running' if task.state is TaskState.RUNNING else 'Starting'} on {where}{up}."
     left = span(run.notice.deadline - now)

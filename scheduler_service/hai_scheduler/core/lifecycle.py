@@ -29,6 +29,7 @@ from hai_scheduler.core.events import (
     Started,
     StartFailed,
     StateKept,
+    TimeSkipped,
 )
 from hai_scheduler.core.model import (
     KEPT_ROTATIONS,
@@ -243,6 +244,28 @@ def _yield(task: Task, event: Done) -> Advanced:
     return _kill(replace(task, state=TaskState.SUSPENDING, run=replace(run, notice=notice)), event.at)
 
 
+def _skip(task: Task, event: TimeSkipped) -> Advanced:
+    """The times of the run move with the clock: what did not pass is neither served nor taken from its deadlines."""
+    run, by = _live(task), event.by
+    notice, checkpoint = run.notice, run.checkpoint
+    if notice is not None:
+        notice = replace(
+            notice,
+            at=notice.at + by,
+            deadline=notice.deadline + by,
+            limit=notice.limit + by,
+            revision=notice.revision + 1,
+        )
+    run = replace(
+        run,
+        started_at=run.started_at + by,
+        running_at=None if run.running_at is None else run.running_at + by,
+        notice=notice,
+        checkpoint=None if checkpoint is None else replace(checkpoint, at=checkpoint.at + by),
+    )
+    return replace(task, run=run), () if notice is None else (Notify(run.id),)
+
+
 # -- what the job and the cluster say -----------------------------------------------------------------
 
 
@@ -306,7 +329,8 @@ def _end(task: Task, at: datetime) -> Advanced:
     ending = ending_of(task, run)
     if ending.reason is Reason.FAILED and run.killed_at is None:  # else it was noted when the others were ended
         run = replace(run, failed_ranks=_failed_ranks(run))
-    served = timedelta(0) if run.running_at is None else at - run.running_at
+    # Not less than nothing: replicas' clocks may disagree.
+    served = timedelta(0) if run.running_at is None else max(timedelta(0), at - run.running_at)
     lost = _lost_work(run, ending, at)
     ended = replace(run, ended_at=at, reason=ending.reason, clean=ending.clean, lost=lost)
     task = replace(task, run=ended, served=task.served + served, reason=ending.reason)
@@ -421,6 +445,7 @@ TRANSITIONS: Mapping[tuple[TaskState, type[Event]], Handler] = MappingProxyType(
     | _rows(Released, _release, *_WAITING, *_UP, TaskState.SUSPENDING)
     | _rows(RanksSeen, _ranks_seen, *_UP, *_LEAVING)
     | _rows(StartFailed, _start_failed, *_UP, *_LEAVING)
+    | _rows(TimeSkipped, _skip, *_UP, *_LEAVING)
     | _rows(Saving, _more_time, *_UP, *_LEAVING)
     | _rows(Saved, _saved, *_UP, *_LEAVING)
     | _rows(StateKept, _keep_state, *_UP, *_LEAVING)

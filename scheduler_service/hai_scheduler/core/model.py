@@ -180,6 +180,8 @@ class Rank:
     exit_code: int | None = None
     #: When the rank's supervisor received the notice.
     notified_at: datetime | None = None
+    #: Whether its command had been told to leave, by a signal of the platform, before it ended; None: not known.
+    signalled: bool | None = None
     #: Whether the rank said that it has saved and may go.
     done: bool = False
     #: What the cluster says of it now, out of the ordinary: why it is not up yet, could not be started, how it ended.
@@ -421,6 +423,8 @@ class RankObservation:
     state: RankState
     exit_code: int | None = None
     notified_at: datetime | None = None
+    #: Whether the command was sent a signal of the platform before it ended; None where nobody can say.
+    signalled: bool | None = None
     done: bool = False
     #: The rank's `done` speaks for the whole run (`scontrol requeue`).
     done_all: bool = False
@@ -444,3 +448,5 @@ class Observation:
     ranks: tuple[RankObservation, ...]
     #: All of it has ended, and the cluster keeps what shows this until it is told that the end was recorded.
     unsettled: bool = False
+    #: The cluster has the order to end the run: a rank that it does not show now will never be started.
+    killed: bool = False

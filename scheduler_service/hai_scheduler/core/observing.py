@@ -20,12 +20,20 @@ class Seen:
     launch_again: bool = False
 
 
-def read(task: Task, observation: Observation | None, now: datetime, *, max_failed_starts: int) -> Seen:
-    """The events that bring a live task up to what the cluster shows of its run."""
+def read(
+    task: Task, observation: Observation | None, now: datetime, *, max_failed_starts: int, hindered: str | None = None
+) -> Seen:
+    """The events that bring a live task up to what the cluster shows of its run.
+
+    `hindered`: why the latest order to start the run did not go through, in words; it will be repeated.
+    """
     run = task.live_run
     assert run is not None, f"task {task.id} has no live run"
     shown = {} if observation is None else {rank.rank: rank for rank in observation.ranks}
-    ranks = tuple(_merge(rank, shown.get(rank.rank), run) for rank in run.ranks)
+    never = observation is not None and observation.killed
+    ranks = tuple(_merge(rank, shown.get(rank.rank), run, never=never) for rank in run.ranks)
+    if hindered is not None:
+        ranks = tuple(_hindered(rank, hindered) if rank.rank not in shown else rank for rank in ranks)
     events: list[Event] = _said(task, run, shown, now)
     if all(rank.state.gone for rank in ranks) and any(rank.unstarted for rank in ranks):
         give_up = task.failed_starts + 1 >= max_failed_starts
@@ -92,7 +100,8 @@ def _said(task: Task, run: Run, shown: dict[int, RankObservation], now: datetime
     return events
 
 
-def _merge(rank: Rank, shown: RankObservation | None, run: Run) -> Rank:
+def _merge(rank: Rank, shown: RankObservation | None, run: Run, *, never: bool) -> Rank:
+    """The rank as it is shown; `never`: what is not shown is never started any more."""
     if rank.state.gone:
         return rank
     if shown is not None:
@@ -102,15 +111,21 @@ def _merge(rank: Rank, shown: RankObservation | None, run: Run) -> Rank:
             state=shown.state,
             exit_code=shown.exit_code,
             notified_at=rank.notified_at or shown.notified_at,
+            signalled=shown.signalled,
             done=rank.done or shown.done or shown.done_all,
             message=shown.start_error or shown.message,
             unstarted=shown.blame if shown.start_error is not None else None,
         )
     if rank.state is RankState.RUNNING:
         return replace(rank, state=RankState.LOST, message="its node no longer knows of it")
-    if run.killed_at is not None:
+    if run.killed_at is not None and never:
+        # Not before the cluster has the order: another replica may be about to start it (decision 0013).
         return replace(rank, state=RankState.EXITED, message="it was never started")
     return rank
+
+
+def _hindered(rank: Rank, why: str) -> Rank:
+    return replace(rank, message=why) if rank.state is RankState.PENDING else rank
 
 
 def _believed(rank: Rank, shown: RankObservation, run: Run) -> RankObservation:

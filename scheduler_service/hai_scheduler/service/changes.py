@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hai_scheduler.core.endings import doubt
 from hai_scheduler.core.events import Event
 from hai_scheduler.core.explain import clock, span
 from hai_scheduler.core.lifecycle import Effect, advance
@@ -85,7 +86,7 @@ def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
         }
         if run and not run.live:
             data["clean"] = run.clean
-            data["message"] = next((rank.message for rank in run.ranks if rank.message), None)
+            data["message"] = next((rank.message for rank in run.ranks if rank.message), None) or doubt(after, run)
             data |= _retry_data(before, after, run)
         if run and run.live:
             data["nodes"] = list(run.nodes)

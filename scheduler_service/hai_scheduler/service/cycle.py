@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from hai_scheduler.core.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
-from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, Started
+from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, Started, TimeSkipped
 from hai_scheduler.core.lifecycle import Effect, Kill, Launch, Notify, Settle
 from hai_scheduler.core.memory import Memory
 from hai_scheduler.core.model import NodeMark, Observation, Run, RunId, Task, TaskId
@@ -34,6 +34,7 @@ from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.rotation_alarm import alarm_data, alarms
 from hai_scheduler.service.run_ends import RunEnds, largest
 from hai_scheduler.service.settings import ServiceSettings
+from hai_scheduler.service.steadiness import Steadiness
 from hai_scheduler.service.undisturbed import undisturbed
 from hai_scheduler.service.watch import Watch
 from hai_scheduler.service.world import marked, snapshot_of
@@ -59,6 +60,9 @@ class Cycle:
     _gpus: dict[str, int] = field(default_factory=dict)
     #: Alarms that the tick at hand has raised; they count once it is committed.
     _alarms: int = 0
+    #: Why orders of the last tick to start runs did not go through.
+    _hindered: dict[RunId, str] = field(default_factory=dict)
+    _steadiness: Steadiness = field(default_factory=Steadiness)
     _memory: Memory = field(default_factory=Memory)
     _pace: Pace = field(default_factory=Pace)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -72,6 +76,7 @@ class Cycle:
             nodes = await self.cluster.nodes()
             observed = {o.run_id: o for o in await self.cluster.observe()}
         now = self.clock.now()
+        skipped = self._steadiness.look(now, self.clock.steady())
         async with self.store.write() as tx:
             try:
                 await self.leadership.hold(tx)
@@ -84,7 +89,7 @@ class Cycle:
             first_seq = await tx.last_event_seq()
             self._gpus |= largest(nodes)
             ends = await RunEnds.read(tx, policies, self._gpus, now)
-            tasks, effects = await self._read_world(tx, observed, ends)
+            tasks, effects = await self._read_world(tx, observed, ends, skipped)
             snapshot = await snapshot_of(tx, now, nodes, tasks.values(), ends.uses.values(), ends.strikes)
             planning = time.perf_counter()
             with undisturbed():
@@ -94,13 +99,16 @@ class Cycle:
             told = await tx.last_event_seq() > first_seq
             await self.decisions.write(tx, snapshot.now, tasks.values(), made.verdicts)
         self.leadership.keep()
+        self._steadiness.settle()
         self.decisions.settle()
         shown = replace(snapshot, tasks=tuple(tasks.values()))
         self.watch.show(shown, policies, made.verdicts, seconds=time.perf_counter() - began)
         self.watch.rotation_alarms += self._alarms
         if told:
             await self.bus.ring(FEED)
-        self.watch.trouble = await self.effects.carry_out(effects, nodes=self.watch.by_name())
+        troubles = await self.effects.carry_out(effects, nodes=self.watch.by_name())
+        self.watch.trouble = next(iter(troubles.values()), None)
+        self._hindered = {effect.run_id: why for effect, why in troubles.items() if isinstance(effect, Launch)}
         return True
 
     async def _lead(self) -> bool:
@@ -109,10 +117,11 @@ class Cycle:
         self.watch.leading = await self.leadership.seek()
         if self.watch.leading and not led:
             self.decisions = DecisionLog()
+            self._hindered, self._steadiness = {}, Steadiness()
         return self.watch.leading
 
     async def _read_world(
-        self, tx: Tx, observed: Mapping[RunId, Observation], ends: RunEnds
+        self, tx: Tx, observed: Mapping[RunId, Observation], ends: RunEnds, skipped: timedelta
     ) -> tuple[dict[TaskId, Task], list[Effect]]:
         """Bring every live task up to what the cluster shows, and end what belongs to nobody."""
         now = self.clock.now()
@@ -123,7 +132,12 @@ class Cycle:
             run = task.live_run
             if run is not None:
                 most = ends.policies.of(task.group).max_failed_starts
-                before, seen = task, read(task, observed.get(run.id), now, max_failed_starts=most)
+                if skipped:
+                    task, wanted = await change(tx, task, TimeSkipped(at=now, by=skipped), actor=SCHEDULER)
+                    effects += wanted
+                hindered = self._hindered.get(run.id)
+                seen = read(task, observed.get(run.id), now, max_failed_starts=most, hindered=hindered)
+                before = task
                 task, wanted = await change(tx, task, *seen.events, actor=SCHEDULER)
                 await ends.note(before, task, seen.events)
                 effects += wanted

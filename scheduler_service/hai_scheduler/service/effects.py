@@ -47,14 +47,15 @@ class Effects:
     policies: PolicyBook
     surroundings: Surroundings
 
-    async def carry_out(self, effects: Iterable[Effect], *, nodes: Mapping[str, Node]) -> str | None:
+    async def carry_out(self, effects: Iterable[Effect], *, nodes: Mapping[str, Node]) -> dict[Effect, str]:
         """Do all of them. What fails for now is wanted again by the next tick, so it is only logged.
 
         Returns:
-            What stands in the way of one of them, if something does.
+            What stands in the way of those that did not go through.
         """
-        done = await asyncio.gather(*(self._one(effect, nodes) for effect in effects))
-        return next((trouble for trouble in done if trouble is not None), None)
+        wanted = list(effects)
+        done = await asyncio.gather(*(self._one(effect, nodes) for effect in wanted))
+        return {effect: trouble for effect, trouble in zip(wanted, done, strict=True) if trouble is not None}
 
     async def _one(self, effect: Effect, nodes: Mapping[str, Node]) -> str | None:
         try:

@@ -32,8 +32,20 @@ class Leadership:
     #: Another's lease as last read, and since when it has looked so.
     _others: Lease | None = None
     _since: datetime | None = None
-    #: What the transaction at hand writes.
+    #: What the transaction at hand writes, and until when that would be in force.
     _written: Lease | None = field(default=None)
+    _written_until: float = 0.0
+    #: Until when the lease is in force if nobody writes it, by a clock that nobody sets (`Clock.steady`).
+    _until: float = 0.0
+
+    @property
+    def sure(self) -> bool:
+        """Whether the lease that this replica last wrote cannot have run out yet.
+
+        Before it has confirmed it again, a replica that was paused, or cut off from its database, must not say that it
+        leads: another may.
+        """
+        return self.held is not None and self.clock.steady() < self._until
 
     async def seek(self) -> bool:
         """Whether this replica leads, as far as it knows; it takes the lease if that is free. Raises Temporary.
@@ -48,13 +60,14 @@ class Leadership:
         now = self._time(lease)
         if now is None:
             return False
+        until = self.clock.steady() + self.length.total_seconds()
         async with self.store.write() as tx:
             if self.predecessor is not None:
                 await tx.release_lease(self.predecessor)
             taken = await tx.acquire_lease(self.holder, now=now, length=self.length)
         if taken is not None:
             log.info("leading from now on, with token %d", taken.token)
-        self.held, self._others, self._since = taken, None, None
+        self.held, self._others, self._since, self._until = taken, None, None, until
         return taken is not None
 
     def _time(self, lease: Lease | None) -> datetime | None:
@@ -73,7 +86,7 @@ class Leadership:
 
         The lease is written anew only when half of it is over: a tick that changes nothing writes nothing.
         """
-        held, now = self.held, self.clock.now()
+        held, now, steady = self.held, self.clock.now(), self.clock.steady()
         if held is None:
             raise LeaseLost("this replica does not lead")
         try:
@@ -82,13 +95,15 @@ class Leadership:
             log.warning("another replica leads, or none: the lease with token %d is lost", held.token)
             self.held = None
             raise
-        self._written = held
-        if held.expires_at - now <= self.length / 2:
+        self._written, self._written_until = held, self._until
+        left = min(held.expires_at - now, timedelta(seconds=self._until - steady))
+        if left <= self.length / 2:
+            self._written_until = steady + self.length.total_seconds()
             self._written = await tx.acquire_lease(self.holder, now=now, length=self.length)
 
     def keep(self) -> None:
         """The transaction that called `hold` is committed."""
-        self.held = self._written
+        self.held, self._until = self._written, self._written_until
 
     async def release(self) -> None:
         """Give the lease up, so that another replica leads at once. Never raises Temporary: then it runs out."""

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Literal
 
-from hai_scheduler.ports import Clock, Store, Temporary
+from hai_scheduler.ports import Clock, Lease, Store, Temporary
 from hai_scheduler.service.errors import Unavailable
 from hai_scheduler.service.watch import Watch
 
@@ -14,25 +14,52 @@ from hai_scheduler.service.watch import Watch
 Leader = Literal["this", "another", "nobody"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Readiness:
     """The use case. A cluster that cannot be reached makes no replica unready: all of them would be."""
 
     store: Store
     clock: Clock
     watch: Watch
+    #: Who this replica is in the lease.
+    holder: str
     #: Seconds within which the database has to answer.
-    patience: float = 2.0
+    patience: float = 1.0
+    #: The look at the database that is under way.
+    _looking: asyncio.Task[Lease | None] | None = None
 
     async def leader(self) -> Leader:
-        """Who leads. Raises Unavailable when the database does not answer, or before the first look at the nodes."""
+        """Who leads. Raises Unavailable when the database does not answer, or before the first look at the nodes.
+
+        A replica says that it leads only if the database has just said so too, and the lease cannot have run out since.
+        """
         try:
-            async with asyncio.timeout(self.patience), self.store.read() as tx:
-                lease = await tx.lease()
+            lease = await self._lease()
         except (Temporary, TimeoutError):
             raise Unavailable("The state database does not answer.") from None
         if self.watch.last_tick is None:
             raise Unavailable("The scheduler has not looked at the cluster yet.")
-        if self.watch.leading:
-            return "this"
-        return "another" if lease is not None and lease.expires_at > self.clock.now() else "nobody"
+        if lease is None:
+            return "nobody"
+        if lease.holder == self.holder:
+            return "this" if self.watch.leads else "nobody"
+        return "another" if lease.expires_at > self.clock.now() else "nobody"
+
+    async def _lease(self) -> Lease | None:
+        """The lease as it is written. Raises Temporary, and TimeoutError after `patience`.
+
+        A look at a database that has frozen cannot always be given up: the driver waits for it. So it is left alone
+        until it has ended, and whoever asks meanwhile waits for the same one.
+        """
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look())
+            self._looking.add_done_callback(lambda look: look.cancelled() or look.exception())
+        looking = self._looking
+        done, _ = await asyncio.wait({looking}, timeout=self.patience)
+        if not done:
+            raise TimeoutError
+        return looking.result()
+
+    async def _look(self) -> Lease | None:
+        async with self.store.read() as tx:
+            return await tx.lease()

@@ -5,7 +5,7 @@ Where another replica leads, it is what this one saw when it last looked (follow
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,8 +21,9 @@ from hai_scheduler.ports import Temporary
 class Watch:
     """The view of the latest tick or look. One writer at a time, the loop of ticks or of looks; many readers."""
 
-    #: Whether this replica leads, as far as it knows.
+    #: Whether this replica leads, as far as it knows; and whether it can be sure of that now.
     leading: bool = False
+    sure: Callable[[], bool] = lambda: True
     #: With their marks, by name.
     nodes: Sequence[Node] = ()
     #: Of every task that waits after the tick.
@@ -44,6 +45,11 @@ class Watch:
     policy_trouble: str | None = None
     #: How often P7's alarm was raised since the service started.
     rotation_alarms: int = 0
+
+    @property
+    def leads(self) -> bool:
+        """Whether this replica leads for certain: no other can have taken the lease yet."""
+        return self.leading and self.sure()
 
     @contextmanager
     def seeing(self) -> Iterator[None]:

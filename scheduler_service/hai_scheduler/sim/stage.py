@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from hai_scheduler.core.endings import SIGNALLING
 from hai_scheduler.core.events import Done, Event, Overdue, RanksSeen, Saved, Saving
 from hai_scheduler.core.lifecycle import Launch, Notify, advance
 from hai_scheduler.core.model import (
@@ -227,8 +228,12 @@ class Stage:
         """The cluster shows all ranks that are left in that state."""
         task = self.tasks.get(task_id)
         run = task.live_run if task is not None else None
-        if run is not None:
-            ranks = tuple([r if r.state.gone else replace(r, state=state, exit_code=code) for r in run.ranks])
+        if task is not None and run is not None:
+            # Whoever is told gets a signal, unless its profile has none (docs/scheduling.md, "Suspending, in time").
+            told = run.killed_at is not None or (run.notice is not None and task.profile in SIGNALLING)
+            ranks = tuple(
+                [r if r.state.gone else replace(r, state=state, exit_code=code, signalled=told) for r in run.ranks]
+            )
             self.tell(task_id, RanksSeen(at=self._agenda.now, ranks=ranks))
 
     # -- a run is over ------------------------------------------------------------------------------

@@ -302,7 +302,7 @@ async def world() -> AsyncIterator[World]:
         gangs=Gangs(store=store, cluster=cluster, bus=bus, clock=clock),  # type: ignore[arg-type]
         rank_logs=RankLogs(store=store, keep_bytes=1000),
         queries=queries,
-        readiness=Readiness(store=store, clock=clock, watch=watch),
+        readiness=Readiness(store=store, clock=clock, watch=watch, holder="machine-7:4711"),
         explanations=Explanations(queries=queries, clock=clock, watch=watch),
         decisions=Decisions(store=store),
         forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions),

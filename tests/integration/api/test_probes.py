@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
+from types import SimpleNamespace
 
 from hai_scheduler.ports import Temporary
 
@@ -22,16 +23,21 @@ async def test_ready_says_who_leads_and_tells_no_names(world) -> None:
         return body
 
     assert await ready() == {"status": "ready", "leader": "nobody"}
-    now = world.watch.last_tick
+    now, another, this = world.watch.last_tick, "machine-8:815", "machine-7:4711"
     async with world.store.write() as tx:
-        await tx.acquire_lease("machine-7:4711", now=now, length=timedelta(hours=1))
+        await tx.acquire_lease(another, now=now, length=timedelta(hours=1))
     assert await ready() == {"status": "ready", "leader": "another"}
     world.watch.leading = True
-    assert await ready() == {"status": "ready", "leader": "this"}
+    assert await ready() == {"status": "ready", "leader": "another"}, "it has been lost, and nobody has noticed yet"
     async with world.store.write() as tx:
-        await tx.release_lease("machine-7:4711")
-        await tx.acquire_lease("machine-7:4711", now=now - timedelta(hours=1), length=timedelta(minutes=1))
-    world.watch.leading = False
+        await tx.release_lease(another)
+        await tx.acquire_lease(this, now=now, length=timedelta(hours=1))
+    assert await ready() == {"status": "ready", "leader": "this"}
+    world.watch.sure = lambda: False
+    assert await ready() == {"status": "ready", "leader": "nobody"}, "it may have run out since"
+    async with world.store.write() as tx:
+        await tx.release_lease(this)
+        await tx.acquire_lease(another, now=now - timedelta(hours=1), length=timedelta(minutes=1))
     assert await ready() == {"status": "ready", "leader": "nobody"}
 
 
@@ -49,11 +55,24 @@ async def test_without_its_database_it_is_not_ready_and_says_so_in_time(world, m
 
     @asynccontextmanager
     async def hanging() -> AsyncIterator[None]:
-        await asyncio.Event().wait()
-        yield
+        """As of a driver that cannot give up: it waits for an answer before it closes the connection."""
+        nonlocal looks
+        looks += 1
+        with suppress(asyncio.CancelledError):
+            await thawed.wait()
+        await thawed.wait()
+        yield SimpleNamespace(lease=no_lease)
 
-    for read in (away, hanging):
+    async def no_lease() -> None:
+        return None
+
+    looks, thawed = 0, asyncio.Event()
+    for read in (away, hanging, hanging):
         monkeypatch.setattr(world.store, "read", read)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(3):
             status, problem = await world.json("GET", "/health/ready", None)
         assert (status, problem["detail"]) == (503, "The state database does not answer.")
+        assert (await world.json("GET", "/health/live", None))[0] == 200
+    assert looks == 1, "no request more hangs on the database for each that asks"
+    thawed.set()
+    assert await world.json("GET", "/health/ready", None) == (200, {"status": "ready", "leader": "nobody"})

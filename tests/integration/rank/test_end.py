@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -103,3 +104,32 @@ def test_what_the_processes_used_is_told_in_the_end(bench) -> None:
 def test_output_written_just_before_the_end_is_in_the_log(bench) -> None:
     bench.run("sh", "-c", "seq 1 20000; printf last")
     assert bench.lines() == [*map(str, range(1, 20001)), "last"]
+
+
+def test_a_command_that_has_ended_was_told_nothing_however_late_the_notice_and_the_order_to_end_come(
+    bench, service, eventually
+) -> None:
+    """What it has left behind takes its time to go: both come meanwhile."""
+    supervisor = bench.start(sys.executable, "-c", STUBBORN, "leave", term_wait_s=3)
+    bench.printed("away")
+    pid = bench.status()["pid"]
+    eventually(lambda: not Path(f"/proc/{pid}").exists())
+    service.notify()
+    eventually(lambda: bench.status()["notified_at"])
+    supervisor.terminate()
+    status = bench.wait()
+    assert (status["exit_code"], status["signalled"]) == (0, False)
+
+
+@pytest.mark.parametrize("profile", ["sigterm", "cooperative", "kill"])
+def test_a_command_that_ends_with_0_when_it_is_ended_was_told(bench, profile) -> None:
+    supervisor = bench.start("sh", "-c", "trap 'exit 0' TERM; echo up; while :; do sleep 0.05; done", profile=profile)
+    bench.printed("up")
+    supervisor.terminate()
+    status = bench.wait()
+    assert (status["exit_code"], status["signalled"]) == (0, True)
+
+
+def test_a_command_that_comes_to_its_end_by_itself_was_not_told(bench) -> None:
+    status = bench.run("true")
+    assert (status["exit_code"], status["signalled"]) == (0, False)

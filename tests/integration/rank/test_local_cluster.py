@@ -17,7 +17,7 @@ import pytest
 
 from hai_client.rank.processes import read_environment, read_process, read_table
 from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings, folders
-from hai_scheduler.adapters.local.runs import LocalRank
+from hai_scheduler.adapters.local.runs import LocalRank, LocalRun
 from hai_scheduler.core.model import Node, RankObservation, RankState, RunId, TaskId
 from hai_scheduler.ports import Launch, NotFound, Secret, Temporary
 
@@ -390,3 +390,52 @@ async def test_a_rank_whose_service_ended_before_it_was_started_is_started_by_th
         with pytest.raises(Crash):
             await world.open().launch(world.launch("sleep 60"))
     assert len(await world.ranks(world.open(), RankState.RUNNING)) == 1
+
+
+async def test_a_launcher_that_was_paused_before_it_starts_the_supervisor_starts_no_command(
+    world: World, monkeypatch
+) -> None:
+    """It has seen that the run is wanted. Meanwhile another service ends the run, and finds no rank to end."""
+    paused, other = world.open(shared=True), world.open(shared=True)
+    spawn = LocalRank._spawn
+
+    def late(rank: LocalRank) -> Any:
+        folders.RunFolder(world.settings.runs_dir, RUN).mark_killed()
+        return spawn(rank)
+
+    monkeypatch.setattr(LocalRank, "_spawn", late)
+    await paused.launch(world.launch("touch started"))
+    (rank,) = await world.ranks(other, RankState.EXITED)
+    assert (rank.exit_code, rank.start_error, rank.signalled) == (143, None, False)
+    assert not (world.folder / "started").exists()
+
+
+async def test_a_rank_that_was_prepared_since_the_last_look_is_not_taken_for_one_that_never_starts(
+    world: World, monkeypatch
+) -> None:
+    starter, other = world.open(shared=True), world.open(shared=True)
+    load = other._load
+
+    async def load_and_be_paused() -> None:
+        await load()
+        monkeypatch.undo()
+        await starter.launch(world.launch("sleep 600"))
+        await world.ranks(starter, RankState.RUNNING)
+        folders.RunFolder(world.settings.runs_dir, RUN).mark_killed()
+
+    other._runs[RUN] = LocalRun(folders.RunFolder(other._root, RUN), sys.executable)
+    monkeypatch.setattr(other, "_load", load_and_be_paused)
+    (seen,) = await other.observe()
+    assert seen.killed
+    assert [rank.state for rank in seen.ranks] == [RankState.RUNNING]
+    await other.kill(RUN)
+    await world.ranks(other, RankState.EXITED)
+
+
+async def test_an_order_to_end_a_run_of_which_a_part_had_ended_reaches_the_other_service(world: World) -> None:
+    one, other = world.open(shared=True), world.open(shared=True)
+    await one.launch(world.launch("true"))
+    await world.ranks(other, RankState.EXITED)
+    assert not (await other.observe())[0].killed
+    await one.kill(RUN)
+    assert (await other.observe())[0].killed

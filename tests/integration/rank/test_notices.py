@@ -37,6 +37,7 @@ def test_a_notice_reaches_the_job_within_a_second(bench, service) -> None:
     status = bench.wait()
     assert status["exit_code"] == 0
     assert status["notified_at"] is not None
+    assert status["signalled"] is True
     notice = json.loads((bench.folder / "runtime" / "notice.json").read_text())
     assert (notice["schema"], notice["reason"], notice["revision"]) == (1, "turn_over", 1)
     assert service.tokens == {"Bearer run:41.2:abc"}
@@ -75,8 +76,9 @@ def test_the_profile_names_the_signal(bench, service, eventually, profile, heard
     for line in heard:
         bench.printed(line)
     (bench.folder / "go").touch()
-    bench.wait()
+    status = bench.wait()
     assert bench.lines() == ["main up", *heard]
+    assert status["signalled"] is bool(heard), "a notice alone ends no command"
 
 
 def test_a_service_that_comes_late_and_comes_back_is_found(bench, service, eventually) -> None:

@@ -159,3 +159,26 @@ async def test_one_who_never_waits_is_found_out() -> None:
 
 async def _never() -> None:
     await asyncio.get_running_loop().create_future()
+
+
+def test_who_sets_the_machines_clock_does_not_change_the_steady_seconds() -> None:
+    machine = Machine()
+    clock = machine.clock()
+    began = clock.steady()
+    machine.run(7)
+    machine.wall += 3600 * SECOND
+    assert clock.steady() - began == pytest.approx(7)
+    machine.wall -= 7200 * SECOND
+    assert clock.steady() - began == pytest.approx(7)
+
+
+async def test_a_virtual_clock_that_is_put_forward_wakes_nobody_and_lets_no_time_pass() -> None:
+    clock = VirtualClock(T0)
+    sleeper = asyncio.create_task(clock.sleep(10))
+    await clock.advance(4)
+    clock.put_forward(3600)
+    await clock.settle()
+    assert (clock.now(), clock.steady(), sleeper.done()) == (at(3604), 4.0, False)
+    await clock.advance(6)
+    assert sleeper.done()
+    assert clock.steady() == 10.0

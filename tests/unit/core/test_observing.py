@@ -61,9 +61,27 @@ def test_a_run_told_to_leave_before_it_was_there_never_starts() -> None:
     seen = look(task, None)
     assert seen == Seen((Overdue(at=at(5)),))
     task, _ = advance(task, seen.events[0])
-    ended = look(task, None)
-    task, _ = advance(task, ended.events[0])
+    assert look(task, None) == Seen(()), "the order to start it may still come, from another replica"
+    assert look(task, shows()) == Seen(())
+    (event,) = look(task, Observation(run_id=RunId("1.1"), ranks=(), killed=True)).events
+    task, _ = advance(task, event)
     assert task.state is TaskState.STOPPED
+
+
+def test_what_the_cluster_does_not_show_of_a_run_that_it_was_told_to_end_never_starts() -> None:
+    task = starting(notice=a_notice(), killed_at=at(4))
+    gone = RankObservation(rank=0, state=RankState.EXITED, exit_code=143)
+    (event,) = look(task, shows(gone)).events
+    assert isinstance(event, RanksSeen)
+    assert [rank.state for rank in event.ranks] == [EXITED, PENDING]
+    (event,) = look(task, replace(shows(gone), killed=True)).events
+    assert isinstance(event, RanksSeen)
+    assert [(rank.state, rank.message) for rank in event.ranks] == [(EXITED, None), (EXITED, "it was never started")]
+
+
+def test_a_cluster_that_was_told_to_end_a_run_which_is_wanted_makes_nobody_give_it_up() -> None:
+    """Run ids are never used again, so this cannot be; and nothing is concluded from it."""
+    assert look(starting(), Observation(run_id=RunId("1.1"), ranks=(), killed=True)) == Seen((), launch_again=True)
 
 
 def test_a_rank_that_ran_and_is_unknown_now_is_lost() -> None:

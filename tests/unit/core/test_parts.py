@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import a_checkpoint, a_notice, a_run, a_task, a_use, at, some_nodes
-from hai_scheduler.core.endings import Ending, ending_of
+from hai_scheduler.core.endings import SIGNALLING, Ending, ending_of
 from hai_scheduler.core.floor import Floor
 from hai_scheduler.core.ledger import Ledger
 from hai_scheduler.core.model import Profile, RankState, Task, TaskState
@@ -291,8 +291,10 @@ def test_who_passes_gives_back_in_time() -> None:
 
 def ended(profile: Profile, codes: list[int], *, told: bool, state: TaskState = TaskState.SUSPENDING) -> Ending:
     run = a_run(nodes=len(codes), notice=a_notice() if told else None)
+    signalled = told and profile in SIGNALLING
     ranks = tuple(
-        replace(rank, state=RankState.EXITED, exit_code=code) for rank, code in zip(run.ranks, codes, strict=True)
+        replace(rank, state=RankState.EXITED, exit_code=code, signalled=signalled)
+        for rank, code in zip(run.ranks, codes, strict=True)
     )
     run = replace(run, ranks=ranks)
     return ending_of(a_task(1, state=state, nodes=len(codes), profile=profile, run=run), run)
@@ -306,7 +308,8 @@ def ended(profile: Profile, codes: list[int], *, told: bool, state: TaskState = 
         (Profile.SIGTERM, 1, TaskState.SUSPENDED, False),
         (Profile.SLURM, 138, TaskState.SUSPENDED, True),
         (Profile.SLURM, 75, TaskState.SUSPENDED, False),
-        (Profile.KILL, 0, TaskState.SUSPENDED, False),
+        (Profile.KILL, 0, TaskState.SUCCEEDED, None),
+        (Profile.KILL, 1, TaskState.SUSPENDED, False),
         (Profile.COOPERATIVE, 0, TaskState.SUCCEEDED, None),
         (Profile.COOPERATIVE, 1, TaskState.FAILED, None),
     ],

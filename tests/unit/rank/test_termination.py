@@ -24,6 +24,7 @@ def test_the_message_says_all_along_what_is_known(tmp_path: Path) -> None:
         "exit_code": None,
         "start_error": None,
         "notified_at": None,
+        "signalled": False,
         "done": False,
         "done_all": False,
         "log_lost_lines": 0,

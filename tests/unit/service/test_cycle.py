@@ -9,7 +9,7 @@ import pytest
 
 from builders import at
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.core.model import NodeMark, Priority, TaskState
+from hai_scheduler.core.model import NodeMark, Priority, RunId, TaskState
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.verdicts import VerdictKind
 from hai_scheduler.ports import Launch, Temporary
@@ -144,8 +144,9 @@ async def test_a_stop_between_the_decision_and_the_launch_starts_nothing(monkeyp
     service = await Service().open()
     task = await service.submit("gang", "ann", 2)
 
-    async def nothing(*_: object, **__: object) -> None:
+    async def nothing(*_: object, **__: object) -> dict[object, str]:
         """The process is slow: effects have not been carried out yet."""
+        return {}
 
     with monkeypatch.context() as patch:
         patch.setattr(type(service.parts.cycle.effects), "carry_out", nothing)
@@ -281,3 +282,92 @@ async def test_old_tasks_are_forgotten_with_their_logs() -> None:
         await service.task(task)
     with pytest.raises(LookupError):
         await service.cluster.read_log("1.1", 0, offset=0, limit=1)
+
+
+# -- clocks that are set, and machines that sleep -----------------------------------------------------
+
+
+async def test_an_hour_that_the_clock_is_put_forward_is_neither_served_nor_strikes_a_time_limit() -> None:
+    service = await Service(nodes=2).open()
+    limited = await service.submit("limited", "ann", time_limit=timedelta(minutes=10))
+    deaf = await service.submit("deaf", "bob", does=Behaviour(saves_in=None))
+    await service.step()
+    await service.step(60)
+    await service.parts.services.submissions.suspend(ADMIN, str(deaf))
+    await service.step(1)
+    service.clock.put_forward(3600)
+    await service.step(1)
+    assert await service.states(limited, deaf) == ["running", "suspending"], "neither limit nor deadline has come"
+    view = service.parts.services.queries.view(await service.task(limited))
+    assert timedelta(seconds=60) <= view.served <= timedelta(seconds=65)
+    await service.step(30)
+    assert await service.states(limited, deaf) == ["running", "suspended"], "the deadline came after all of its time"
+    service.cluster.finish(RunId(f"{limited}.1"))
+    await service.step(1)
+    done = await service.task(limited)
+    assert done.state is TaskState.SUCCEEDED
+    assert timedelta(seconds=90) <= done.served <= timedelta(seconds=100)
+
+
+async def test_a_jump_that_was_found_by_a_tick_that_failed_is_found_by_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    service = await Service(nodes=1).open()
+    task = await service.submit("limited", "ann", time_limit=timedelta(minutes=10))
+    await service.step()
+    await service.step(60)
+    service.clock.put_forward(3600)
+
+    def broken(*_: object, **__: object) -> None:
+        raise Temporary("the database went away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hai_scheduler.service.cycle.plan", broken)
+        with pytest.raises(Temporary):
+            await service.parts.cycle.tick()
+    await service.step(1)
+    assert await service.states(task) == ["running"]
+
+
+@pytest.mark.parametrize(("seconds", "counts"), [(4.9, True), (5.1, False)])
+async def test_a_clock_that_is_put_right_by_little_is_left_alone(seconds: float, counts: bool) -> None:
+    service = await Service(nodes=1).open()
+    task = await service.submit("one", "ann")
+    await service.step()
+    began = (await service.task(task)).run
+    service.clock.put_forward(seconds)
+    await service.step(1)
+    now = (await service.task(task)).run
+    assert began is not None
+    assert now is not None
+    assert (now.running_at == began.running_at) == counts
+
+
+# -- why a start takes long ---------------------------------------------------------------------------
+
+
+async def test_a_task_that_starts_says_why_it_is_not_up() -> None:
+    service = await Service(nodes=1).open()
+    task = await service.submit("one", "ann")
+
+    async def full(_: Launch) -> None:
+        raise Temporary(f"run {task}.1 cannot be started: No space left on device")
+
+    launch = service.cluster.launch
+    service.cluster.launch = full  # type: ignore[method-assign]
+    await service.step()
+    await service.step(1)
+    view = service.parts.services.queries.view(await service.task(task))
+    assert view.task.state is TaskState.STARTING
+    why = f"Starting on node-1, and not up yet: run {task}.1 cannot be started: No space left on device."
+    assert view.message == why
+    version = view.task.version
+    await service.step(1)
+    assert (await service.task(task)).version == version, "it is written once"
+    service.cluster.launch = launch  # type: ignore[method-assign]
+    await service.step(1)
+    await service.step(1)
+    after = await service.task(task)
+    assert after.state is TaskState.RUNNING
+    assert after.run is not None
+    assert after.run.ranks[0].message is None

@@ -193,6 +193,48 @@ async def test_a_predecessor_whose_clock_was_ahead_is_followed_at_once_too() -> 
     assert await second.seek()
 
 
+async def leaders(pair: Pair) -> list[str]:
+    """Who leads as each replica tells a probe."""
+    return [await replica.parts.services.readiness.leader() for replica in pair.replicas]
+
+
+async def test_a_replica_that_has_not_confirmed_its_lease_does_not_say_that_it_leads() -> None:
+    pair = await Pair().open()
+    first, second = pair.replicas
+    assert await leaders(pair) == ["this", "another"]
+    await pair.clock.advance(2)
+    assert await leaders(pair) == ["this", "another"]
+    await pair.clock.advance(3.5)
+    assert first.parts.cycle.watch.leading, "it has been paused, or its database does not answer"
+    assert await leaders(pair) == ["nobody", "nobody"]
+    assert await second.tick()
+    assert await leaders(pair) == ["another", "this"]
+    await first.tick()
+    assert await leaders(pair) == ["another", "this"]
+
+
+async def test_a_leader_whose_clock_is_put_forward_confirms_its_lease_and_leads_on() -> None:
+    pair = await Pair().open()
+    pair.clock.put_forward(3600)
+    assert pair.replicas[0].parts.cycle.leadership.sure
+    assert await pair.replicas[0].tick()
+    assert await leaders(pair) == ["this", "another"]
+
+
+@pytest.mark.parametrize("pauses", [0.0, 2.4, 2.6, 5.1])
+async def test_two_never_say_at_once_that_they_lead(pauses: float) -> None:
+    """Whenever the one is paused, and whatever is asked between any two steps of the other."""
+    pair = await Pair().open()
+    first, second = pair.replicas
+    for _ in range(6):
+        await pair.clock.advance(pauses)
+        await first.tick()
+        for _ in range(12):
+            await pair.clock.advance(0.5)
+            await second.tick()
+            assert (await leaders(pair)).count("this") <= 1
+
+
 async def test_the_lease_runs_out_if_it_cannot_be_given_up() -> None:
     pair = await Pair().open()
     first, second = pair.replicas
@@ -253,8 +295,9 @@ async def test_a_kill_that_was_decided_by_one_leader_is_carried_out_by_the_next(
     await first.parts.services.submissions.stop(ADMIN, str(task))
     await pair.clock.advance(21)
 
-    async def nothing(*_: object, **__: object) -> None:
+    async def nothing(*_: object, **__: object) -> dict[object, str]:
         """The process dies after the commit."""
+        return {}
 
     with monkeypatch.context() as patch:
         patch.setattr(Effects, "carry_out", nothing)
@@ -271,6 +314,53 @@ async def test_a_kill_that_was_decided_by_one_leader_is_carried_out_by_the_next(
     assert await state(pair, task) is TaskState.STOPPED
 
 
+@pytest.mark.parametrize("places", range(3, 9))
+async def test_a_leader_that_was_paused_before_its_launch_starts_nothing_beside_the_run_that_has_its_node_now(
+    places: int,
+) -> None:
+    pair = await Pair(nodes=1).open()
+    first, second = pair.replicas
+    early = await submit(pair, 0, "early", does=Behaviour(work=timedelta(hours=1)))
+    await first.tick_and_pause(places)
+    await pair.replicas[1].parts.services.submissions.stop(ADMIN, str(early))
+    later = await submit(pair, 1, "later", does=Behaviour(work=timedelta(hours=1)))
+    for _ in range(8):
+        await pair.clock.advance(30)
+        await second.tick()
+    assert await state(pair, early) is TaskState.STOPPED
+    assert await state(pair, later) is TaskState.RUNNING
+    await first.go_on()
+    pair.cluster.check()
+    assert [run_id for runs in pair.cluster.holders().values() for run_id in runs] == [f"{later}.1"]
+
+
+async def test_a_run_that_was_to_be_ended_and_is_not_seen_is_not_over_before_the_cluster_knows_of_the_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pair = await Pair(nodes=1).open()
+    first, second = pair.replicas
+    task = await submit(pair, 0, "one", does=Behaviour(work=timedelta(hours=1)))
+    await first.tick_and_pause(6)  # it has committed that the run starts, and has not launched it
+    assert pair.cluster.launches == []
+    await second.parts.services.submissions.stop(ADMIN, str(task))
+    await pair.clock.advance(200)
+
+    async def away(_: RunId) -> None:
+        raise Temporary("the API server is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(second.parts.cycle.cluster, "kill", away)
+        for _ in range(4):
+            await second.tick()
+        assert await state(pair, task) is TaskState.STOPPING, "what was ordered may still come"
+        await first.go_on()
+    for _ in range(4):
+        await pair.clock.advance(20)
+        await second.tick()
+    assert await state(pair, task) is TaskState.STOPPED
+    pair.cluster.check()
+
+
 async def test_an_end_that_one_leader_recorded_and_did_not_settle_is_settled_by_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -281,8 +371,9 @@ async def test_an_end_that_one_leader_recorded_and_did_not_settle_is_settled_by_
         await first.tick()
     await pair.clock.advance(1)
 
-    async def nothing(*_: object, **__: object) -> None:
+    async def nothing(*_: object, **__: object) -> dict[object, str]:
         """The process dies after the commit."""
+        return {}
 
     with monkeypatch.context() as patch:
         patch.setattr(Effects, "carry_out", nothing)

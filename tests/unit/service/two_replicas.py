@@ -18,7 +18,7 @@ from hai_scheduler.adapters.memory.tx import MemoryTx
 from hai_scheduler.app import Parts, World, assemble
 from hai_scheduler.core.model import Priority, Quota, Run, Task
 from hai_scheduler.core.policy import Policies
-from hai_scheduler.ports import Conflict, Launch, Secret, Temporary
+from hai_scheduler.ports import Conflict, Secret, Temporary
 from hai_scheduler.service.changes import SCHEDULER
 from hai_scheduler.service.environment import Places
 from hai_scheduler.service.run_tokens import RunTokens
@@ -84,9 +84,10 @@ class ReplicasStore:
 class ReplicasCluster:
     """One replica's way to the cluster."""
 
-    def __init__(self, inner: MemoryCluster, store: MemoryStore, gate: Gate) -> None:
-        self._inner, self._store, self._gate = inner, store, gate
-        for name in ("nodes", "observe", "kill"):
+    def __init__(self, inner: MemoryCluster, gate: Gate) -> None:
+        self._inner, self._gate = inner, gate
+        # Each may come late: a replica may be paused before it, and another act meanwhile.
+        for name in ("nodes", "observe", "launch", "kill"):
             setattr(self, name, self._gated(getattr(inner, name)))
 
     def __getattr__(self, name: str) -> Any:
@@ -101,15 +102,6 @@ class ReplicasCluster:
 
         return gated
 
-    async def launch(self, launch: Launch) -> None:
-        """A launch may come late. The supervisor of a rank asks whether its run is over before it starts anything."""
-        await self._gate.place()
-        async with self._store.read() as tx:
-            run = (await tx.get_task(launch.task_id)).live_run
-        if run is not None and run.id == launch.run_id and run.killed_at is None:
-            await self._inner.launch(launch)
-        await self._gate.place()
-
 
 class Replica:
     """One service: at rest, or in the middle of a tick."""
@@ -121,7 +113,7 @@ class Replica:
         self.clock = SkewedClock(pair.clock, ahead)
         world = World(
             store=self.store,  # type: ignore[arg-type]
-            cluster=ReplicasCluster(pair.cluster, pair.store, self.gate),  # type: ignore[arg-type]
+            cluster=ReplicasCluster(pair.cluster, self.gate),  # type: ignore[arg-type]
             bus=pair.bus,
             clock=self.clock,
         )
@@ -176,6 +168,7 @@ class SkewedClock:
     def __init__(self, inner: VirtualClock, ahead: float) -> None:
         self._inner, self._ahead = inner, ahead
         self.sleep = inner.sleep
+        self.steady = inner.steady
 
     def now(self) -> datetime:
         return self._inner.now() + timedelta(seconds=self._ahead)

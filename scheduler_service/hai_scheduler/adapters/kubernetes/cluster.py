@@ -10,7 +10,7 @@ from typing import Any, Final
 from hai_scheduler.adapters.kubernetes.client import Api, Missing, Refused, connect, gather_all
 from hai_scheduler.adapters.kubernetes.launching import Launcher
 from hai_scheduler.adapters.kubernetes.names import KILLED, parts_of, run_name, run_selector
-from hai_scheduler.adapters.kubernetes.observation import Steady, not_up, observe_run, steady_of
+from hai_scheduler.adapters.kubernetes.observation import Steady, is_tombstone, not_up, observe_run, steady_of
 from hai_scheduler.adapters.kubernetes.ranks import Surroundings, ended_rank, has_started
 from hai_scheduler.adapters.kubernetes.record import RunSight, StartError, Thing
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
@@ -158,12 +158,18 @@ class KubernetesCluster:
         """Delete its pods that have not ended, after recording that this is meant. Raises Temporary."""
         parts_of(run_id)
         await self._sight.ready()
-        run = self._sight.run(run_id)
-        if run is not None and not self._left(run) and (run.record is None or run.record.killed):
+        run, now = self._sight.run(run_id), self._clock.now()
+        record = run.record if run is not None else None
+        if run is not None and record is not None and ((record.killed and not self._left(run)) or self._ended(run)):
             return
-        if run is not None and self._ended(run):
-            return
-        recorded = await self._launcher.annotate(run_id, {KILLED: self._clock.now().isoformat()})
+        recorded = await self._launcher.annotate(run_id, {KILLED: now.isoformat()})
+        if not recorded:
+            try:
+                await self._launcher.bury(run_id, now)
+            except Refused as error:
+                # Nor would it take the record of a launch; and a pod asks the service before it starts anything.
+                log.warning("that run %s is ended cannot be recorded: %s", run_id, error)
+                self._refused[run_id] = (0, str(error))
         if recorded or run is not None:
             await self._end_pods(run_id)
         self._sight.wake()
@@ -226,7 +232,7 @@ class KubernetesCluster:
         """Remove what is left of an ended run, and its logs. Raises Temporary while anything of it runs."""
         await self._sight.ready()
         run = self._sight.run(run_id)
-        if run is not None and not self._ended(run):
+        if run is not None and not self._ended(run) and not is_tombstone(run):
             raise Temporary(f"run {run_id} cannot be forgotten: it has not ended")
         await self.settle(run_id)
         if run is not None and run.pods:
@@ -242,7 +248,7 @@ class KubernetesCluster:
         """The pods' addresses as soon as every supervisor is up. Raises NotFound, Temporary."""
         await self._sight.fresh()
         run = self._sight.run(run_id)
-        if run is None:
+        if run is None or not run.ranks:
             raise NotFound(f"there is no run {run_id} here")
         found = [_address(run.pods.get(rank) or run.removed.get(rank)) for rank in range(run.ranks)]
         addresses = tuple(address for address in found if address is not None)
@@ -296,4 +302,4 @@ def _refused(run_id: RunId, ranks: int, why: str) -> Observation:
         )
         for rank in range(ranks)
     ]
-    return Observation(run_id=run_id, ranks=tuple(shown), unsettled=True)
+    return Observation(run_id=run_id, ranks=tuple(shown), unsettled=True, killed=True)

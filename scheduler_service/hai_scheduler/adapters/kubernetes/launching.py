@@ -7,12 +7,13 @@ from typing import Any
 
 from hai_scheduler.adapters.kubernetes import manifests
 from hai_scheduler.adapters.kubernetes.client import Api, Exists, Missing, Refused, gather_all
-from hai_scheduler.adapters.kubernetes.names import LAUNCHED, run_name
+from hai_scheduler.adapters.kubernetes.names import KILLED, LAUNCHED, run_name
 from hai_scheduler.adapters.kubernetes.pod_parts import HAI, SHM
 from hai_scheduler.adapters.kubernetes.record import Record, StartError, Thing
 from hai_scheduler.adapters.kubernetes.resources import Capacity, capacity_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.kubernetes.sight import Sight
+from hai_scheduler.core.model import RunId
 from hai_scheduler.ports import Launch, Temporary
 
 
@@ -96,6 +97,24 @@ class Launcher:
             raise Temporary(f"{kind} cannot be created: {error}") from None
         if kind == "pods":
             self._sight.pods.put(made)
+
+    async def bury(self, run_id: RunId, now: datetime) -> None:
+        """Record of a run without a record that it was ended: a Service of its name, which every launch finds.
+
+        Raises Temporary when that is not sure, Refused when the API server will never take it.
+        """
+        try:
+            made = await self._api.request(
+                "POST", f"{self._inside}/services", body=manifests.tombstone(run_id, {KILLED: now.isoformat()})
+            )
+        except Exists:
+            # A launch was faster; or another replica, which has done the same.
+            if await self.annotate(run_id, {KILLED: now.isoformat()}):
+                return
+            raise Temporary(f"run {run_id} was being removed from Kubernetes just now") from None
+        except Missing as error:
+            raise Temporary(f"the record of run {run_id} cannot be written: {error}") from None
+        self._sight.services.put(made)
 
     async def annotate(self, run_id: str, facts: dict[str, str]) -> bool:
         """Write facts into the record of the run; whether there is one. Raises Temporary."""

@@ -10,7 +10,19 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from hai_client.rank.environment import PRIVATE_PREFIXES
-from hai_scheduler.adapters.kubernetes.names import NODES, RANK, pod_name, run_labels, run_name, run_selector
+from hai_scheduler.adapters.kubernetes.names import (
+    MANAGED,
+    MANAGER,
+    NODES,
+    RANK,
+    RUN,
+    TASK,
+    parts_of,
+    pod_name,
+    run_labels,
+    run_name,
+    run_selector,
+)
 from hai_scheduler.adapters.kubernetes.pod_parts import (
     CLIENT,
     HAI,
@@ -23,6 +35,7 @@ from hai_scheduler.adapters.kubernetes.pod_parts import (
 )
 from hai_scheduler.adapters.kubernetes.resources import Capacity, gpus_of, has_rdma, resources_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.core.model import RunId
 from hai_scheduler.ports import Launch
 
 #: Name of the container that a rank runs in.
@@ -56,6 +69,21 @@ def service(launch: Launch, annotations: dict[str, str] | None = None) -> dict[s
             "publishNotReadyAddresses": True,
             **({"selector": dict(part.split("=", 1) for part in selector)} if selector else {}),
         },
+    }
+
+
+def tombstone(run_id: RunId, annotations: dict[str, str]) -> dict[str, Any]:
+    """The Service of a run that was ended before it was launched: it has no nodes and finds no pods."""
+    task, number = parts_of(run_id)
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": run_name(run_id),
+            "labels": {MANAGED: MANAGER, TASK: task, RUN: number},
+            "annotations": annotations,
+        },
+        "spec": {"clusterIP": "None"},
     }
 
 

@@ -12,6 +12,9 @@ from hai_scheduler.adapters.kubernetes.record import Record, RunSight, StartErro
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.model import Blame, Observation, RankObservation, RankState
 
+#: How long the order to end a run that was never launched is kept. A replica that has been paused for longer between
+#: its decision and its launch may still make pods; their supervisors ask the service before they start anything.
+TOMBSTONES_STAY = timedelta(hours=1)
 _NO_RECORD = Record(nodes=(), created_at=None, launched=False, killed=False, start_error=None, deleting=True)
 
 
@@ -19,8 +22,25 @@ def observe_run(run: RunSight, around: Surroundings) -> Observation:
     """What a run shows."""
     seen = (_observe_rank(run, rank, around) for rank in range(run.ranks))
     shown = tuple(rank for rank in seen if rank is not None)
-    recorded = run.record is not None and not run.record.deleting
-    return Observation(run_id=run.run_id, ranks=shown, unsettled=recorded and all(rank.state.gone for rank in shown))
+    record = run.record
+    settled = record is None or record.deleting or is_kept(run, around.now)
+    return Observation(
+        run_id=run.run_id,
+        ranks=shown,
+        unsettled=not settled and all(rank.state.gone for rank in shown),
+        killed=record is not None and record.killed,
+    )
+
+
+def is_tombstone(run: RunSight) -> bool:
+    """Whether all that is there of the run is the order to end it, which came before any order to start it."""
+    return run.record is not None and run.record.killed and not run.ranks
+
+
+def is_kept(run: RunSight, now: datetime) -> bool:
+    """Whether the run is a tombstone that a late launch may still have to find."""
+    made = run.record.created_at if run.record is not None else None
+    return is_tombstone(run) and (made is None or now - made < TOMBSTONES_STAY)
 
 
 def _observe_rank(run: RunSight, rank: int, around: Surroundings) -> RankObservation | None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from hai_scheduler.adapters.kubernetes.blame import blame_for_end
 from hai_scheduler.adapters.kubernetes.manifests import CONTAINER, INIT_CONTAINER
 from hai_scheduler.adapters.kubernetes.record import Thing
-from hai_scheduler.adapters.status import checkpoint_of, time_of
+from hai_scheduler.adapters.status import checkpoint_of, signalled_of, time_of
 from hai_scheduler.core.model import Blame, RankObservation, RankState
 
 #: Ends of a pod that its node, or the cluster, has brought about: the rank was taken away from its user (H1).
@@ -186,6 +186,7 @@ def _exited(rank: int, pod: Thing, terminated: dict[str, Any]) -> RankObservatio
         blame=blame,
         message=_message_of(status, terminated) or error,
         notified_at=told,
+        signalled=signalled_of(said),
         done=bool(said.get("done")),
         done_all=bool(said.get("done_all")),
         checkpoint=checkpoint_of(said.get("checkpoint")),

@@ -89,7 +89,8 @@ class LocalCluster:
                 return
             with _as_temporary(f"{self._root} cannot be read"):
                 found = await asyncio.to_thread(self._read_folders)
-            known = {name: run for name, run in self._runs.items() if name in found or not run.ranks}
+            new = {name for name, run in self._runs.items() if not (run.ranks or run.never_started)}
+            known = {name: run for name, run in self._runs.items() if name in found or name in new}
             for name in self._runs.keys() - known.keys():  # forgotten by another service
                 self._runs[name].let_go()
             self._runs = {**found, **known}
@@ -103,10 +104,9 @@ class LocalCluster:
         found = runs_in(self._root, self._settings.python)
         for name, run in found.items():
             known = self._runs.get(name)
-            if known is not None and len(run.ranks) > len(known.ranks):
+            if known is not None:
                 with known.guard:
-                    for number in run.ranks:
-                        known.rank(number)
+                    known.catch_up(run.ranks)
         return found
 
     async def changes(self) -> AsyncIterator[None]:
@@ -176,6 +176,9 @@ class LocalCluster:
 
     def _launch(self, run: LocalRun, launch: Launch) -> None:
         with run.guard:
+            if run.folder.killed:
+                log.warning("run %s is not started: it was ended before", launch.run_id)
+                return
             run.folder.make()
             port = run.folder.master_port()
             for number, name in enumerate(launch.nodes):
@@ -233,16 +236,22 @@ class LocalCluster:
     async def kill(self, run_id: RunId) -> None:
         """Tell the supervisors to end their ranks; ranks that have not started never will."""
         await self._load()
-        run = self._runs.get(str(run_id))
-        if run is not None:
-            with _as_temporary(f"run {run_id} cannot be ended"):
-                await asyncio.to_thread(self._kill, run)
-            self._wake()
+        folder = RunFolder(self._root, run_id)
+        run = self._runs.setdefault(str(run_id), LocalRun(folder, self._settings.python))
+        with _as_temporary(f"run {run_id} cannot be ended"):
+            await asyncio.to_thread(self._kill, run)
+        self._wake()
 
     def _kill(self, run: LocalRun) -> None:
+        """First the mark, then a look at what is there: what another service prepares later, it finds the mark after.
+
+        A supervisor looks for the mark once its status is written and before it starts the command. So a rank is
+        either seen here, or never starts.
+        """
         with run.guard:
-            if run.folder.path.is_dir():
-                run.folder.mark_killed()
+            run.folder.make()
+            run.folder.mark_killed()
+            run.catch_up(run.folder.ranks())
             for rank in run.ranks.values():
                 rank.kill(self._settings.term_wait_s)
 
@@ -264,7 +273,7 @@ class LocalCluster:
         """All ranks are on this machine. Raises NotFound."""
         await self._load()
         run = self._runs.get(str(run_id))
-        if run is None:
+        if run is None or not run.ranks:
             raise NotFound(f"there is no run {run_id} here")
         return (MASTER,) * len(run.ranks)
 

@@ -6,12 +6,13 @@ import os
 import signal
 import subprocess
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from hai_scheduler.adapters.local.folders import RankFolder, RunFolder
 from hai_scheduler.adapters.local.leftovers import kill_leftovers
-from hai_scheduler.adapters.status import checkpoint_of, time_of
+from hai_scheduler.adapters.status import checkpoint_of, signalled_of, time_of
 from hai_scheduler.core.model import Observation, RankObservation, RankState
 
 #: How often a supervisor that ends before it has written anything is started again.
@@ -165,6 +166,18 @@ class LocalRun:
             self.ranks[rank] = LocalRank(self.folder.rank(rank), self._python)
         return self.ranks[rank]
 
+    def catch_up(self, ranks: Iterable[int]) -> None:
+        """Learn of ranks that another service has prepared, and of its order to end the run. Raises OSError."""
+        for number in ranks:
+            self.rank(number)
+        if self._end is not None and not self._end.killed and self.folder.killed:
+            self._end = None
+
+    @property
+    def never_started(self) -> bool:
+        """Whether it was observed to have been ended before any rank of it was prepared."""
+        return self._end is not None and self._end.killed and not self.ranks
+
     @property
     def gone(self) -> bool:
         """Whether it has been observed that nothing of it is left."""
@@ -179,8 +192,12 @@ class LocalRun:
         """What is known of it now. Raises OSError."""
         if self._end is not None:
             return self._end
+        # First the mark, then the ranks: what is prepared after the mark is never started.
+        killed = self.folder.killed
+        if killed:
+            self.catch_up(self.folder.ranks())
         ranks = tuple(rank.observe() for _, rank in sorted(self.ranks.items()))
-        seen = Observation(run_id=self.folder.run_id, ranks=ranks)
+        seen = Observation(run_id=self.folder.run_id, ranks=ranks, killed=killed)
         if self.gone:
             self._end = seen
         return seen
@@ -198,6 +215,7 @@ def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObs
         state=state,
         exit_code=status.get("exit_code") if state is RankState.EXITED else None,
         notified_at=time_of(status.get("notified_at")),
+        signalled=signalled_of(status),
         done=bool(status.get("done")),
         done_all=bool(status.get("done_all")),
         checkpoint=checkpoint_of(status.get("checkpoint")),

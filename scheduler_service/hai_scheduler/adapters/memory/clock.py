@@ -41,6 +41,10 @@ class SystemClock:
         self._last, self._last_steady = max(self._wall(), at_least), steady
         return _EPOCH + timedelta(microseconds=self._last // 1000)
 
+    def steady(self) -> float:
+        """Seconds since some moment, as they pass."""
+        return self._steady() / 1e9
+
     async def sleep(self, seconds: float) -> None:
         """Wait that many seconds of real time."""
         await asyncio.sleep(seconds)
@@ -57,12 +61,24 @@ class VirtualClock:
 
     def __init__(self, start: datetime = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)) -> None:
         self._now = start
+        #: What `steady` counts from: later by all that the clock was put forward.
+        self._began = start
         self._sleepers: list[tuple[datetime, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
 
     def now(self) -> datetime:
         """The virtual time, aware UTC."""
         return self._now
+
+    def steady(self) -> float:
+        """Seconds that have passed on it."""
+        return (self._now - self._began).total_seconds()
+
+    def put_forward(self, seconds: float) -> None:
+        """Show a later time, as a machine does whose clock is set: no time passes, and no sleeper wakes by it."""
+        by = timedelta(seconds=seconds)
+        self._now, self._began = self._now + by, self._began + by
+        self._sleepers = [(until + by, order, woken) for until, order, woken in self._sleepers]
 
     async def sleep(self, seconds: float) -> None:
         """Wait until the clock has been advanced by that many seconds; zero or less only lets others run."""

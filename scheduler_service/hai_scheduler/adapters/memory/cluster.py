@@ -82,6 +82,8 @@ class MemoryCluster:
         self._runs: dict[RunId, ScriptedRun] = {}
         self._shown: dict[RunId, ScriptedRun] = {}
         self._live: dict[RunId, ScriptedRun] = {}
+        #: Runs that were killed before they were launched.
+        self._never: dict[RunId, None] = {}
         #: By task: its latest run, and what was saved before that.
         self._latest: dict[TaskId, ScriptedRun] = {}
         self._saved: dict[TaskId, timedelta] = {}
@@ -107,7 +109,7 @@ class MemoryCluster:
         return [self._nodes[name] for name in sorted(self._nodes)]
 
     async def observe(self) -> Sequence[Observation]:
-        """See `Cluster.observe`; in the order of the launches."""
+        """See `Cluster.observe`; in the order of the launches, before those that never will be."""
         self._reach()
         now = self._clock.now()
         if self._notices is not None:
@@ -115,7 +117,8 @@ class MemoryCluster:
         for run_id, run in list(self._shown.items()):
             if run.gone(now) and run.ended_at() < now - self._remember:
                 del self._shown[run_id]
-        return [run.show(now) for run in self._shown.values()]
+        never = [Observation(run_id=run_id, ranks=(), killed=True) for run_id in self._never]
+        return [*(run.show(now) for run in self._shown.values()), *never]
 
     async def changes(self) -> AsyncIterator[None]:
         """See `Cluster.changes`. Ends when the cluster is closed."""
@@ -141,7 +144,7 @@ class MemoryCluster:
         self.launches.append(launch.run_id)
         lost = [name for name in launch.nodes if name in self._nodes and not self._nodes[name].ready]
         run = self._runs.get(launch.run_id)
-        if self._comes_late(launch, run):
+        if launch.run_id in self._never or self._comes_late(launch, run):
             return
         missing = [rank for rank in range(len(launch.nodes)) if run is None or rank not in run.ranks]
         if missing and lost:
@@ -162,9 +165,12 @@ class MemoryCluster:
         self._reach()
         self.kills.append(run_id)
         run = self._runs.get(run_id)
-        if run is not None:
-            run.end(self._clock.now())
-            self._changed(run.times())
+        if run is None:
+            self._never[run_id] = None
+            self._changed([])
+            return
+        run.end(self._clock.now())
+        self._changed(run.times())
 
     async def read_log(self, run_id: RunId, rank: int, *, offset: int, limit: int) -> LogChunk:
         """See `Cluster.read_log`."""
@@ -200,6 +206,7 @@ class MemoryCluster:
     async def forget(self, run_id: RunId) -> None:
         """See `Cluster.forget`. A run that has not ended is kept; what its task had saved is kept as well."""
         run = self._runs.get(run_id)
+        self._never.pop(run_id, None)
         if run is not None and run.gone(self._clock.now()):
             for known in (self._runs, self._shown, self._live):
                 known.pop(run_id, None)

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.core.endings import SIGNALLING
 from hai_scheduler.core.model import Checkpoint, Notice, Observation, RankObservation, RankState
 from hai_scheduler.ports import Launch
 
+_SIGNALLING = {profile.value for profile in SIGNALLING}
 _TERM = 143
 _KILL = 137
 #: Between SIGTERM and SIGKILL.
@@ -48,6 +50,8 @@ class ScriptedRank:
     #: GPUs that it was given there; empty is the whole node.
     gpus: tuple[int, ...] = ()
     fate: Fate | None = None
+    #: When it was first sent a signal by the platform, the one of its profile or SIGTERM; None: it was not, until now.
+    signalled_at: datetime | None = None
     said: Said = field(default_factory=Said)
     log: bytearray = field(default_factory=bytearray)
     #: Bytes of the log that have been rotated away.
@@ -64,6 +68,11 @@ class ScriptedRank:
         """End like this, unless it ends earlier for another reason."""
         if self.fate is None or fate.at < self.fate.at:
             self.fate = fate
+
+    def signal(self, at: datetime) -> None:
+        """Be sent a signal then, unless it has ended."""
+        if not self.gone(at):
+            self.signalled_at = min(self.signalled_at or at, at)
 
     def gone(self, now: datetime) -> bool:
         """Whether nothing is left of it."""
@@ -98,6 +107,7 @@ class ScriptedRun:
     noticed_at: datetime | None = None
     #: Ordered to end, or recorded as ended: nothing more of it is started.
     over: bool = False
+    killed: bool = False
     settled: bool = False
 
     def start_rank(self, rank: int, now: datetime) -> ScriptedRank:
@@ -131,6 +141,8 @@ class ScriptedRun:
 
     def _leave(self, rank: ScriptedRank, noticed: datetime) -> None:
         does = self.behaviour
+        if self.launch.profile in _SIGNALLING:
+            rank.signal(self._heard_at(rank, noticed))
         if does.saves_in is not None:
             done = does.says_done and does.done_for_all in (None, rank.rank)
             at = self._heard_at(rank, noticed) + does.saves_in
@@ -138,9 +150,10 @@ class ScriptedRun:
 
     def end(self, now: datetime) -> None:
         """End every rank: SIGTERM, ten seconds later SIGKILL."""
-        self.over = True
+        self.over = self.killed = True
         code = _TERM if self.behaviour.dies_in < KILL_AFTER else _KILL
         for rank in self.ranks.values():
+            rank.signal(now)
             rank.befall(Fate(at=now + min(self.behaviour.dies_in, KILL_AFTER), code=code))
 
     def settle(self, now: datetime) -> None:
@@ -190,7 +203,7 @@ class ScriptedRun:
         """What a cluster shows of the run."""
         ranks = tuple(self._show_rank(self.ranks[number], now) for number in sorted(self.ranks))
         unsettled = self.gone(now) and not self.settled
-        return Observation(run_id=self.launch.run_id, ranks=ranks, unsettled=unsettled)
+        return Observation(run_id=self.launch.run_id, ranks=ranks, unsettled=unsettled, killed=self.killed)
 
     def _show_rank(self, rank: ScriptedRank, now: datetime) -> RankObservation:
         fate = rank.fate if rank.gone(now) else None
@@ -206,6 +219,7 @@ class ScriptedRun:
             state=up if fate is None else fate.state,
             exit_code=None if fate is None else fate.code,
             notified_at=heard,
+            signalled=rank.signalled_at is not None and rank.signalled_at <= now,
             done=done or rank.said.done,
             done_all=done_for_all or rank.said.done_all,
             checkpoint=max((save for save in saves if save is not None), key=lambda save: save.at, default=None),

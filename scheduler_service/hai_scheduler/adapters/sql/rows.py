@@ -121,6 +121,7 @@ def _rank_values(rank: Rank) -> _Values:
         "state": rank.state.value,
         "exit_code": rank.exit_code,
         "notified_at": to_instant_or_none(rank.notified_at),
+        "signalled": rank.signalled,
         "done": rank.done,
         "message": rank.message,
         "unstarted": rank.unstarted.value if rank.unstarted is not None else None,
@@ -136,6 +137,7 @@ def _rank_of(value: Mapping[str, Any]) -> Rank:
         state=_RANK_STATES[value["state"]],
         exit_code=value["exit_code"],
         notified_at=of_instant_or_none(value["notified_at"]),
+        signalled=value.get("signalled"),
         done=value["done"],
         message=value["message"],
         # Older versions did not write it.

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from sqlalchemy import select
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from hai_scheduler.adapters.sql.engine import connect, lock_writer, parse, reading, writing
@@ -14,11 +15,13 @@ from hai_scheduler.adapters.sql.events import EventPart
 from hai_scheduler.adapters.sql.facts import FactPart
 from hai_scheduler.adapters.sql.kept_logs import SqlLogs
 from hai_scheduler.adapters.sql.known import KnownTasks
+from hai_scheduler.adapters.sql.refusal import not_writable, refusal
 from hai_scheduler.adapters.sql.revision import is_newest
 from hai_scheduler.adapters.sql.surroundings import SurroundingsPart
 from hai_scheduler.adapters.sql.tables import LEASE
 from hai_scheduler.adapters.sql.tasks import TaskPart
 from hai_scheduler.adapters.sql.trouble import translated
+from hai_scheduler.ports import Temporary
 
 #: A view begins with its first read: this one, of a table of one row.
 _LOOK = select(LEASE.c.id)
@@ -91,9 +94,14 @@ async def open_store(url: str) -> SqlStore:
         ValueError: It is neither.
         StateDamaged: It is no database, or was damaged.
         StateTooNew: A newer version of the platform has written it; nothing was changed.
+        StateUnusable: It does not let the service in, or cannot be written.
         Temporary: It cannot be reached.
     """
-    engine = connect(parse(url))
+    parsed = parse(url)
+    try:
+        engine = connect(parsed)
+    except OSError as error:
+        raise not_writable(parsed, error.strerror or str(error)) from None
     try:
         with translated():
             if not await is_newest(engine):
@@ -101,6 +109,9 @@ async def open_store(url: str) -> SqlStore:
                 from hai_scheduler.adapters.sql.migrate import upgrade
 
                 await upgrade(engine)
+    except (Temporary, DBAPIError) as error:
+        await engine.dispose()
+        raise refusal(parsed, error) or error from None
     except BaseException:
         await engine.dispose()
         raise

@@ -10,6 +10,8 @@ from datetime import timedelta
 import pytest
 
 from builders import a_launch
+from hai_scheduler.adapters.kubernetes.names import KILLED
+from hai_scheduler.adapters.kubernetes.observation import TOMBSTONES_STAY
 from hai_scheduler.core.model import Blame, Mount, MountKind, RankState, RunId, TaskId
 from hai_scheduler.ports import NotFound, Temporary
 from unit.adapters.kubernetes.conftest import one, state_is, until
@@ -233,6 +235,57 @@ async def test_a_run_that_was_killed_is_not_started_by_a_late_launch_of_another_
     await second.launch(a_launch())
     assert not server.objects["pods"]
     assert (await one(second)).ranks[0].state is RankState.EXITED
+
+
+async def test_a_run_that_was_killed_before_its_launch_leaves_a_record_that_the_launch_finds(
+    server, cluster, opened, clock
+) -> None:
+    await cluster.kill(RUN)
+    made = server.objects["services"]["hai-1-1"]
+    assert KILLED in made["metadata"]["annotations"]
+    assert "selector" not in made["spec"]
+    await cluster.kill(RUN)
+    second = opened(stale_after=timedelta(days=1))
+    await second.launch(a_launch())
+    await second.kill(RUN)
+    assert not server.objects["pods"]
+    assert not server.objects["secrets"]
+    assert server.count("POST", "/services") == 2, "that of the launch was refused"
+    shown = await one(second)
+    assert (shown.ranks, shown.killed, shown.unsettled) == ((), True, False)
+    with pytest.raises(NotFound):
+        await second.addresses(RUN)
+    clock.ahead = TOMBSTONES_STAY + timedelta(minutes=1)
+    assert (await one(second)).unsettled, "no launch comes as late as that"
+    await second.settle(RUN)
+    assert not server.objects["services"]
+    assert await second.observe() == []
+
+
+async def test_the_record_of_a_run_that_was_never_launched_goes_when_the_run_is_forgotten(server, cluster) -> None:
+    await cluster.kill(RUN)
+    await cluster.forget(RUN)
+    assert not server.objects["services"]
+
+
+async def test_a_launch_that_is_faster_than_the_record_of_the_kill_is_ended(server, cluster, opened) -> None:
+    """Another replica makes the run between the look and the record."""
+    other = opened()
+    await other.launch(a_launch())
+    server.fail("PATCH", "/services/hai-1-1", 404)
+    await cluster.kill(RUN)
+    assert KILLED in server.objects["services"]["hai-1-1"]["metadata"]["annotations"]
+    pods = server.objects["pods"].values()
+    assert all("deletionTimestamp" in pod["metadata"] for pod in pods)
+
+
+async def test_a_kill_whose_record_the_server_never_takes_keeps_no_node(server, cluster) -> None:
+    server.fail("POST", "/services", 403, times=50)
+    await cluster.kill(RUN)
+    shown = await one(cluster)
+    assert (shown.ranks, shown.killed, shown.unsettled) == ((), True, True)
+    await cluster.settle(RUN)
+    assert await cluster.observe() == []
 
 
 async def test_a_gang_that_does_not_come_up_is_taken_down_and_the_reason_outlives_the_service(
