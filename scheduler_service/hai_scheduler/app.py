@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from hai_client.accepting import raise_file_limit
 from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
 from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.nodes import local_nodes
@@ -156,6 +157,9 @@ async def serve(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
+    before, now = raise_file_limit()
+    if now != before:
+        log.info("the limit of open files was raised from %d to %d", before, now)
     settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     secret = settings.service_secret or kept_secret(settings.state_dir / "service_secret")
     tokens = RunTokens(secret)
