@@ -161,7 +161,11 @@ def test_who_waits_is_told_why_and_for_how_long_so_far(platform: Any, fake: Any)
     assert told == [("restarting", 0.0), ("restarting", 0.2), ("restarting", 0.7)]
 
 
-def test_a_name_that_is_not_resolved_is_not_waited_for_half_a_minute() -> None:
+def test_a_name_that_is_not_resolved_is_not_waited_for_half_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_args: Any, **_kwargs: Any) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
     waits: list[float] = []
     with pytest.raises(errors.Unavailable):
         Transport("http://no-such-host.invalid", "x", sleep=waits.append).call("GET", "/me")
