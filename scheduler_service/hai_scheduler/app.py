@@ -15,6 +15,7 @@ from pathlib import Path
 from hai_client.accepting import raise_file_limit
 from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
 from hai_scheduler.adapters.local.files import LocalFiles
+from hai_scheduler.adapters.local.folders import ADDRESS_FILE, announce
 from hai_scheduler.adapters.local.nodes import local_nodes
 from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import SystemClock
@@ -175,7 +176,7 @@ async def serve(settings: Settings) -> None:
             places=places,
             holder=f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(4)}",
         )
-        await _run(parts, settings, secret, tokens, stop)
+        await _run(parts, settings, secret, tokens, places, stop)
     finally:
         await world.bus.close()
         await world.cluster.close()
@@ -234,11 +235,16 @@ async def _open_bus(settings: Settings, clock: Clock) -> Bus:
         raise ConfigError(f"HaiScheduler.redis_url: {error}") from None
 
 
-async def _run(parts: Parts, settings: Settings, secret: Secret, tokens: RunTokens, stop: asyncio.Event) -> None:
+async def _run(
+    parts: Parts, settings: Settings, secret: Secret, tokens: RunTokens, places: Places, stop: asyncio.Event
+) -> None:
     auth = Auth.from_environment(run_tokens=tokens, cookie_secret=secret)
     server = make_server(make_application(parts.services, prefix=settings.prefix, auth=auth))
     server.listen(settings.port, address=settings.ip)
     log.info("listening on http://%s:%d%s", settings.ip, settings.port, settings.prefix)
+    if settings.kubernetes is None:
+        # Only now: what ranks are told to call, and to show their tokens to, must be this process.
+        await _announce(settings, places.api_url)
     scheduling = asyncio.create_task(parts.cycle.run())
     following = asyncio.create_task(parts.following.run())
     sweeping = asyncio.create_task(parts.housekeeping.run())
@@ -255,6 +261,15 @@ async def _run(parts: Parts, settings: Settings, secret: Secret, tokens: RunToke
                 await task
         await server.close_all_connections()
         await auth.close()
+
+
+async def _announce(settings: Settings, api_url: str) -> None:
+    """Tell running ranks where the service is; one that cannot must serve all the same."""
+    runs = settings.state_dir / "runs"
+    try:
+        await asyncio.to_thread(announce, runs, api_url, alone=settings.redis_url is None)
+    except OSError as error:
+        log.error("%s cannot be written (%s): ranks that started before a move do not hear", runs / ADDRESS_FILE, error)
 
 
 async def _default_quota(store: Store, groups: set[str]) -> None:

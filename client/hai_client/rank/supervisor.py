@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
     except (BadSpec, OSError) as error:
         print(f"hai_client.rank: {error}", file=sys.stderr)
         return 0 if status.end(None, str(error)) else 1
-    api = Api(spec.api_url, spec.token(), spec.run_id, spec.rank)
+    api = Api(spec.api_url, spec.token(), spec.run_id, spec.rank, spec.address_file)
     supervise(Supervisor(spec, status, bell, api, AtOnce(bell, spec.term_wait_s)))
     return 0
 
