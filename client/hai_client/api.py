@@ -30,7 +30,8 @@ class Client(StorageCalls):
 
     Tasks may be named by id or by name; a name is the caller's latest task of that name. Every method raises
     the errors of `hai_client.errors`: `NotLoggedIn`, `Forbidden`, `NotFound`, `Invalid`, `Conflict`,
-    `QuotaExceeded`, `Unavailable`. Calls that can be repeated safely are repeated when the connection breaks.
+    `QuotaExceeded`, `Unavailable`. While the platform restarts, calls wait for it, for half a minute at the longest:
+    those that never got through, submissions, and others that can be repeated safely. `Transport` sets how long.
 
     Args:
         url: The Hub's address; else `HAI_URL`, else the file that `hai login` wrote.
@@ -48,9 +49,14 @@ class Client(StorageCalls):
         super().__init__(transport)
 
     @classmethod
-    def of(cls, found: settings.Settings) -> Self:
-        """A client for settings that were loaded before; without a token only `health` works."""
-        return cls(transport=Transport(found.api_url, found.token))
+    def of(cls, found: settings.Settings, *, waiting: Callable[[Unavailable, float], None] | None = None) -> Self:
+        """A client for settings that were loaded before; without a token only `health` works.
+
+        Args:
+            found: The settings.
+            waiting: Told before each wait for a platform that restarts: why, and the seconds waited so far.
+        """
+        return cls(transport=Transport(found.api_url, found.token, waiting=waiting))
 
     def __repr__(self) -> str:
         return f"Client({self._http.base!r})"
@@ -298,15 +304,15 @@ class Client(StorageCalls):
 
     def cordon(self, node: str) -> schema.Node:
         """Start nothing new on a node. For admins."""
-        return self._get(schema.Node, "POST", f"/nodes/{quoted(node, 'node')}/cordon")
+        return self._get(schema.Node, "POST", f"/nodes/{quoted(node, 'node')}/cordon", again=True)
 
     def uncordon(self, node: str) -> schema.Node:
         """Lift a cordon or a drain. For admins."""
-        return self._get(schema.Node, "POST", f"/nodes/{quoted(node, 'node')}/uncordon")
+        return self._get(schema.Node, "POST", f"/nodes/{quoted(node, 'node')}/uncordon", again=True)
 
     def drain(self, node: str) -> schema.Node:
         """Start nothing new on a node and ask what runs there to leave. For admins."""
-        return self._get(schema.Node, "POST", f"/nodes/{quoted(node, 'node')}/drain")
+        return self._get(schema.Node, "POST", f"/nodes/{quoted(node, 'node')}/drain", again=True)
 
     def quotas(self) -> tuple[schema.Quota, ...]:
         """The rows of quota that concern the caller; all of them for admins."""
@@ -380,11 +386,11 @@ class Client(StorageCalls):
 
     def pause(self) -> schema.Cluster:
         """Tell every run to leave, and start nothing until `unpause`. For admins."""
-        return self._get(schema.Cluster, "POST", "/cluster/pause")
+        return self._get(schema.Cluster, "POST", "/cluster/pause", again=True)
 
     def unpause(self) -> schema.Cluster:
         """End a pause. For admins."""
-        return self._get(schema.Cluster, "POST", "/cluster/resume")
+        return self._get(schema.Cluster, "POST", "/cluster/resume", again=True)
 
     def health(self) -> schema.Health:
         """Whether the service is well. Needs no token."""

@@ -23,6 +23,7 @@ class HaiError(Exception):
         code: The service's machine-readable word for it.
         status: The HTTP status, or None when no answer came or none was asked for.
         fields: What is wrong with single fields, where the service said so.
+        retry_after_s: How long the platform asks to wait before the next try, seconds; None where it said nothing.
     """
 
     #: What the `hai` command ends with: 1 is "something went wrong on the other side".
@@ -36,12 +37,14 @@ class HaiError(Exception):
         code: str | None = None,
         status: int | None = None,
         fields: tuple[FieldProblem, ...] = (),
+        retry_after_s: float | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.code = code or self.default_code
         self.status = status
         self.fields = fields
+        self.retry_after_s = retry_after_s
 
 
 class Invalid(HaiError):
@@ -102,6 +105,7 @@ BY_CODE: dict[str, type[HaiError]] = {
     "conflict": Conflict,
     "quota": QuotaExceeded,
     "unavailable": Unavailable,
+    "restarting": Unavailable,
     "too_many": Unavailable,
 }
 

@@ -1,4 +1,4 @@
-"""HTTP over urllib: JSON in and out, problem documents become errors, safe calls are tried again.
+"""HTTP over urllib: JSON in and out, problem documents become errors, calls outlast a restart of the platform.
 
 Redirects are not followed: urllib would carry the token along to wherever they point.
 """
@@ -20,8 +20,16 @@ from hai_client.errors import FieldProblem, HaiError, Invalid, Unavailable, kind
 
 Query = Mapping[str, str | int | None]
 
-#: Waits before the second, third and fourth try of a call that can be repeated safely.
-DELAYS_S = (0.2, 0.5, 1.0)
+#: Waits between the tries of a call while the platform restarts, which takes seconds: half a minute in all.
+DELAYS_S = (0.2, 0.5, 1.0, *(2.0,) * 14)
+#: So many of them where it is no restart that is in the way, for example a name that is not resolved.
+FEW = 3
+#: The platform may ask for a longer wait, but not for more than this.
+LONGEST_WAIT_S = 10.0
+#: The answer of a proxy that has handed the request to nobody.
+RESTARTING = "restarting"
+#: What is answered while something is away: by a proxy, or by the Hub in the service's place.
+_AWAY = (None, 404, 405, 502, 503, 504)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _LOST = (OSError, http.client.HTTPException)
 
@@ -40,6 +48,8 @@ class Transport:
     timeout_s: float = 30.0
     delays_s: Sequence[float] = DELAYS_S
     sleep: Callable[[float], None] = time.sleep
+    #: Told before each wait: why, and how many seconds the call has waited already.
+    waiting: Callable[[Unavailable, float], None] | None = None
     _opener: urllib.request.OpenerDirector = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -74,22 +84,36 @@ class Transport:
             The decoded answer; None for an empty one.
 
         Raises:
-            HaiError: The kind that fits the answer; `Unavailable` when there was none.
+            HaiError: The kind that fits the answer; `Unavailable` when there was none for all of `delays_s`.
         """
         request = self._request(method, path, query, body, headers)
         repeatable = method in ("GET", "PUT") if again is None else again
-        for delay in (*self.delays_s, None):
+        tries, waited = 0, 0.0
+        while True:
             try:
                 with self._open(request, self.timeout_s) as response:
                     return self._decode(response.read())
             except Unavailable as error:
-                if delay is None or _silent(error.__cause__) or not (repeatable or _never_sent(error.__cause__)):
-                    raise
+                problem = error
             except _LOST as error:
-                if delay is None or _silent(error) or not repeatable:
-                    raise self._unreachable(error) from error
-            self.sleep(delay)
-        raise AssertionError("unreachable")
+                problem = self._unreachable(error)
+                problem.__cause__ = error
+            wait = self._wait(problem, tries, waited, repeatable)
+            if wait is None:
+                raise problem
+            if self.waiting is not None:
+                self.waiting(problem, waited)
+            self.sleep(wait)
+            tries, waited = tries + 1, waited + wait
+
+    def _wait(self, problem: Unavailable, tries: int, waited: float, repeatable: bool) -> float | None:
+        """Seconds until the next try; None: there is none."""
+        if _hopeless(problem.__cause__) or not (repeatable or _never_sent(problem)):
+            return None
+        most = len(self.delays_s) if _is_gap(problem) else min(FEW, len(self.delays_s))
+        if tries >= most or waited >= sum(self.delays_s):
+            return None
+        return max(self.delays_s[tries], min(problem.retry_after_s or 0.0, LONGEST_WAIT_S))
 
     def stream(
         self,
@@ -154,7 +178,8 @@ class Transport:
         try:
             return json.loads(content)
         except ValueError:
-            raise Unavailable(f"{self.base} answered with something else than JSON; is the address right?") from None
+            message = f"{self.base} answered with something else than JSON; is the address right?"
+            raise Unavailable(message, status=200) from None
 
     def _problem(self, error: urllib.error.HTTPError) -> HaiError:
         status = error.code
@@ -164,13 +189,16 @@ class Transport:
             found = json.loads(error.read())
         except (ValueError, *_LOST):
             found = None
+        after = error.headers.get("Retry-After", "")
+        retry_after_s = float(after) if after.isascii() and after.isdigit() else None
         if not isinstance(found, dict):
-            return self._strange(status)
+            return self._strange(status, retry_after_s)
         # `detail` is ours, `message` the Hub's.
         text = found.get("detail") or found.get("message") or found.get("title") or f"status {status}"
         code = found.get("code") if isinstance(found.get("code"), str) else None
         fields = _field_problems(found.get("errors"))
-        return kind_of(status, code)(_with_fields(str(text), fields), code=code, status=status, fields=fields)
+        message = _with_fields(str(text), fields)
+        return kind_of(status, code)(message, code=code, status=status, fields=fields, retry_after_s=retry_after_s)
 
     def _moved(self, location: str) -> HaiError:
         there, here = urlsplit(location), urlsplit(self.base)
@@ -180,10 +208,11 @@ class Transport:
         # The Hub sends those on to itself who ask for a service that is not there.
         return Unavailable(f"{self.base} does not answer now; is HAI running at this Hub, and the address right?")
 
-    def _strange(self, status: int) -> HaiError:
+    def _strange(self, status: int, retry_after_s: float | None) -> HaiError:
         """An answer by something else than the service: a proxy, a web server, the Hub while we are away."""
-        if status in (404, 405, 502, 503, 504):
-            return Unavailable(f"{self.base} does not answer now (status {status}); is the platform up there?")
+        if status in _AWAY:
+            message = f"{self.base} does not answer now (status {status}); is the platform up there?"
+            return Unavailable(message, status=status, retry_after_s=retry_after_s)
         return kind_of(status)(f"{self.base} answered with status {status} and no word why", status=status)
 
     def _unreachable(self, cause: BaseException) -> Unavailable:
@@ -195,13 +224,20 @@ class Transport:
         return Unavailable(f"cannot reach {where}: {why.lower()}; is the platform up, and HAI_URL or --url right?")
 
 
-def _never_sent(cause: BaseException | None) -> bool:
-    return isinstance(cause, ConnectionRefusedError)
+def _never_sent(problem: Unavailable) -> bool:
+    """Whether the service has certainly not seen the request."""
+    return problem.code == RESTARTING or isinstance(problem.__cause__, ConnectionRefusedError)
 
 
-def _silent(cause: BaseException | None) -> bool:
-    """Whether nothing came for the whole time: whoever has waited that long should be told, not wait it again."""
-    return isinstance(cause, TimeoutError)
+def _is_gap(problem: Unavailable) -> bool:
+    """Whether it looks like a restart, which is worth waiting for."""
+    cause = problem.__cause__
+    return problem.status in _AWAY if cause is None else isinstance(cause, ConnectionError | http.client.HTTPException)
+
+
+def _hopeless(cause: BaseException | None) -> bool:
+    """Whether nothing came for the whole time, or nothing will: who has waited should be told, not wait again."""
+    return isinstance(cause, TimeoutError | ssl.SSLCertVerificationError)
 
 
 def _field_problems(found: Any) -> tuple[FieldProblem, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
 from hai_client.codec import decode
-from hai_client.errors import Conflict, Forbidden, HaiError, Invalid, NotFound, NotLoggedIn
+from hai_client.errors import Conflict, Forbidden, HaiError, Invalid, NotFound, NotLoggedIn, Unavailable
 from hai_client.http import Transport
 from hai_client.settings import Settings
 
@@ -48,11 +48,19 @@ class Hub:
 
     Args:
         settings: Where, and with which token; none is needed for `login`.
+        transport: Used in place of one made from the settings.
+        waiting: Told before each wait for a Hub that restarts: why, and the seconds waited so far.
     """
 
-    def __init__(self, settings: Settings, *, transport: Transport | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        transport: Transport | None = None,
+        waiting: Callable[[Unavailable, float], None] | None = None,
+    ) -> None:
         self._url = settings.url
-        self._http = transport or Transport(settings.hub_api_url, settings.token)
+        self._http = transport or Transport(settings.hub_api_url, settings.token, waiting=waiting)
 
     def login(self, user: str, password: str) -> HubToken:
         """Get a token for a name and password, with as many of the wanted scopes as the user holds.

@@ -14,8 +14,8 @@ from hai_client.errors import Unavailable
 DELAYS_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 #: How long the platform may be away before following it ends with an error.
 PATIENCE_S = 600.0
-#: The same while it was never reached: someone who mistyped the address should not wait.
-FIRST_PATIENCE_S = 3.0
+#: The same while it was never reached: as long as for a single call, because the address may be mistyped.
+FIRST_PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)

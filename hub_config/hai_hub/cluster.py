@@ -48,6 +48,7 @@ def configure(c: Config, around: Surroundings) -> None:
         OSError: A token cannot be read.
     """
     # Importing JupyterHub takes seconds, which `hai cluster`, a neighbour in this package, would spend for nothing.
+    from hai_hub.hub_process import prepare_hub
     from hai_hub.service_process import watch_closely
 
     for section, table in around.value("hub.config").items():
@@ -63,6 +64,7 @@ def configure(c: Config, around: Surroundings) -> None:
         watch_closely(None)
     _scripts(c, around.value("hub.extraConfig"))
     check_spawner(c)
+    prepare_hub()
 
 
 def _hub(c: Config, around: Surroundings) -> None:

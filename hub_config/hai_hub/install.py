@@ -30,6 +30,7 @@ def install(c: Config, settings: HubSettings) -> None:
         FileNotFoundError: A secret has not been made.
     """
     # Importing JupyterHub takes seconds, which `hai up`, a user of this package, would spend for nothing.
+    from hai_hub.hub_process import prepare_hub
     from hai_hub.service_process import watch_closely
 
     if settings.overrides_file is not None:
@@ -45,6 +46,7 @@ def install(c: Config, settings: HubSettings) -> None:
     _culling(c, settings)
     check_spawner(c)
     watch_closely(settings.log_dir / "scheduler.log")
+    prepare_hub()
 
 
 def _addresses(c: Config, settings: HubSettings) -> None:

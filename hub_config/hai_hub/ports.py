@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from hai_hub.console import say
 from hai_hub.errors import UpError, wrong_input
 
 #: Below the range from which systems take the ports of outgoing connections, so that they stay free between starts.
@@ -77,6 +78,7 @@ def choose(preferred: int | None, taken: Iterable[int], *, patience_s: float = 5
         if is_free("127.0.0.1", preferred):
             return preferred
         if time.monotonic() > deadline:
+            say(f"Port {preferred}, which was used last time, is taken by {holder(preferred) or 'another program'}")
             break
         time.sleep(0.1)
     for port in random.sample(_INTERNAL, 200):

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, unquote, urlencode
 
 import httpx
 
-from hai_lab.problem import Problem, invalid, unavailable
+from hai_lab.problem import Problem, invalid, restarting, unavailable
 
 API_PATH = "/services/hai/api/v1"
 #: Headers of the browser that the platform gets to see.
@@ -84,6 +84,11 @@ class Platform:
         """
         try:
             response = await self.client.send(request, stream=True)
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            raise restarting(
+                "HAI is restarting, or cannot be reached. Running tasks go on; "
+                "try again in a moment, and tell an administrator if it lasts."
+            ) from None
         except httpx.HTTPError as error:
             raise unreachable(type(error).__name__) from None
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()

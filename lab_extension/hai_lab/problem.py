@@ -43,6 +43,11 @@ def not_found(detail: str) -> Problem:
     return Problem(404, "not_found", "Not found", detail)
 
 
+def restarting(detail: str) -> Problem:
+    """A platform that nobody answers for: it has not seen the request, which may be sent again."""
+    return Problem(503, "restarting", "HAI is restarting", detail)
+
+
 def unavailable(detail: str) -> Problem:
     """A platform that cannot be reached."""
     return Problem(503, "unavailable", "HAI is not available", detail)

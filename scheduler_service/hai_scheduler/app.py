@@ -12,8 +12,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from hai_client.accepting import raise_file_limit
 from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
 from hai_scheduler.adapters.local.files import LocalFiles
+from hai_scheduler.adapters.local.folders import ADDRESS_FILE, announce
 from hai_scheduler.adapters.local.nodes import local_nodes
 from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import SystemClock
@@ -178,6 +180,9 @@ async def serve(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
+    before, now = raise_file_limit()
+    if now != before:
+        log.info("the limit of open files was raised from %d to %d", before, now)
     with writable("state-dir", settings.state_dir, ConfigError):
         settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         secret = settings.service_secret or kept_secret(settings.state_dir / "service_secret")
@@ -209,7 +214,7 @@ async def _serve(settings: Settings, secret: Secret, stop: asyncio.Event, holder
             holder=holder,
             predecessor=predecessor,
         )
-        await _run(parts, settings, secret, tokens, stop)
+        await _run(parts, settings, secret, tokens, places, stop)
     finally:
         await _close(world)
 
@@ -295,11 +300,16 @@ async def _open_bus(settings: Settings, clock: Clock) -> Bus:
         raise ConfigError(f"HaiScheduler.redis_url: {error}") from None
 
 
-async def _run(parts: Parts, settings: Settings, secret: Secret, tokens: RunTokens, stop: asyncio.Event) -> None:
+async def _run(
+    parts: Parts, settings: Settings, secret: Secret, tokens: RunTokens, places: Places, stop: asyncio.Event
+) -> None:
     auth = Auth.from_environment(run_tokens=tokens, cookie_secret=secret)
     server = make_server(make_application(parts.services, prefix=settings.prefix, auth=auth))
     server.listen(settings.port, address=settings.ip)
     log.info("listening on http://%s:%d%s", settings.ip, settings.port, settings.prefix)
+    if settings.kubernetes is None:
+        # Only now: what ranks are told to call, and to show their tokens to, must be this process.
+        await _announce(settings, places.api_url)
     scheduling = asyncio.create_task(parts.cycle.run())
     following = asyncio.create_task(parts.following.run())
     sweeping = asyncio.create_task(parts.housekeeping.run())
@@ -316,6 +326,15 @@ async def _run(parts: Parts, settings: Settings, secret: Secret, tokens: RunToke
                 await task
         await server.close_all_connections()
         await auth.close()
+
+
+async def _announce(settings: Settings, api_url: str) -> None:
+    """Tell running ranks where the service is; one that cannot must serve all the same."""
+    runs = settings.state_dir / "runs"
+    try:
+        await asyncio.to_thread(announce, runs, api_url, alone=settings.redis_url is None)
+    except OSError as error:
+        log.error("%s cannot be written (%s): ranks that started before a move do not hear", runs / ADDRESS_FILE, error)
 
 
 async def _default_quota(store: Store, groups: set[str]) -> None:

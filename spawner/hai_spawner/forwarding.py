@@ -6,6 +6,7 @@ It knows aiohttp and the route table, not JupyterHub.
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import Final
 
 import aiohttp
@@ -22,7 +23,14 @@ HEADER_LIMIT: Final = 64 * 1024
 CONNECT_TIMEOUT_S: Final = 10.0
 #: What aiohttp would add by itself and the client did not send.
 _NEVER_ADDED: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
-_WHY: Final = "The server behind this address does not answer. It may be starting again: try again in a moment."
+#: What is told to a client to wait before its next try, seconds.
+RETRY_AFTER_S: Final = 2
+_STARTING: Final = "The platform is starting: try again in a moment."
+_SILENT: Final = "The server behind this address does not answer. It may be starting again: try again in a moment."
+_BROKEN_OFF: Final = (
+    "The server behind this address broke off. It may have done what was asked: look before you repeat it."
+)
+_UNKNOWN: Final = "No server is registered for this address."
 
 
 def new_session() -> aiohttp.ClientSession:
@@ -36,6 +44,23 @@ def new_session() -> aiohttp.ClientSession:
         skip_auto_headers=_NEVER_ADDED,
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A kind of answer that the proxy gives by itself."""
+
+    status: int
+    title: str
+    #: The machine-readable word. `restarting` promises that no server has seen the request.
+    code: str
+    detail: str
+
+
+NO_SUCH = Failure(404, "Not Found", "not_found", _UNKNOWN)
+STARTING = Failure(503, "Service Unavailable", "restarting", _STARTING)
+SILENT = Failure(503, "Service Unavailable", "restarting", _SILENT)
+BROKEN_OFF = Failure(502, "Bad Gateway", "unavailable", _BROKEN_OFF)
 
 
 class Forwarder:
@@ -75,7 +100,8 @@ class Forwarder:
             return web.Response(status=400, text="The request must name a path that starts with '/'.\n")
         route = self._routes.find(request.host, target.partition("?")[0])
         if route is None:
-            return await self._fail(request, 404, "No server is registered for this address.")
+            # The Hub adds its own route with the first ones. Before, nobody can say what exists.
+            return await self._fail(request, NO_SUCH if self._routes.has_hub else STARTING)
         url = URL(str(URL(route.target).origin()) + target, encoded=True)
         try:
             if request.headers.get("Upgrade", "").lower() == "websocket":
@@ -87,7 +113,7 @@ class Forwarder:
             if route.target not in self._silent:
                 self._silent.add(route.target)
                 self._log.warning("No answer from %s for %s %s: %s", route.target, request.method, request.path, error)
-            return await self._fail(request, 503, _WHY)
+            return await self._fail(request, SILENT if _unsent(error) else BROKEN_OFF)
 
     async def _http(self, request: web.Request, url: URL, target: str) -> web.StreamResponse:
         """One plain request. Errors before the first byte of the answer are raised, later ones cut the connection."""
@@ -114,19 +140,21 @@ class Forwarder:
             await answer.write_eof()
             return answer
 
-    async def _fail(self, request: web.Request, status: int, detail: str) -> web.Response:
+    async def _fail(self, request: web.Request, failure: Failure) -> web.Response:
         """An error: the Hub's page for browsers, a problem document (RFC 9457) for everybody else."""
+        status = failure.status
+        headers = {} if failure is NO_SUCH else {"Retry-After": str(RETRY_AFTER_S)}
         if "text/html" in request.headers.get("Accept", ""):
-            page = await self._page(request, status)
-            return web.Response(status=status, body=page or detail.encode(), content_type="text/html")
+            page = await self._page(request, status) or _plain_page(failure)
+            return web.Response(status=status, body=page, content_type="text/html", headers=headers)
         problem = {
             "type": "about:blank",
-            "title": "Service Unavailable" if status == 503 else "Not Found",
+            "title": failure.title,
             "status": status,
-            "detail": detail,
-            "code": "unavailable" if status == 503 else "not_found",
+            "detail": failure.detail,
+            "code": failure.code,
         }
-        return web.json_response(problem, status=status, content_type="application/problem+json")
+        return web.json_response(problem, status=status, content_type="application/problem+json", headers=headers)
 
     async def _page(self, request: web.Request, status: int) -> bytes | None:
         if self._error_url is None:
@@ -139,6 +167,20 @@ class Forwarder:
                 return await page.read()
         except (aiohttp.ClientError, TimeoutError):
             return None
+
+
+def _plain_page(failure: Failure) -> bytes:
+    """What a browser shows while the Hub cannot make a page; it looks again by itself."""
+    again = "" if failure is NO_SUCH else f'<meta http-equiv="refresh" content="{RETRY_AFTER_S}">'
+    page = (
+        f"<!DOCTYPE html><html><head><title>{failure.title}</title>{again}</head><body>{failure.detail}</body></html>"
+    )
+    return page.encode()
+
+
+def _unsent(error: BaseException) -> bool:
+    """Whether there was no connection over which the server could have got the request."""
+    return isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
 
 
 def _target_of(request: web.Request) -> str | None:

@@ -12,6 +12,7 @@ from traitlets import Float
 
 from hai_spawner.forwarding import HEADER_LIMIT, Forwarder
 from hai_spawner.routes import Route, RouteTable
+from hai_spawner.site import GuardedSite, OneLineLog
 
 
 class EmbeddedProxy(Proxy):
@@ -52,12 +53,14 @@ class EmbeddedProxy(Proxy):
             access_log=None,
             auto_decompress=False,
             handler_cancellation=True,
+            logger=OneLineLog(self.log),
             max_field_size=HEADER_LIMIT,
             max_line_size=HEADER_LIMIT,
             shutdown_timeout=self.shutdown_timeout,
         )
         await self._runner.setup()
-        site = web.TCPSite(self._runner, address.hostname, address.port, ssl_context=self._tls())
+        port = address.port or (443 if address.scheme == "https" else 80)
+        site = GuardedSite(self._runner, address.hostname, port, self.log, ssl_context=self._tls())
         try:
             await site.start()
         except OSError:

@@ -51,6 +51,11 @@ class RouteTable:
         """Every route, in the order in which they were added."""
         return list(self._routes.values())
 
+    @property
+    def has_hub(self) -> bool:
+        """Whether the Hub has told its routes: its own is among the first."""
+        return any(route.data.get("hub") for route in self._routes.values())
+
     def find(self, host: str, path: str) -> Route | None:
         """The most specific route for a request, or None.
 

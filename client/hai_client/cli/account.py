@@ -68,7 +68,7 @@ def _login(args: argparse.Namespace, ctx: Context) -> int:
         scopes: tuple[str, ...] = ()
     else:
         user = args.user or _ask(ctx, f"user at {url}: ")
-        made = Hub(Settings(url)).login(user, _password(args, ctx, url, user))
+        made = Hub(Settings(url), waiting=ctx.waiting).login(user, _password(args, ctx, url, user))
         token, scopes = made.token, made.scopes
     path = settings.save(Settings(url, token, user))
     if ctx.json:

@@ -199,7 +199,7 @@ def _quota_delete(args: argparse.Namespace, ctx: Context) -> int:
 
 
 def _user_list(_args: argparse.Namespace, ctx: Context) -> int:
-    users = list(Hub(ctx.settings()).users())
+    users = list(Hub(ctx.settings(), waiting=ctx.waiting).users())
     if ctx.json:
         ctx.out.json({"items": users})
         return 0
@@ -217,7 +217,7 @@ def _user_list(_args: argparse.Namespace, ctx: Context) -> int:
 
 
 def _user_add(args: argparse.Namespace, ctx: Context) -> int:
-    hub = Hub(ctx.settings())
+    hub = Hub(ctx.settings(), waiting=ctx.waiting)
     user = hub.add_user(args.name, admin=args.admin)
     token = hub.make_token(user.name, note="hai admin user add").token if args.token else None
     if ctx.json:

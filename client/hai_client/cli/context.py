@@ -6,11 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hai_client.cli.output import Output
-from hai_client.errors import NotLoggedIn
+from hai_client.errors import NotLoggedIn, Unavailable
 
 if TYPE_CHECKING:
     from hai_client.api import Client
     from hai_client.settings import Settings
+
+
+#: So long a wait needs no word, seconds.
+SHORT_WAIT_S = 1.0
 
 
 @dataclass(slots=True)
@@ -21,6 +25,7 @@ class Context:
     json: bool = False
     url: str | None = None
     _client: Client | None = field(default=None, repr=False)
+    _told: bool = field(default=False, repr=False)
 
     def settings(self, *, need_token: bool = True) -> Settings:
         """Address and token.
@@ -42,5 +47,14 @@ class Context:
         if self._client is None:
             from hai_client.api import Client
 
-            self._client = Client.of(self.settings())
+            self._client = Client.of(self.settings(), waiting=self.waiting)
         return self._client
+
+    def waiting(self, problem: Unavailable, waited_s: float) -> None:
+        """Tell somebody who looks, once, that the platform is away and is being waited for."""
+        if self._told or not self.out.watched or waited_s < SHORT_WAIT_S:
+            return
+        self._told = True
+        restarting = problem.code == "restarting"
+        why = "the platform is restarting" if restarting else problem.message.partition(";")[0].rstrip(".")
+        self.out.note(f"{why}; trying again for half a minute (Ctrl-C ends this)")

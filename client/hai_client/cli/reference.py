@@ -24,7 +24,7 @@ Every verb takes `--help`, `--json` (print JSON) and `--url ADDRESS` (the Hub's 
 | 1 | the task failed, or the platform had trouble |
 | 2 | wrong input |
 | 3 | not logged in, or not allowed |
-| 4 | the platform cannot be reached |
+| 4 | the platform cannot be reached, also after half a minute of trying |
 | 130 | interrupted with Ctrl-C |
 
 ## Verbs

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
+
+from hai_client.rank.address import Address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from http.client import HTTPConnection
     from typing import Any
 
 
@@ -13,6 +17,8 @@ JSON = "application/json"
 BYTES = "application/octet-stream"
 #: In the answer to a piece of a log that does not fit: from where the service wants it.
 OFFSET_HEADER = "Upload-Offset"
+#: While an answer is waited for, it is looked so often whether the service has moved, seconds.
+LOOK_EVERY_S = 1.0
 
 
 class Unreachable(Exception):
@@ -31,13 +37,19 @@ class Answer:
 
 
 class Api:
-    """The endpoints of one rank. Every call may come from any thread."""
+    """The endpoints of one rank. Every call may come from any thread.
 
-    def __init__(self, url: str, token: str, run_id: str, rank: int) -> None:
-        scheme, _, rest = url.partition("://")
-        self._host, slash, path = rest.partition("/")
-        self._secure = scheme == "https"
-        self._path = f"{slash}{path}".rstrip("/") + f"/runs/{run_id}"
+    Args:
+        url: The address of the service when the rank was started.
+        token: The run's token.
+        run_id: The run.
+        rank: The rank.
+        address_file: Where services write their addresses; None: it never moves.
+    """
+
+    def __init__(self, url: str, token: str, run_id: str, rank: int, address_file: str | None = None) -> None:
+        self._address = Address(url, address_file)
+        self._run = f"/runs/{run_id}"
         self._token = token
         self._rank = rank
 
@@ -76,20 +88,38 @@ class Api:
         # Imported in the thread that needs it: it costs as much as the rest of the start.
         import http.client
 
-        connect = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        url = self._address.current()
+        scheme, _, rest = url.partition("://")
+        host, slash, base = rest.partition("/")
+        connect = http.client.HTTPSConnection if scheme == "https" else http.client.HTTPConnection
         try:
-            connection = connect(self._host, timeout=timeout)
+            connection = connect(host, timeout=timeout)
             try:
                 headers = {"Authorization": f"Bearer {self._token}", "Accept": JSON}
                 if data is not None:
                     headers["Content-Type"] = kind
-                connection.request(method, self._path + path, data, headers)
+                connection.request(method, f"{slash}{base}".rstrip("/") + self._run + path, data, headers)
+                self._wait(connection, url, timeout)
                 answer = connection.getresponse()
                 return Answer(answer.status, _object(answer.read(1 << 20)), answer.getheader(OFFSET_HEADER))
             finally:
                 connection.close()
         except (OSError, http.client.HTTPException) as error:
+            self._address.failed()
             raise Unreachable(type(error).__name__) from None
+
+    def _wait(self, connection: HTTPConnection, url: str, timeout: float) -> None:
+        """Wait for the first byte of the answer, but not where the service is no more. Raises Unreachable, OSError."""
+        import select
+
+        poll = select.poll()
+        poll.register(connection.sock, select.POLLIN)
+        end = time.monotonic() + timeout
+        while not poll.poll(LOOK_EVERY_S * 1000):
+            if self._address.current() != url:
+                raise Unreachable("it has moved")
+            if time.monotonic() > end:
+                raise TimeoutError("no answer")
 
 
 def _object(data: bytes) -> dict[str, Any]:

@@ -23,6 +23,7 @@ class Spec:
     """One rank: what to start, where, and how to treat it. Lengths of time are seconds, sizes are bytes."""
 
     __slots__ = (
+        "address_file",
         "api_url",
         "command",
         "cwd",
@@ -56,6 +57,8 @@ class Spec:
             self.env = {str(name): str(value) for name, value in data["env"].items()}
             self.profile = str(data["profile"])
             self.api_url = str(data["api_url"])
+            #: Where the service writes its address when it has moved; None where it never does.
+            self.address_file = str(data["address_file"]) if data.get("address_file") else None
             self.term_wait_s = float(data.get("term_wait_s", 10))
             self.log_max_bytes = int(data.get("log_max_bytes", 64 * 1024 * 1024))
             self.log_parts = int(data.get("log_parts", 8))

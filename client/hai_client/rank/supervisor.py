@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
     except (BadSpec, OSError) as error:
         print(f"hai_client.rank: {error}", file=sys.stderr)
         return 0 if status.end(None, str(error)) else 1
-    api = Api(spec.api_url, spec.token(), spec.run_id, spec.rank)
+    api = Api(spec.api_url, spec.token(), spec.run_id, spec.rank, spec.address_file)
     supervisor = Supervisor(spec, status, bell, api, AtOnce(bell, spec.term_wait_s))
     if os.path.exists(os.path.join(os.path.dirname(folder), "kill")):
         # The whole run was ended. Looked for after the status was written: who ends a run leaves the mark first and

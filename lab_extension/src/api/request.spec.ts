@@ -1,5 +1,5 @@
 import { ServerConnection } from '@jupyterlab/services';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Api } from './client';
 import { ApiError, requestJson } from './request';
 
@@ -65,6 +65,56 @@ describe('requests', () => {
       passing: true,
       message: expect.stringMatching(/502/) as string
     });
+  });
+});
+
+describe('a restart of the platform', () => {
+  const away = (code: string, status = 503): Response =>
+    Response.json({ status, code, detail: 'HAI is restarting.' }, { status });
+
+  function answering(answers: Response[]): { api: Api; requests: Request[] } {
+    const { settings, requests } = settingsWith(() => answers.shift() ?? Response.json({ id: 7 }));
+    return { api: new Api(settings), requests };
+  }
+
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('is waited for by what the platform has not seen', async () => {
+    const { api, requests } = answering([away('restarting'), away('restarting'), away('restarting')]);
+    const stopped = api.act(7, 'stop');
+    await vi.runAllTimersAsync();
+    expect(await stopped).toEqual({ id: 7 });
+    expect(requests).toHaveLength(4);
+  });
+
+  it('does not double a submission, whose key stays the same', async () => {
+    const { api, requests } = answering([away('unavailable', 502), away('restarting')]);
+    const submitted = api.submit({ name: 'x' } as never, 'key-1');
+    await vi.runAllTimersAsync();
+    expect(await submitted).toEqual({ id: 7 });
+    expect(requests.map(request => request.headers.get('Idempotency-Key'))).toEqual([
+      'key-1',
+      'key-1',
+      'key-1'
+    ]);
+  });
+
+  it('does not repeat a change that may have been made, nor what is read again anyway', async () => {
+    const changed = answering([away('unavailable', 502)]);
+    await expect(changed.api.act(7, 'stop')).rejects.toMatchObject({ status: 502 });
+    expect(changed.requests).toHaveLength(1);
+    const read = answering([away('restarting')]);
+    await expect(read.api.me()).rejects.toMatchObject({ status: 503, passing: true });
+    expect(read.requests).toHaveLength(1);
+  });
+
+  it('is told in the end when it lasts', async () => {
+    const { api, requests } = answering(Array.from({ length: 9 }, () => away('restarting')));
+    const failed = expect(api.act(7, 'hold')).rejects.toMatchObject({ message: 'HAI is restarting.' });
+    await vi.runAllTimersAsync();
+    await failed;
+    expect(requests).toHaveLength(6);
   });
 });
 

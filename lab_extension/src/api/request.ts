@@ -23,7 +23,15 @@ export class ApiError extends Error {
   get passing(): boolean {
     return this.status === 0 || this.status === 502 || this.status === 503 || this.status === 504;
   }
+
+  /** Whether the platform restarts and has not seen the request. */
+  get unseen(): boolean {
+    return this.code === 'restarting';
+  }
 }
+
+/** Waits between the tries of a request that the platform has not seen because it restarts, in ms. */
+const RETRIES = [500, 1000, 2000, 4000, 8000];
 
 /** A sentence for any thrown value. */
 export function sentenceOf(error: unknown): string {
@@ -44,9 +52,31 @@ export async function requestJson<T>(
   path: string,
   request: IRequest = {}
 ): Promise<T> {
-  const response = await send(settings, path, request);
+  const response = await sendOverRestart(settings, path, request);
   const text = await response.text();
   return (text === '' ? null : JSON.parse(text)) as T;
+}
+
+/** Send what changes something again while the platform restarts; what is only read is read again by its model. */
+async function sendOverRestart(
+  settings: ServerConnection.ISettings,
+  path: string,
+  request: IRequest
+): Promise<Response> {
+  const changes = (request.method ?? 'GET') !== 'GET';
+  const once = request.headers?.['Idempotency-Key'] !== undefined;
+  for (const wait of RETRIES) {
+    try {
+      return await send(settings, path, request);
+    } catch (error) {
+      const again = error instanceof ApiError && changes && (error.unseen || (once && error.passing));
+      if (!again || request.signal?.aborted) {
+        throw error;
+      }
+    }
+    await new Promise(resolve => setTimeout(resolve, wait));
+  }
+  return send(settings, path, request);
 }
 
 /** Open an event stream; ends when the server ends it. Throws ApiError; an abort just ends it. */

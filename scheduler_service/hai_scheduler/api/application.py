@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
+import socket
+from collections.abc import Iterable
 from typing import Final
 
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
+from hai_client.accepting import accept_handler
 from hai_scheduler.api.auth import Auth, Callback, Home, UserBook
 from hai_scheduler.api.endpoint import Endpoint
 from hai_scheduler.api.routes import API, ROUTES
@@ -47,9 +50,20 @@ def make_application(services: Services, *, prefix: str, auth: Auth) -> Applicat
     )
 
 
+class Server(HTTPServer):
+    """tornado's, but where file descriptors run out it rests and says so, and keeps some for the service itself."""
+
+    def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
+        """Accept connections on these listening sockets."""
+        take_from = accept_handler(log)
+        for listener in sockets:
+            self._sockets[listener.fileno()] = listener
+            self._handlers[listener.fileno()] = take_from(listener, self._handle_connection)
+
+
 def make_server(application: Application) -> HTTPServer:
     """A server with limits that suit: bodies are bounded by the handlers, headers and slowness here."""
-    return HTTPServer(
+    return Server(
         application,
         body_timeout=BODY_TIMEOUT,
         idle_connection_timeout=3600.0,

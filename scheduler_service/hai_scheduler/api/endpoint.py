@@ -49,9 +49,20 @@ _T = TypeVar("_T")
 _BODILESS: Final = re.compile(rb"\s*(\{\s*\})?\s*")
 
 
+class _EveryMethod(tuple[str, ...]):
+    """tornado refuses a method that it does not know at once, over a body that is still on its way."""
+
+    __slots__ = ()
+
+    def __contains__(self, _method: object) -> bool:
+        return True
+
+
 @stream_request_body
 class Endpoint(HubHandler):
     """Every route of the table."""
+
+    SUPPORTED_METHODS = _EveryMethod()  # type: ignore[assignment]  # tornado counts its own
 
     def initialize(  # type: ignore[override]  # tornado hands on what the routing rule says
         self, *, auth: Auth, table: Table, services: Services, users: UserBook, streams: dict[str, int]
@@ -81,6 +92,9 @@ class Endpoint(HubHandler):
             await self._admit(self.route)
         except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
             self._refusal = error
+            if self.request.method not in HubHandler.SUPPORTED_METHODS:
+                # What tornado calls next is the method's name in lower case: it must not be what a client wrote.
+                self.request.method = "OTHER"
             if not self._worth_waiting():
                 self._cut_off(error)
 
@@ -148,7 +162,7 @@ class Endpoint(HubHandler):
         except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
             self._refuse(error)
 
-    post = put = delete = get
+    post = put = delete = other = get
 
     async def _call(self, route: Route) -> Answer:
         query = read_query(route.query, self.request.query_arguments)

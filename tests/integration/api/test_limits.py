@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import logging
 import tracemalloc
 
 import pytest
+from yarl import URL
 
 from hai_scheduler.api.endpoint import MAX_BODY
 
@@ -80,6 +82,25 @@ async def test_what_there_is_not_is_answered_as_a_problem(world, method, path, s
 async def test_a_path_outside_the_interface_is_answered_as_a_problem(world) -> None:
     async with world.client.get(f"{world.root}/etc/passwd") as response:
         assert (response.status, response.content_type) == (404, "application/problem+json")
+
+
+@pytest.mark.parametrize("method", ["QUERY", "BREW", "PATCH", "WRITE_ERROR", "OTHER"])
+async def test_a_method_that_there_is_not_is_refused_once_its_body_has_gone_by(world, method) -> None:
+    me = URL(f"{world.url}/me")
+    reader, writer = await asyncio.open_connection(me.host, me.port)
+    body = b"x" * 300_000
+    head = f"{method} {me.path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+    for _ in range(3):  # on one connection: who cuts a sender off has not let him read why
+        writer.write(head.encode())
+        await writer.drain()
+        writer.write(body)
+        answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)
+        assert answer.startswith(b"HTTP/1.1 405 ")
+        assert b"\r\nAllow: GET\r\n" in answer
+        length = next(line for line in answer.split(b"\r\n") if line.startswith(b"Content-Length: "))
+        assert b"method_not_allowed" in await reader.readexactly(int(length[16:]))
+    writer.close()
+    await writer.wait_closed()
 
 
 async def test_a_wrong_method_names_the_right_ones(world) -> None:

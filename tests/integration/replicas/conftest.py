@@ -222,12 +222,15 @@ async def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.Temp
     return url.replace("hai@", "hai:s3cret-of-postgres@")
 
 
-def service_environment(hub: str, database: str, redis: RedisServer) -> dict[str, str]:
-    """What the Hub gives a service of its own, with the databases of two replicas; nothing of who runs the tests."""
+def service_environment(hub: str, database: str, redis: RedisServer | None) -> dict[str, str]:
+    """What the Hub gives a service of its own, with the databases of two replicas; nothing of who runs the tests.
+
+    Empty and None: the service's own SQLite, and no other replica.
+    """
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("HAI_", "JUPYTERHUB_"))}
     return kept | {
         "HAI_DB_URL": database,
-        "HAI_REDIS_URL": redis.url,
+        "HAI_REDIS_URL": redis.url if redis is not None else "",
         "HAI_SERVICE_SECRET": SECRET,
         "JUPYTERHUB_API_URL": hub,
         "JUPYTERHUB_API_TOKEN": "token-of-the-service",
@@ -275,6 +278,21 @@ async def pair(world: Pair) -> AsyncIterator[Pair]:
         if replica.up:
             await _stop_tasks(replica)
             return
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def single(tmp_path: Path, hub: str) -> AsyncIterator[Replica]:
+    """One service that is alone, on SQLite; it has not been started."""
+    environ = service_environment(hub, "", None)
+    words = ["--state-dir", str(tmp_path / "state"), "--nodes", "1", "--gpus-per-node", "1"]
+    async with aiohttp.ClientSession() as client:
+        replica = Replica("single", tmp_path / "single.log", words, environ, client)
+        try:
+            yield replica
+        finally:
+            if replica.up:
+                await replica.end()
+            _end_ranks(tmp_path / "state")
 
 
 async def _stop_tasks(replica: Replica) -> None:

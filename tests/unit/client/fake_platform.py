@@ -14,9 +14,18 @@ TOKEN = "secret-token"
 
 
 class Refuse(Exception):
-    def __init__(self, status: int, code: str, detail: str, errors: tuple[dict[str, Any], ...] = ()) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        errors: tuple[dict[str, Any], ...] = (),
+        *,
+        retry_after: int | None = None,
+    ) -> None:
         super().__init__(detail)
         self.status = status
+        self.retry_after = retry_after
         self.document = {
             "type": "about:blank",
             "title": code,

@@ -42,7 +42,8 @@ class _Handler(BaseHTTPRequestHandler):
         except Refuse as refusal:
             hub = refusal.document["code"] == "hub"
             document = {"status": refusal.status, "message": str(refusal)} if hub else refusal.document
-            self._answer(refusal.status, document, "application/json" if hub else "application/problem+json")
+            kind = "application/json" if hub else "application/problem+json"
+            self._answer(refusal.status, document, kind, refusal.retry_after)
         except Drop:
             self.close_connection = True
 
@@ -71,11 +72,13 @@ class _Handler(BaseHTTPRequestHandler):
                     return handler(self.platform, call, *(unquote(part) for part in match.groups()))
         raise Refuse(404, "not_found", f"nothing at {call.path}")
 
-    def _answer(self, status: int, answer: Any, kind: str) -> None:
+    def _answer(self, status: int, answer: Any, kind: str, retry_after: int | None = None) -> None:
         content = b"" if answer is None else json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
+        if retry_after is not None:
+            self.send_header("Retry-After", str(retry_after))
         self.end_headers()
         self.wfile.write(content)
 

@@ -10,7 +10,7 @@ import pytest
 
 from hai_client import errors
 from hai_client.api import Client
-from hai_client.http import Transport
+from hai_client.http import FEW, LONGEST_WAIT_S, Transport
 from hai_client.schema import TaskRequest
 
 REQUEST = TaskRequest(name="digits", command=("python", "train.py"), cwd="/shared")
@@ -38,7 +38,7 @@ def test_a_problem_document_becomes_the_error_of_its_kind(
     def refuse(_call: Any) -> None:
         raise fake.Refuse(status, code, "nodes: 0 is too few; ask for 1")
 
-    platform.before = [refuse] * 4
+    platform.before = [refuse] * 40
     with pytest.raises(errors.HaiError) as caught:
         client.me()
     assert type(caught.value) is kind
@@ -73,19 +73,110 @@ def test_a_read_is_repeated_when_the_connection_breaks(client: Client, platform:
     assert len(platform.calls) == 4
 
 
-def test_a_read_is_repeated_while_the_service_is_away(client: Client, platform: Any, fake: Any) -> None:
-    def away(_call: Any) -> None:
-        raise fake.Refuse(503, "unavailable", "starting")
+def away(fake: Any, code: str = "unavailable", status: int = 503, after: int | None = None) -> Any:
+    def act(_call: Any) -> None:
+        raise fake.Refuse(status, code, "The platform is starting.", retry_after=after)
 
-    platform.before = [away, away]
+    return act
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_read_is_repeated_while_the_service_is_away(client: Client, platform: Any, fake: Any, status: int) -> None:
+    platform.before = [away(fake, status=status)] * 16
     assert client.me().name == "alice"
+    assert len(platform.calls) == 17
 
 
-def test_repeating_ends_and_says_where_nobody_answered(client: Client, platform: Any, fake: Any) -> None:
-    platform.before = [drop(fake)] * 9
-    with pytest.raises(errors.Unavailable, match=platform.url):
+def test_repeating_ends_after_half_a_minute_and_says_where_nobody_answered(platform: Any, fake: Any) -> None:
+    waits: list[float] = []
+    client = Client(transport=Transport(f"{platform.url}{fake.API}", fake.TOKEN, sleep=waits.append))
+    platform.before = [drop(fake)] * 99
+    with pytest.raises(errors.Unavailable, match=platform.url) as caught:
         client.me()
-    assert len(platform.calls) == 4
+    assert caught.value.exit_code == 4
+    assert 25 <= sum(waits) <= 35
+    assert len(platform.calls) == len(waits) + 1
+
+
+def test_a_wait_that_the_platform_asks_for_is_kept_but_no_wait_without_end(platform: Any, fake: Any) -> None:
+    waits: list[float] = []
+    client = Client(transport=Transport(f"{platform.url}{fake.API}", fake.TOKEN, sleep=waits.append))
+    platform.before = [away(fake, after=4), away(fake, after=3600), away(fake)]
+    client.me()
+    assert waits == [4, LONGEST_WAIT_S, 1.0]
+    waits.clear()
+    platform.before = [away(fake, after=3600)] * 99
+    with pytest.raises(errors.Unavailable):
+        client.me()
+    assert sum(waits) <= 40
+
+
+@pytest.mark.parametrize("call", ["stop", "submit", "delete", "cordon"])
+def test_whatever_reached_nobody_is_repeated(client: Client, platform: Any, fake: Any, call: str) -> None:
+    platform.add("digits")
+    platform.before = [away(fake, "restarting", after=2)] * 3
+    if call == "stop":
+        assert client.stop("digits").state in ("stopping", "stopped")
+    elif call == "submit":
+        assert client.submit(REQUEST).name == "digits"
+    elif call == "cordon":
+        assert client.cordon("node-1").name == "node-1"
+    else:
+        client.set_quota("user:x", "HIGH", 1)
+        client.delete_quota("user:x", "HIGH")
+    assert len(platform.calls) >= 4
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_change_that_the_service_itself_could_not_make_now_is_not_repeated(
+    client: Client, platform: Any, fake: Any, status: int
+) -> None:
+    platform.add("digits")
+    platform.before = [away(fake, status=status, after=2)]
+    with pytest.raises(errors.Unavailable):
+        client.stop("digits")
+    assert len(platform.said("POST", "/stop")) == 1
+
+
+def test_a_submission_is_sent_with_one_key_however_often_it_takes(client: Client, platform: Any, fake: Any) -> None:
+    platform.before = [away(fake, status=502), drop(fake), away(fake, "restarting")]
+    platform.after = [drop(fake)]
+    task = client.submit(REQUEST)
+    sent = platform.said("POST", "/tasks")
+    assert len(sent) == 5
+    assert len({call.headers["idempotency-key"] for call in sent}) == 1
+    assert list(platform.tasks) == [task.id]
+
+
+def test_who_waits_is_told_why_and_for_how_long_so_far(platform: Any, fake: Any) -> None:
+    told: list[tuple[str, float]] = []
+    transport = Transport(
+        f"{platform.url}{fake.API}",
+        fake.TOKEN,
+        sleep=lambda _seconds: None,
+        waiting=lambda problem, waited: told.append((problem.code, waited)),
+    )
+    platform.before = [away(fake, "restarting")] * 3
+    Client(transport=transport).me()
+    assert told == [("restarting", 0.0), ("restarting", 0.2), ("restarting", 0.7)]
+
+
+def test_a_name_that_is_not_resolved_is_not_waited_for_half_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_args: Any, **_kwargs: Any) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    waits: list[float] = []
+    with pytest.raises(errors.Unavailable):
+        Transport("http://no-such-host.invalid", "x", sleep=waits.append).call("GET", "/me")
+    assert len(waits) == FEW
+
+
+def test_too_many_requests_are_no_restart(client: Client, platform: Any, fake: Any) -> None:
+    platform.before = [away(fake, "too_many", status=429)] * 9
+    with pytest.raises(errors.Unavailable):
+        client.me()
+    assert len(platform.calls) == FEW + 1
 
 
 def test_a_submission_whose_answer_was_lost_is_repeated_and_makes_one_task(

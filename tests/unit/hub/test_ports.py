@@ -47,8 +47,11 @@ def test_the_port_of_the_last_start_is_taken_again() -> None:
     assert ports.choose(first, ()) == first
 
 
-def test_a_port_that_is_taken_or_spoken_for_is_replaced(taken: int) -> None:
+def test_a_port_that_is_taken_or_spoken_for_is_replaced(taken: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert ports.choose(taken, (), patience_s=0) != taken
+    said = capsys.readouterr().out
+    assert str(taken) in said
+    assert f"process {os.getpid()}" in said
     assert ports.choose(25_000, {25_000}) != 25_000
 
 

@@ -191,7 +191,8 @@ class TestUnavailable:
             response = await lab.ask("GET", "hai-lab/api/me")
         assert response.status_code == 503
         assert response.headers["Content-Type"] == "application/problem+json"
-        assert response.json()["detail"].startswith("The HAI scheduler service cannot be reached (ConnectError).")
+        assert response.json()["code"] == "restarting"
+        assert response.json()["detail"].startswith("HAI is restarting, or cannot be reached.")
         assert "platform-token-7f3a" not in caplog.text
 
     @pytest.mark.parametrize(

@@ -290,7 +290,7 @@ async def test_a_server_that_is_down_is_a_problem_document_for_a_program(world: 
     await world.proxy.add_route("/gone/", f"http://127.0.0.1:{free_port()}", {})
     async with world.client.get(world.url + "/gone/x", headers={"Accept": "application/json"}) as answer:
         assert (answer.status, answer.content_type) == (503, "application/problem+json")
-        assert (await answer.json(content_type=None))["code"] == "unavailable"
+        assert (await answer.json(content_type=None))["code"] == "restarting"
     with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
         await world.client.ws_connect(world.url + "/gone/x")
     assert refused.value.status == 503

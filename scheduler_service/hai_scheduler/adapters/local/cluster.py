@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hai_scheduler.adapters.local.environment import MASTER, rank_environment
-from hai_scheduler.adapters.local.folders import RankFolder, RunFolder, sweep
+from hai_scheduler.adapters.local.folders import ADDRESS_FILE, RankFolder, RunFolder, sweep
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.runs import NEVER_STARTED, LocalRank, LocalRun, runs_in
 from hai_scheduler.adapters.log_parts import read_log
@@ -228,6 +228,7 @@ class LocalCluster:
             "env": env,
             "profile": launch.profile,
             "api_url": self._settings.api_url,
+            "address_file": str(self._root / ADDRESS_FILE),
             "term_wait_s": self._settings.term_wait_s,
             "log_max_bytes": self._settings.log_max_bytes,
             "log_parts": self._settings.log_parts,

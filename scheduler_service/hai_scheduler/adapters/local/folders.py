@@ -21,6 +21,10 @@ from hai_scheduler.ports import NotFound
 
 SPEC_SCHEMA = 1
 _STATUS_SCHEMA = 1
+#: In the folder of all runs: where services can be reached, an address a line, the latest first.
+ADDRESS_FILE = "address"
+#: Services that may have come and gone with other addresses.
+_MOST_OTHERS = 7
 #: Below the range that the kernel hands out by itself, so that a port stays free until the job binds it.
 _PORTS = (20_000, 32_000)
 
@@ -41,6 +45,25 @@ def write_once(path: Path, text: str) -> bool:
     finally:
         draft.unlink()
     return True
+
+
+def announce(root: Path, url: str, *, alone: bool) -> None:
+    """Write down where the service can be reached, for ranks that were started while it was elsewhere.
+
+    Args:
+        root: Where the runs live.
+        url: The address, from which it can be called already.
+        alone: Whether no other service uses the folder. Otherwise the addresses of others stay behind this one.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    path = root / ADDRESS_FILE
+    others: list[str] = []
+    if not alone and path.exists():
+        others = [line for line in path.read_text(encoding="ascii", errors="replace").split() if line != url]
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_whole(path, "".join(f"{line}\n" for line in [url, *others[:_MOST_OTHERS]]))
 
 
 def _draft(path: Path, text: str) -> Path:

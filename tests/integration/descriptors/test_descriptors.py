@@ -1,0 +1,99 @@
+"""A server whose file descriptors run out: nobody waits for an answer that cannot come, nothing spins or floods."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+LIMIT = 64
+SCRIPT = Path(__file__).with_name("server.py")
+
+
+@dataclass
+class Server:
+    process: subprocess.Popen[bytes]
+    port: int
+    log: Path
+
+    def cpu_s(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def try_to_ask(self) -> tuple[int, str | None, str] | None:
+        """What it says, with the code of a problem document; None where its refusal crossed with the request."""
+        try:
+            status, again, body = self.ask()
+        except ConnectionError:
+            return None
+        return status, again, json.loads(body)["code"] if status != 200 else ""
+
+    def ask(self) -> tuple[int, str | None, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        with contextlib.closing(connection):
+            connection.request("GET", "/x")
+            answer = connection.getresponse()
+            return answer.status, answer.getheader("Retry-After"), answer.read()
+
+
+@pytest.fixture(params=["service", "proxy", "hub"])
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
+    log = tmp_path / "log"
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, str(SCRIPT), request.param, str(LIMIT)], stdout=subprocess.PIPE, stderr=file
+        )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, log.read_text()
+        yield Server(process, int(line), log)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_crowd_of_idle_clients_costs_neither_a_processor_nor_the_disk_and_others_are_told(server: Server) -> None:
+    assert server.ask()[0] == 200
+    quiet = len(server.log.read_text())
+    with contextlib.ExitStack() as crowd:
+        for _ in range(3 * LIMIT):
+            held = crowd.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+            with contextlib.suppress(OSError):  # it may have been turned away already
+                held.sendall(b"GET / HTTP/1.1\r\nHost: half\r\n")
+        before = server.cpu_s()
+        until = time.monotonic() + 2
+        told = set()
+        while time.monotonic() < until:
+            told.add(server.try_to_ask())
+        assert told - {None} == {(503, "2", "restarting")}
+        assert server.cpu_s() - before < 1.0
+        said = server.log.read_text()[quiet:]
+        assert "no room for more connections" in said
+        assert said.count("\n") == 1, said
+    end = time.monotonic() + 30
+    while server.try_to_ask() != (200, None, ""):
+        assert time.monotonic() < end
+
+
+def test_those_who_are_served_are_served_on_while_others_are_turned_away(server: Server) -> None:
+    first = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    with contextlib.closing(first), contextlib.ExitStack() as crowd:
+        first.request("GET", "/x")
+        assert first.getresponse().read()
+        for _ in range(3 * LIMIT):
+            crowd.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+        for _ in range(5):
+            first.request("GET", "/x")
+            answer = first.getresponse()
+            assert (answer.status, len(answer.read())) == (200, 1)

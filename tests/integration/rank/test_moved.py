@@ -1,0 +1,125 @@
+"""A service that comes back on another port: ranks that run hear it, and it hears them."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hai_client.rank.address import Address
+from hai_scheduler.adapters.local.folders import ADDRESS_FILE, announce
+
+SAVES = (
+    "import signal, sys, time\n"
+    "signal.signal(signal.SIGTERM, lambda *_: (print('told', flush=True), sys.exit(0)))\n"
+    "print('up', flush=True)\ntime.sleep(600)"
+)
+NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
+
+
+class Stranger:
+    """Another program on the port that the service had."""
+
+    def __init__(self, port: int, answer: bytes | None) -> None:
+        self._answer = answer
+        self._held: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", port))
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        self.visits = 0
+
+    def _run(self) -> None:
+        while True:
+            try:
+                visitor, _ = self._listener.accept()
+            except OSError:
+                return
+            self.visits += 1
+            if self._answer is None:
+                self._held.append(visitor)
+                continue
+            visitor.recv(65536)
+            visitor.sendall(self._answer)
+            visitor.close()
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join()
+        for visitor in self._held:
+            visitor.close()
+
+
+@pytest.fixture
+def strangers() -> Iterator[list[Stranger]]:
+    there: list[Stranger] = []
+    yield there
+    for stranger in there:
+        stranger.close()
+
+
+@pytest.mark.parametrize("answer", [None, NOT_FOUND, b"220 mail.example ESMTP\r\n"], ids=["mute", "http", "other"])
+def test_a_rank_hears_its_notice_and_is_heard_although_the_old_port_is_somebody_elses(
+    bench, service, eventually, strangers, tmp_path, answer
+) -> None:
+    runs = tmp_path / "runs"
+    announce(runs, service.url, alone=True)
+    bench.start(sys.executable, "-c", SAVES, address_file=str(runs / ADDRESS_FILE))
+    bench.printed("up")
+    eventually(lambda: service.polls)
+    old = service.port
+    service.stop()
+    strangers.append(Stranger(old, answer))
+    eventually(lambda: strangers[0].visits)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        service.port = probe.getsockname()[1]
+    service.start()
+    announce(runs, service.url, alone=True)
+    service.notify()
+    bench.printed("told")
+    assert bench.wait()["notified_at"] is not None
+    assert service.kinds() == ["received"]
+
+
+def test_a_rank_without_such_a_file_calls_where_it_was_told_to(bench, service, tmp_path) -> None:
+    bench.start(sys.executable, "-c", SAVES, address_file=str(tmp_path / "none"))
+    bench.printed("up")
+    service.notify()
+    bench.printed("told")
+    bench.wait()
+    assert service.kinds() == ["received"]
+
+
+def test_the_latest_address_is_called_and_others_only_when_it_does_not_answer(tmp_path: Path) -> None:
+    for url in ("http://a/1", "http://b/2"):
+        announce(tmp_path, url, alone=False)
+    address = Address("http://first", str(tmp_path / ADDRESS_FILE))
+    assert address.current() == "http://b/2"
+    address.failed()
+    assert address.current() == "http://a/1"
+    address.failed()
+    assert address.current() == "http://b/2"
+
+
+def test_a_service_that_is_alone_forgets_where_it_was(tmp_path: Path) -> None:
+    for url in ("http://a/1", "http://b/2", "http://b/2"):
+        announce(tmp_path, url, alone=True)
+    assert (tmp_path / ADDRESS_FILE).read_text() == "http://b/2\n"
+    assert (tmp_path / ADDRESS_FILE).stat().st_mode & 0o777 == 0o600
+
+
+def test_replicas_are_listed_once_each_and_not_without_end(tmp_path: Path) -> None:
+    for number in [*range(20), 19]:
+        announce(tmp_path, f"http://h:{number}", alone=False)
+    assert (tmp_path / ADDRESS_FILE).read_text().split() == [f"http://h:{number}" for number in range(19, 11, -1)]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe\x00", b"file:///etc/passwd\n"])
+def test_a_damaged_file_counts_as_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "address").write_bytes(content)
+    assert Address("http://first", str(tmp_path / "address")).current() == "http://first"
