@@ -166,6 +166,20 @@ async def test_a_cookie_counts_only_with_its_xsrf_proof(world) -> None:
     assert (status, task["held"]) == (200, True)
 
 
+async def test_a_bad_token_counts_though_a_good_cookie_comes_along(world) -> None:
+    proof = await login(world)
+    headers = {**FETCH, "X-XSRFToken": proof, "Authorization": "Bearer made-up"}
+    assert (await world.json("GET", "/me", None, headers=headers))[0] == 401
+
+
+async def test_a_revoked_token_is_asked_for_again_after_some_seconds(world) -> None:
+    assert (await world.json("GET", "/me"))[0] == 200
+    del world.hub.tokens["alice-token"]
+    assert (await world.json("GET", "/me"))[0] == 200
+    world.hub.forget()
+    assert (await world.json("GET", "/me"))[0] == 401
+
+
 async def test_another_origin_is_told_nothing(world) -> None:
     async with world.ask("GET", "/me", headers={"Origin": "https://evil.example"}) as response:
         assert "Access-Control-Allow-Origin" not in response.headers
