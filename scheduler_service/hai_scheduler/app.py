@@ -157,6 +157,11 @@ async def serve(settings: Settings) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if settings.kubernetes is None:
+        # Made here, as ranks that make their own folder below it would make it for everybody to read.
+        checkpoints = settings.state_dir / "checkpoints"
+        checkpoints.mkdir(mode=0o700, exist_ok=True)
+        checkpoints.chmod(0o700)
     secret = settings.service_secret or kept_secret(settings.state_dir / "service_secret")
     tokens = RunTokens(secret)
     places = _places(settings)
