@@ -84,7 +84,7 @@ class ForecastAsk(Input):
     #: Checked as a submission is; nothing is submitted.
     submit: TaskSubmit | None = None
     #: How far ahead to look; None is seven days.
-    horizon_s: Seconds | None = None
+    horizon_s: Annotated[Seconds | None, Field(json_schema_extra=shapes.HORIZON)] = None
 
 
 class ForecastCost(Output):

@@ -15,6 +15,7 @@ from hai_scheduler.core.environments import VARIABLE
 from hai_scheduler.core.model import TaskState
 from hai_scheduler.core.mounts import MAX_PRIORITY
 from hai_scheduler.service.environment import PLATFORM_VARIABLES
+from hai_scheduler.service.forecast import MOST_HORIZON
 
 _STATE: Final = "|".join(["live", *(state.value for state in TaskState)])
 
@@ -41,6 +42,9 @@ TASK_VARIABLES: Final[JsonDict] = {
 SUBJECT: Final[JsonDict] = {"pattern": r"^(public|(user|group):[^\x00-\x1f\x7f]+)$"}
 #: The rank of a mount rule among others of its kind.
 MOUNT_PRIORITY: Final[JsonDict] = {"minimum": -MAX_PRIORITY, "maximum": MAX_PRIORITY}
+
+#: How far ahead a forecast may look, in seconds.
+HORIZON: Final[JsonDict] = {"exclusiveMinimum": 0, "maximum": MOST_HORIZON.total_seconds()}
 
 #: Without retries there is nothing to say of them.
 RETRIES: Final[JsonDict] = {
