@@ -5,7 +5,12 @@ BIN := $(VENV)/bin
 ARGS ?=
 LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/schema lab_extension/hai_lab -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null) \
   $(wildcard lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py)
-PIP := PIP_CONSTRAINT=requirements.lock PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
+# From elsewhere comes only what a lock names, with the very bytes that it names; what is ours is built by what was locked.
+PIP_LOCKED := $(PIP) --require-hashes --only-binary :all:
+PIP_OURS := $(PIP) --no-deps --no-build-isolation
+UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --fork-strategy fewest --generate-hashes --no-annotate --no-emit-index-url --no-header pyproject.toml requirements.in
+RUNTIME_EXTRAS := cluster examples gpu hub kubernetes kubespawner notebook postgres redis scheduler sim
 
 .DEFAULT_GOAL := help
 .PHONY: help up install check test test-fast test-kubernetes e2e bench bench-kubernetes bench-traces pictures reference helm images lock clean
@@ -62,8 +67,9 @@ helm: $(VENV)/.helm  ## put helm and kubectl into .venv/bin, unless they are on 
 images: $(VENV)/.dev  ## build the images of the chart with buildah or docker (ARGS="hub init --registry R --archive DIR")
 	@$(BIN)/python helm/images/build.py $(ARGS)
 
-lock: $(VENV)/.up $(VENV)/.dev  ## write requirements.lock from what is installed
-	$(BIN)/python -m pip freeze --exclude-editable --exclude hai-lab --exclude hai-platform > requirements.lock
+lock: $(VENV)/.dev  ## write requirements*.lock anew from the ranges of pyproject.toml and requirements.in (ARGS="--upgrade" for newer versions)
+	$(UV_LOCK) $(RUNTIME_EXTRAS:%=--extra %) $(ARGS) -o requirements.lock
+	$(UV_LOCK) $(RUNTIME_EXTRAS:%=--extra %) --extra dev -c requirements.lock $(ARGS) -o requirements-dev.lock
 
 clean:  ## remove .venv and everything that was built
 	rm -rf $(VENV) lab_extension/node_modules lab_extension/lib lab_extension/hai_lab/labextension lab_extension/*.tsbuildinfo build dist
@@ -79,17 +85,18 @@ $(VENV)/.venv:
 
 $(VENV)/.platform: pyproject.toml requirements.lock $(VENV)/.venv
 	@echo "[2/3] installing JupyterHub, JupyterLab and HAI (a minute or two, the first time)"
-	@$(PIP) -e '.[gpu,hub,notebook,scheduler,examples]' 'jupyterlab>=4.4,<5'
+	@$(PIP_LOCKED) -r requirements.lock
+	@$(PIP_OURS) -e .
 	@touch $@
 
 $(VENV)/.up: $(LAB_SOURCES) $(VENV)/.platform
 	@echo "[3/3] building the JupyterLab panel (a minute, the first time)"
-	@$(PIP) --force-reinstall --no-deps ./lab_extension
+	@$(PIP_OURS) --force-reinstall ./lab_extension
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml requirements.lock $(VENV)/.platform
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.platform
 	@echo "[dev] installing the tools for tests and checks"
-	@$(PIP) -e '.[dev,examples,gpu,hub,kubernetes,kubespawner,notebook,postgres,redis,scheduler,sim]'
+	@$(PIP_LOCKED) -r requirements-dev.lock
 	@touch $@
 
 $(VENV)/.helm: helm/tools/fetch.py $(VENV)/.venv

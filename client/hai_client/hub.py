@@ -99,6 +99,13 @@ class Hub:
             raise Conflict(f"user: {name!r} exists already; `hai admin user list` shows everyone") from None
         except Forbidden:
             raise self._no_right("add users") from None
+        except Invalid as error:
+            if "invalid username" not in error.message.lower():
+                raise
+            raise Invalid(
+                f"name: {name!r} is not a user name for this Hub; it may hold no '/', be neither '.' nor '..', neither "
+                "begin nor end with a space, and must fit the pattern of the Hub's way of signing in, if that has one"
+            ) from None
         return decode(HubUser, made[0])
 
     def users(self) -> Iterator[HubUser]:

@@ -291,7 +291,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeTask:
-    """A task on a node. `user` is None for other users' tasks."""
+    """A task on a node, and whose it is."""
 
     task_id: int
     user: str | None = None

@@ -1,7 +1,8 @@
 """Builds the images with buildah or docker: `make images ARGS="hub init --archive build/images"`.
 
 Everything that an image gets is fetched out here, with the pip and npm that are set up here, and handed over as the
-build's context: no Dockerfile needs a network, and no setting of this machine lands in an image.
+build's context: no Dockerfile needs a network, and no setting of this machine lands in an image. Wheels of others are
+those that requirements.lock names, with the hashes that it names.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import locked
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 HERE: Final = Path(__file__).resolve().parent
@@ -25,8 +29,7 @@ HUB: Final = "hub,kubernetes,kubespawner,postgres,redis,scheduler"
 USER: Final = "lab,notebook"
 #: What redis asks for on Python before 3.11.3, which Debian 12 has: the base may be older than the Python here.
 OLDER_PYTHON: Final = "async-timeout>=5,<6"
-#: Names of our own wheels: the rest makes a layer of its own, which changes only with requirements.lock.
-OURS: Final = "hai_*.whl"
+_PIP: Final = (sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps")
 
 
 class BuildError(Exception):
@@ -42,25 +45,29 @@ def run(*command: str | Path, cwd: Path = ROOT) -> None:
         raise BuildError(f"`{' '.join(words)}` ended with status {status}")
 
 
-def wheels(context: Path, extras: str, *more: str) -> None:
-    """All wheels that our package needs with these extras in `wheels`, but our own in `ours`."""
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet")
-    run(*pip, "-c", ROOT / "requirements.lock", "-w", context / "wheels", f"{ROOT}[{extras}]", *more)
-    (context / "ours").mkdir()
-    for wheel in list((context / "wheels").glob(OURS)):
-        wheel.rename(context / "ours" / wheel.name)
+def wheels(context: Path, asked: Iterable[str], *ours: Path) -> None:
+    """All wheels that these requirements need in `wheels`, and our own in `ours`, as a layer that changes more often.
+
+    Raises BuildError.
+    """
+    file = context / "locked.txt"
+    try:
+        file.write_text(locked.locked(asked))
+    except locked.NotLocked as error:
+        raise BuildError(str(error)) from None
+    run(*_PIP, "--require-hashes", "--only-binary", ":all:", "-w", context / "wheels", "-r", file)
+    for folder in ours:
+        run(*_PIP, "--no-build-isolation", "-w", context / "ours", folder)
 
 
 def hub(context: Path) -> None:
     """The Hub and the scheduler."""
-    wheels(context, HUB, OLDER_PYTHON)
+    wheels(context, [f"hai-platform[{HUB}]", OLDER_PYTHON], ROOT)
 
 
 def singleuser(context: Path) -> None:
     """A user's JupyterLab."""
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps")
-    run(*pip, "-w", context / "wheels", ROOT / "lab_extension")
-    wheels(context, USER, "jupyterhub", "--find-links", str(context / "wheels"))
+    wheels(context, [f"hai-platform[{USER}]", "jupyterhub"], ROOT, ROOT / "lab_extension")
 
 
 def init(context: Path) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from traitlets.config import Config
 from traitlets.config.loader import LazyConfigValue
+
+#: What the Hub answers as `Server`: no version of tornado's.
+TORNADO_SETTINGS: Final = {"headers": {"Server": "JupyterHub"}}
 
 
 def given(c: Config, section: str, trait: str) -> bool:

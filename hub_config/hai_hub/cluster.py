@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from traitlets.config import Config
 
-from hai_hub.adding import add_named, add_to_set, add_to_table, given, set_default
+from hai_hub.adding import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
 from hai_hub.cluster_servers import culling_traits, server_traits
 from hai_hub.cluster_services import cluster_roles, cluster_services
 from hai_hub.culler_setup import install_culler
@@ -74,6 +74,7 @@ def _hub(c: Config, around: Surroundings) -> None:
     set_default(c, "JupyterHub", "hub_bind_url", "http://:8081")
     set_default(c, "JupyterHub", "hub_connect_url", around.hub_url)
     set_default(c, "JupyterHub", "db_url", around.db_url)
+    set_default(c, "JupyterHub", "tornado_settings", TORNADO_SETTINGS)
     set_default(c, "JupyterHub", "upgrade_db", around.value("hub.db.upgrade"))
     set_default(c, "JupyterHub", "proxy_class", "configurable-http-proxy")
     set_default(c, "ConfigurableHTTPProxy", "api_url", around.proxy_api_url)

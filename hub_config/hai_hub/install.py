@@ -5,7 +5,7 @@ from __future__ import annotations
 from traitlets.config import Config
 
 from hai_hub import ports
-from hai_hub.adding import add_named, add_to_set, add_to_table, given, set_default
+from hai_hub.adding import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
 from hai_hub.culler_setup import install_culler
 from hai_hub.overrides import read_overrides
 from hai_hub.roles import CUSTOM_SCOPES, SERVER_SCOPES, USER_SCOPES, roles
@@ -52,7 +52,13 @@ def install(c: Config, settings: HubSettings) -> None:
 def _addresses(c: Config, settings: HubSettings) -> None:
     set_default(c, "JupyterHub", "bind_url", settings.bind_url)
     set_default(c, "JupyterHub", "hub_bind_url", settings.hub_url)
-    set_default(c, "JupyterHub", "db_url", f"sqlite:///{settings.state_dir / 'jupyterhub.sqlite'}")
+    if not given(c, "JupyterHub", "db_url"):
+        database = settings.state_dir / "jupyterhub.sqlite"
+        # Made here, and tokens are in it: JupyterHub would make it for everybody to read.
+        database.touch(mode=0o600)
+        database.chmod(0o600)
+        c.JupyterHub.db_url = f"sqlite:///{database}"
+    set_default(c, "JupyterHub", "tornado_settings", TORNADO_SETTINGS)
     set_default(c, "JupyterHub", "upgrade_db", True)
     set_default(c, "JupyterHub", "cookie_secret_file", str(settings.secret_file("cookie_secret")))
     set_default(c, "JupyterHub", "proxy_class", "hai_spawner.proxy.EmbeddedProxy")

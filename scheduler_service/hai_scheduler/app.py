@@ -185,6 +185,11 @@ async def serve(settings: Settings) -> None:
         log.info("the limit of open files was raised from %d to %d", before, now)
     with writable("state-dir", settings.state_dir, ConfigError):
         settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if settings.kubernetes is None:
+            # Made here, as ranks that make their own folder below it would make it for everybody to read.
+            checkpoints = settings.state_dir / "checkpoints"
+            checkpoints.mkdir(mode=0o700, exist_ok=True)
+            checkpoints.chmod(0o700)
         secret = settings.service_secret or kept_secret(settings.state_dir / "service_secret")
     holder = f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(4)}"
     # On Kubernetes a new pod has to be up before the old one is told to end.

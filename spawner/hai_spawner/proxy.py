@@ -15,6 +15,11 @@ from hai_spawner.routes import Route, RouteTable
 from hai_spawner.site import GuardedSite, OneLineLog
 
 
+async def _without_versions(_request: web.Request, answer: web.StreamResponse) -> None:
+    """Tell nobody which versions of aiohttp, tornado and Python run here and behind."""
+    answer.headers.pop("Server", None)
+
+
 class EmbeddedProxy(Proxy):
     """A reverse proxy in the Hub's own event loop, for a Hub on one machine.
 
@@ -47,7 +52,9 @@ class EmbeddedProxy(Proxy):
         address = urlsplit(self.public_url)
         self._forwarder = Forwarder(self.table, self.log, error_url=self._hub_error_url())
         app = web.Application()
-        app.router.add_route("*", "/{path:.*}", self._forwarder.handle)
+        # Every path, also one with a line break in it, which `.` would leave to aiohttp's own plain 404.
+        app.router.add_route("*", r"/{path:[\s\S]*}", self._forwarder.handle)
+        app.on_response_prepare.append(_without_versions)
         self._runner = web.AppRunner(
             app,
             access_log=None,

@@ -53,3 +53,28 @@ def test_what_has_the_same_bytes_makes_the_same_layer_whenever_it_was_fetched(
             [path.lstat().st_mtime for path in (folder / "one.whl", folder / "link", folder, folder.parent)]
         )
     assert contexts == [[0.0] * 4, [0.0] * 4]
+
+
+@pytest.mark.parametrize(
+    ("asked", "there", "not_there"),
+    [
+        (
+            "HUB",
+            {"jupyterhub", "kubernetes", "psycopg-binary", "redis", "sqlalchemy", "tornado"},
+            {"jupyterlab", "pytest"},
+        ),
+        ("USER", {"jupyterlab", "jupyter-server", "httpx", "nbclient"}, {"kubernetes", "pytest", "matplotlib"}),
+    ],
+)
+def test_an_image_gets_what_the_lock_names_and_no_more_than_it_needs(
+    build: ModuleType, asked: str, there: set[str], not_there: set[str]
+) -> None:
+    found = build.locked.entries(build.locked.locked([f"hai-platform[{getattr(build, asked)}]"]))
+    assert there <= found.keys()
+    assert not not_there & found.keys()
+    assert all("--hash=sha256:" in entry for entry in found.values())
+
+
+def test_what_the_lock_does_not_name_is_not_built(build: ModuleType) -> None:
+    with pytest.raises(build.locked.NotLocked, match=r"no entry for .*pytest.*make lock"):
+        build.locked.locked(["pytest"])

@@ -1,4 +1,4 @@
-"""What is pinned names packages and versions; where they come from is the reader's own setting."""
+"""What is pinned names packages, versions and contents; where they come from is the reader's own setting."""
 
 from __future__ import annotations
 
@@ -9,21 +9,99 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
+#: Packages and versions to run HAI, and to develop it as well.
+RUNTIME, EVERYTHING = "requirements.lock", "requirements-dev.lock"
+#: Installed from this repository.
+OURS = {"hai-platform", "hai-lab"}
+LINE = re.compile(
+    r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9.!]+)(?P<marker> ; [^\\]+)? \\|"
+    r"    --hash=sha256:(?P<hash>[0-9a-f]{64})(?P<more> \\)?"
+)
+locks = pytest.mark.parametrize("lock", [RUNTIME, EVERYTHING])
 
 
-def test_the_python_lock_holds_names_and_versions_only() -> None:
-    lines = (ROOT / "requirements.lock").read_text().splitlines()
-    assert len(lines) > 50
-    assert [line for line in lines if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.+!]+", line)] == []
+def read(lock: str) -> dict[str, tuple[str, list[str]]]:
+    """Version and hashes by name; fails on any line of another kind."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    name, open_ = "", False
+    for line in (ROOT / lock).read_text().splitlines():
+        match = LINE.fullmatch(line)
+        assert match is not None, line
+        if match["name"]:
+            assert not open_, line
+            name = normal(match["name"])
+            assert name not in found, f"{name} is there twice"
+            found[name] = (match["version"], [])
+            open_ = True
+        else:
+            assert open_, line
+            found[name][1].append(match["hash"])
+            open_ = match["more"] is not None
+    return found
 
 
-def test_the_python_lock_names_every_dependency_of_the_project_once() -> None:
-    locked = [normal(line.partition("==")[0]) for line in (ROOT / "requirements.lock").read_text().splitlines()]
-    assert sorted(set(locked)) == sorted(locked)
+@locks
+def test_a_lock_holds_names_versions_and_hashes_only(lock: str) -> None:
+    found = read(lock)
+    assert len(found) > 50
+    assert [name for name, (_, hashes) in found.items() if not hashes or len(set(hashes)) != len(hashes)] == []
+    assert not OURS & found.keys()
+
+
+@locks
+def test_a_package_with_wheels_for_many_machines_is_pinned_for_all_of_them(lock: str) -> None:
+    found = read(lock)
+    assert all(len(found[name][1]) > 10 for name in ("aiohttp", "cffi", "pyyaml", "sqlalchemy"))
+
+
+def test_what_is_developed_with_is_what_is_run(read_both: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    runtime, everything = read_both
+    assert {name: everything.get(name) for name in runtime} == runtime
+
+
+def test_what_is_run_holds_no_tool_of_developers(read_both: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    runtime, everything = read_both
+    assert everything.keys() - runtime.keys() >= {"hypothesis", "mypy", "playwright", "pytest", "ruff", "uv"}
+
+
+@pytest.fixture(scope="module")
+def read_both() -> tuple[dict[str, Any], dict[str, Any]]:
+    return read(RUNTIME), read(EVERYTHING)
+
+
+def test_the_locks_name_every_dependency_of_the_project(read_both: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    runtime, everything = read_both
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    asked = {normal(re.split(r"[\[<>=~! ]", line)[0]) for lines in extras.values() for line in lines}
-    assert asked - {"hai-platform", "hai-lab"} - set(locked) == set()
+    for extra, lines in extras.items():
+        assert {asked(line) for line in lines} - OURS - (everything if extra == "dev" else runtime).keys() == set(), (
+            extra
+        )
+
+
+def test_the_lock_names_what_builds_the_project_and_the_panel() -> None:
+    locked = read(RUNTIME)
+    for folder in (ROOT, ROOT / "lab_extension"):
+        project = tomllib.loads((folder / "pyproject.toml").read_text())
+        needed = [*project["build-system"]["requires"], *project["project"]["dependencies"], "editables"]
+        assert {asked(line) for line in needed} - locked.keys() == set()
+
+
+def test_make_installs_nothing_from_elsewhere_but_what_a_lock_names() -> None:
+    text = (ROOT / "Makefile").read_text()
+    assert re.search(r"^PIP_LOCKED := .*--require-hashes", text, re.MULTILINE)
+    assert re.search(r"^PIP_OURS := .*--no-deps --no-build-isolation", text, re.MULTILINE)
+    used = [line for line in text.splitlines() if line.startswith("\t") and "$(PIP" in line]
+    assert used
+    for line in used:
+        assert re.search(r"\$\(PIP_LOCKED\) -r requirements(-dev)?\.lock$|\$\(PIP_OURS\)", line), line
+
+
+def asked(line: str) -> str:
+    """The package that a requirement names."""
+    return normal(re.split(r"[\[<>=~! ]", line)[0])
 
 
 def normal(name: str) -> str:

@@ -81,9 +81,10 @@ def subject(text: str) -> str:
     kind, colon, name = text.partition(":")
     if text == "public" or (kind in ("user", "group", "total") and colon and name):
         return text
+    name = words_.name_in(text)
     raise Invalid(
-        f"subject: {text!r} is not a subject; write user:{text or 'NAME'}, group:{text or 'NAME'}, "
-        f"total:{text or 'NAME'} or public"
+        f"subject: {text!r} is not a subject; write user:{name}, group:{name} (each member), total:{name} (all members "
+        "together) or public"
     )
 
 

@@ -13,6 +13,7 @@ from hai_client.cli.context import Context
 from hai_client.cli.parser import Command
 from hai_client.cli.submit import add_dry_run, folder, send
 from hai_client.errors import Invalid
+from hai_client.schema import TaskRequest
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +29,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace, ctx: Context) -> int:
-    request = ctx.client.parse_experiment(_text(args.file))
+    request = _read(args.file, ctx)
     # As in the file, so from the file's folder: where `hai run` is typed does not matter.
     beside = Path(args.file).parent / Path(request.cwd).expanduser()
     changes: dict[str, Any] = {"cwd": folder(str(beside))}
@@ -36,6 +37,17 @@ def _run(args: argparse.Namespace, ctx: Context) -> int:
         if getattr(args, name) is not None:
             changes[name] = getattr(args, name)
     return send(ctx, dataclasses.replace(request, **changes), follow=args.follow, dry_run=args.dry_run)
+
+
+def _read(file: str, ctx: Context) -> TaskRequest:
+    text = _text(file)
+    try:
+        return ctx.client.parse_experiment(text)
+    except Invalid as error:
+        # The service has seen the text alone.
+        raise Invalid(
+            f"file: {file!r} is no experiment: {error.message}", status=error.status, fields=error.fields
+        ) from None
 
 
 def _text(file: str) -> str:

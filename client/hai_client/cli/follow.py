@@ -10,23 +10,31 @@ from hai_client.names import ENDED
 from hai_client.schema import LogLine, TaskSummary
 
 
-def show(ctx: Context, lines: Iterable[LogLine], *, times: bool = False, at_once: bool = False) -> None:
-    """Write log lines as they were printed; those of the platform stand out."""
+def show(
+    ctx: Context, lines: Iterable[LogLine], *, times: bool = False, at_once: bool = False, raw: bool = False
+) -> None:
+    """Write log lines as they were printed; those of the platform stand out.
+
+    A terminal is spared what would steer it, unless they are wanted `raw`.
+    """
     for line in lines:
         if ctx.json:
             ctx.out.json(line, compact=True)
         else:
-            ctx.out.line(_text(ctx, line, times))
+            _line(ctx, line, times, raw)
         if at_once:
             ctx.out.stdout.flush()
 
 
-def _text(ctx: Context, line: LogLine, times: bool) -> str:
-    text = line.text if line.rank is not None else ctx.out.style(f"[hai] {line.text.removeprefix('[hai] ')}", "dim")
-    if not times:
-        return text
-    stamp = line.at.astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] if line.at else " " * 23
-    return f"{ctx.out.style(stamp, 'dim')}  {text}"
+def _line(ctx: Context, line: LogLine, times: bool, raw: bool) -> None:
+    stamp = ""
+    if times:
+        stamp = line.at.astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] if line.at else " " * 23
+        stamp = ctx.out.style(stamp, "dim") + "  "
+    if line.rank is None:
+        ctx.out.line(stamp + ctx.out.style(f"[hai] {line.text.removeprefix('[hai] ')}", "dim"))
+    else:
+        ctx.out.printed(line.text, before=stamp, raw=raw)
 
 
 def once_an_outage(ctx: Context) -> Callable[[Unavailable], None]:

@@ -21,6 +21,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add("--run", type=words_.count("run"), metavar="N", help="only of this run; else all, as one story")
     add("--tail", type=words_.count("tail"), metavar="N", help="only the last N lines")
     add("-t", "--times", action="store_true", help="with the time of each line")
+    add("--raw", action="store_true", help="also orders to the terminal that it prints, such as titles (colours alone)")
     add("--search", metavar="TEXT", help="find a text in all ranks and runs")
 
 
@@ -30,7 +31,7 @@ def _logs(args: argparse.Namespace, ctx: Context) -> int:
     if args.follow:
         return _follow(args, ctx)
     lines = ctx.client.logs(args.task, rank=args.rank, run=args.run, tail=args.tail)
-    show(ctx, lines, times=args.times)
+    show(ctx, lines, times=args.times, raw=args.raw)
     return 0
 
 
@@ -40,11 +41,11 @@ def _follow(args: argparse.Namespace, ctx: Context) -> int:
     cursor = None
     if args.tail is not None:
         page = ctx.client.log_page(task.id, rank=args.rank, run=args.run, tail=args.tail)
-        show(ctx, page.lines, times=args.times, at_once=True)
+        show(ctx, page.lines, times=args.times, raw=args.raw, at_once=True)
         cursor = page.next_cursor
     say_why_silent(ctx, task)
     lines = ctx.client.follow_logs(task.id, rank=args.rank, run=args.run, cursor=cursor, lost=once_an_outage(ctx))
-    show(ctx, lines, times=args.times, at_once=True)
+    show(ctx, lines, times=args.times, raw=args.raw, at_once=True)
     if ctx.out.watched and not ctx.json:
         end = ctx.client.task(task.id)
         if end.state in ENDED:

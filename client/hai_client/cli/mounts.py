@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from hai_client.cli import parser as words
 from hai_client.cli.context import Context
 from hai_client.cli.output import Cell, Column
 from hai_client.errors import Invalid
@@ -46,7 +47,8 @@ def subject(text: str) -> str:
     kind, colon, name = text.partition(":")
     if text == "public" or (kind in ("user", "group") and colon and name):
         return text
-    raise Invalid(f"subject: {text!r} is not a subject; write user:{text or 'NAME'}, group:{text or 'NAME'} or public")
+    name = words.name_in(text)
+    raise Invalid(f"subject: {text!r} is not a subject; write user:{name}, group:{name} or public")
 
 
 def _whole(text: str) -> int:

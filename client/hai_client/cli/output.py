@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from hai_client.cli.terminal import harmless, harmless_json, harmless_line
 from hai_client.codec import encode
 from hai_client.durations import format_duration
 
@@ -90,6 +91,8 @@ class Output:
     width: int | None = None
     #: Whether somebody looks at stderr, so that a word on progress is welcome.
     watched: bool = False
+    #: Whether stdout is a terminal, which would obey what a text of others orders.
+    terminal: bool = False
 
     @classmethod
     def of_process(cls) -> Output:
@@ -106,6 +109,7 @@ class Output:
             color=terminal and not plain,
             width=max(40, shutil.get_terminal_size().columns) if terminal else None,
             watched=sys.stderr.isatty(),
+            terminal=terminal,
         )
 
     def style(self, text: str, style: str | None) -> str:
@@ -113,8 +117,18 @@ class Output:
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self.color and style and text else text
 
     def line(self, text: str = "") -> None:
-        """Write a line."""
-        self.stdout.write(text + "\n")
+        """Write a line, without what would steer a terminal."""
+        self.stdout.write(harmless(text) + "\n")
+
+    def printed(self, text: str, *, before: str = "", raw: bool = False) -> None:
+        """Write a line that a task has printed: as it is into a file or a pipe, and to a terminal without its orders.
+
+        Args:
+            text: The line.
+            before: What stands before it; it is ours.
+            raw: To a terminal as it is, too.
+        """
+        self.stdout.write(f"{before}{text if raw or not self.terminal else harmless_line(text)}\n")
 
     def note(self, text: str) -> None:
         """Write a line beside the answer."""
@@ -123,7 +137,7 @@ class Output:
 
     def json(self, value: Any, *, compact: bool = False) -> None:
         """Write a value, which may hold dataclasses and times, as JSON."""
-        self.line(json.dumps(encode(value), ensure_ascii=False, indent=None if compact else 2))
+        self.line(harmless_json(json.dumps(encode(value), ensure_ascii=False, indent=None if compact else 2)))
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell | str]]) -> None:
         """Write a table. Its last column is shortened to fit the terminal."""

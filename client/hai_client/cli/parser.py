@@ -36,6 +36,11 @@ class Command:
 class Parser(argparse.ArgumentParser):
     """argparse, but what is wrong is raised as `Invalid` in one line with a remedy."""
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # `-1s` is a wrong value and no option: the reader of the value says so, by its name.
+        self._negative_number_matcher = re.compile(r"-\d[\w.]*$")
+
     def error(self, message: str) -> NoReturn:
         """Raise `Invalid`."""
         help_ = f"`{self.prog} --help` shows what it takes"
@@ -134,9 +139,14 @@ def variable(text: str) -> tuple[str, str]:
 
 def task(text: str) -> str:
     """Read what names a task: an id, a name, or `user/name`."""
-    if not text.strip("."):
+    if not text.strip(".") or not text.isprintable():
         raise Invalid(f"task: {text!r} is not an id or a name; `hai list` shows both")
     return text.removeprefix("#")
+
+
+def name_in(text: str) -> str:
+    """What to show as a name in the forms that a wrong subject could have had: the word itself if it is one."""
+    return text if re.fullmatch(r"[\w.@-]+", text) else "NAME"
 
 
 def level(text: str) -> str:

@@ -1,6 +1,6 @@
 """Who asks: users and services by the Hub's tokens and cookies, runs by their own tokens.
 
-The Hub is asked once for a token and its answer kept for a minute. A cookie counts only with the XSRF proof
+The Hub is asked once for a token and its answer kept for some seconds. A cookie counts only with the XSRF proof
 that JupyterHub demands of browsers; a token needs none. Nothing here ever raises a token into a log or an error.
 """
 
@@ -36,7 +36,7 @@ else:
     from jupyterhub.services.auth import HubOAuthenticated as _HubOAuthenticated
 
 #: How long the Hub's answer about a token is believed, in seconds: what a revoked token outlives its end by.
-BELIEVED: Final = 60
+BELIEVED: Final = 10
 #: How long the Hub may take to answer, in seconds.
 PATIENCE: Final = 15
 
@@ -86,7 +86,7 @@ class Auth:
         token = _token(handler)
         if token is not None and token.startswith("run:"):
             raise unauthorized("A run's token is good for what that run's ranks ask and report only.")
-        model = await self._ask(handler)
+        model = await self._ask(handler, token)
         if model is None:
             raise unauthorized(_UNKNOWN if token else _SIGN_IN)
         if not self.hub.check_scopes(self.hub.access_scopes, model):
@@ -101,13 +101,25 @@ class Auth:
             raise unauthorized("This needs the token of the run, which its ranks find in HAI_TOKEN_FILE.")
         return run_id
 
-    async def _ask(self, handler: HubHandler) -> Mapping[str, Any] | None:
+    async def again(self, handler: HubHandler) -> Caller:
+        """Who sent a request that is still being answered, asked anew. Raises Refused: 401, 403 or 503."""
+        # JupyterHub keeps what it found out on the handler, for as long as that lives.
+        handler.__dict__.pop("_cached_hub_user", None)
+        return await self.caller(handler)
+
+    async def _ask(self, handler: HubHandler, token: str | None) -> Mapping[str, Any] | None:
         try:
             async with asyncio.timeout(PATIENCE):
-                model: Mapping[str, Any] | None = await self.hub.get_user(handler, sync=False)
+                # Who sends a token means it: a cookie that comes along with a bad one does not count instead.
+                asked = self.hub.get_user(handler, sync=False) if token is None else self._of_token(token)
+                model: Mapping[str, Any] | None = await asked
                 return model
         except (HTTPError, TimeoutError, OSError):
             raise Refused("unavailable", "The Hub cannot say who you are now: try again in a moment.") from None
+
+    async def _of_token(self, token: str) -> Mapping[str, Any] | None:
+        model: Mapping[str, Any] | None = await self.hub.user_for_token(token, sync=False)
+        return model
 
     async def close(self) -> None:
         """Let go of the connections to the Hub."""

@@ -42,6 +42,9 @@ KEEP_ALIVE: Final = 15.0
 STALLED: Final = 60.0
 #: A stream ends after this time, in seconds, so that rights are looked at again; clients resume it.
 STREAM_LIFE: Final = 3600.0
+#: How often a stream asks whether its reader may still read it, in seconds. The Hub's answer is believed for
+#: `auth.BELIEVED` seconds, so a revoked token is good for the sum of both at most.
+LOOKS_AGAIN: Final = 10.0
 #: Streams that one user may have open.
 STREAMS_PER_USER: Final = 64
 
@@ -62,7 +65,6 @@ class _EveryMethod(tuple[str, ...]):
 class Endpoint(HubHandler):
     """Every route of the table."""
 
-    SUPPORTED_METHODS = _EveryMethod()  # type: ignore[assignment]  # tornado counts its own
 
     def initialize(  # type: ignore[override]  # tornado hands on what the routing rule says
         self, *, auth: Auth, table: Table, services: Services, users: UserBook, streams: dict[str, int]
@@ -121,14 +123,17 @@ class Endpoint(HubHandler):
                 raise Refused("forbidden", "This token speaks for another run.")
             return
         caller = await self.auth.caller(self)
+        self._check_scope(route, caller)
+        await self._users.see(caller)
+        self._who = caller
+
+    def _check_scope(self, route: Route, caller: Caller) -> None:
         if not has_scope(caller, route.access):
             raise Refused(
                 "forbidden",
                 f"This needs the scope {route.access}, which your token does not carry: "
                 "ask an admin, or make a token with it.",
             )
-        await self._users.see(caller)
-        self._who = caller
 
     # -- the body ---------------------------------------------------------------------------------
 
@@ -162,7 +167,6 @@ class Endpoint(HubHandler):
         except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
             self._refuse(error)
 
-    post = put = delete = other = get
 
     async def _call(self, route: Route) -> Answer:
         query = read_query(route.query, self.request.query_arguments)
@@ -207,6 +211,9 @@ class Endpoint(HubHandler):
             case None:
                 self.set_status(204)
                 self.clear_header("Content-Type")
+            case Stream() if self.request.method == "HEAD":
+                await answer.batches.aclose()
+                self.set_header("Content-Type", "text/event-stream")
             case Stream():
                 await self._stream(answer)
                 return
@@ -240,7 +247,7 @@ class Endpoint(HubHandler):
 
     async def _pump(self, stream: Stream) -> None:
         """Send batch after batch; each is on its way before the next is made, which bounds what is held."""
-        ends = time.monotonic() + STREAM_LIFE
+        began = looked = time.monotonic()
         async with aclosing(stream.batches) as batches:
             sent = 0.0
             async for batch in batches:  # the first may still refuse the request: nothing has been sent
@@ -253,8 +260,28 @@ class Endpoint(HubHandler):
                     self.write(text or ": keep-alive\n\n")
                     await self._flush()
                     sent = now
-                if now >= ends:
+                if now >= began + STREAM_LIFE:
                     return
+                if now >= looked + LOOKS_AGAIN:
+                    looked = now
+                    if not await self._still_may():
+                        return
+
+    async def _still_may(self) -> bool:
+        """Whether the reader of a stream is who he was, with the same rights. Raises Refused: 401, 403.
+
+        A reader with other rights than before has to begin anew: what he is sent is chosen by them.
+        """
+        if not isinstance(self._who, Caller) or self.route is None:
+            return True
+        try:
+            caller = await self.auth.again(self)
+        except Refused as refused:
+            if refused.code == "unavailable":
+                return True  # a Hub that starts again has taken nobody's rights away
+            raise
+        self._check_scope(self.route, caller)
+        return caller == self._who
 
     async def _flush(self) -> None:
         """Wait until the reader has taken what was written. Raises StreamClosedError for one who does not."""

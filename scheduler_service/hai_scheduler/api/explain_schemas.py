@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
+from hai_scheduler.api import shapes
 from hai_scheduler.api.schemas import (
     HolderOut,
     Input,
@@ -76,12 +77,14 @@ class DecisionPage(Output):
 class ForecastAsk(Input):
     """What to forecast: exactly one of a task that waits, and a task that is only thought of."""
 
+    model_config = ConfigDict(json_schema_extra=shapes.one_of("task", "submit"))
+
     #: Its id, its name, or `user/name`.
     task: Annotated[str, Field(min_length=1, max_length=400)] | int | None = None
     #: Checked as a submission is; nothing is submitted.
     submit: TaskSubmit | None = None
     #: How far ahead to look; None is seven days.
-    horizon_s: Seconds | None = None
+    horizon_s: Annotated[Seconds | None, Field(json_schema_extra=shapes.HORIZON)] = None
 
 
 class ForecastCost(Output):

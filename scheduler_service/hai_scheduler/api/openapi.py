@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from hai_scheduler import __version__
+from hai_scheduler.api import shapes
 from hai_scheduler.api.comments import comments_of
 from hai_scheduler.api.problems import CODES, CONTENT_TYPE
 from hai_scheduler.api.route import OPEN, RUN, RawBytes, Route, YamlText
@@ -21,7 +22,10 @@ _ABOUT: Final = """Task-level time-sharing for GPU clusters.
 
 `{task}` is an id or a name; a name means the caller's latest task of that name. Admins may write `user/name`,
 URL-encoded. Times are RFC 3339 in UTC, lengths of time are seconds in fields that end in `_s`. Errors are
-problem documents (RFC 9457); `code` is the word to branch on. Streams are server-sent events."""
+problem documents (RFC 9457); `code` is the word to branch on. HEAD is answered wherever GET is.
+
+Streams are server-sent events (`text/event-stream`): `x-messages` names the kinds of their messages with the schema of
+each one's `data`, which is JSON; `*` stands for every other kind."""
 
 #: What the parts of paths that vary mean.
 PARTS: Final = {
@@ -108,7 +112,12 @@ def _success(route: Route) -> dict[str, Any]:
     if route.answer is not None:
         content["application/json"] = {"schema": _ref(route.answer)}
     if route.streams:
-        content["text/event-stream"] = {"schema": {"type": "string"}}
+        content["text/event-stream"] = {
+            "schema": {"type": "string", "contentMediaType": "text/event-stream"},
+            "x-messages": {
+                kind: {"type": "object"} if model is None else _ref(model) for kind, model in route.messages.items()
+            },
+        }
     if route.text:
         kind = "application/json" if route.path.endswith(".json") else "text/plain"
         content[kind] = {"schema": {"type": "object" if kind.endswith("json") else "string"}}
@@ -137,12 +146,13 @@ def _path_parameters(route: Route) -> Iterable[dict[str, Any]]:
             "in": "path",
             "required": True,
             "description": PARTS[name],
-            "schema": {"type": "string"},
+            "schema": shapes.PARTS[name],
         }
 
 
 def _query_parameters(route: Route) -> Iterable[dict[str, Any]]:
     schema = route.query.model_json_schema(ref_template=_REF)
+    shapes.without_nul(schema.get("properties", {}))
     comments = comments_of(route.query)
     for name, of_field in schema.get("properties", {}).items():
         of_field.pop("title", None)
@@ -159,7 +169,7 @@ def _query_parameters(route: Route) -> Iterable[dict[str, Any]]:
 
 def _header_parameters(route: Route) -> Iterable[dict[str, Any]]:
     for name, meaning in route.headers.items():
-        yield {"name": name, "in": "header", "description": meaning, "schema": {"type": "string"}}
+        yield {"name": name, "in": "header", "description": meaning, "schema": shapes.HEADERS[name]}
 
 
 def _ref(model: type[BaseModel]) -> dict[str, str]:
@@ -174,13 +184,15 @@ def _mode(model: type[BaseModel]) -> JsonSchemaMode:
 def _schemas(routes: Sequence[Route]) -> dict[str, Any]:
     models: dict[str, type[BaseModel]] = {Problem.__name__: Problem}
     for route in routes:
-        for model in (route.body, route.answer):
+        for model in (route.body, route.answer, *route.messages.values()):
             if model is not None and issubclass(model, BaseModel):
                 models[model.__name__] = model
     _, schema = models_json_schema([(model, _mode(model)) for model in models.values()], ref_template=_REF)
     schemas: dict[str, Any] = schema["$defs"]
     by_name = _all_models(models.values())
     for name, one in schemas.items():
+        if issubclass(by_name[name], Input):
+            shapes.without_nul(one)
         for field, comment in comments_of(by_name[name]).items():
             if field in one.get("properties", {}):
                 one["properties"][field].setdefault("description", comment)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from hai_scheduler.api import shapes
 from hai_scheduler.api.schemas import MAX_NUMBER, Input, PriorityChoice
 
 Position = Annotated[int, Field(ge=0, le=MAX_NUMBER)]
@@ -21,7 +22,7 @@ class TaskQuery(Input):
     #: Admins: whose tasks; `*` is everybody's. Default: one's own.
     user: Annotated[str, Field(min_length=1, max_length=255)] | None = None
     #: States, separated by commas; `live` stands for all that have not ended.
-    state: Annotated[str, Field(max_length=200)] | None = None
+    state: Annotated[Annotated[str, Field(max_length=200)] | None, Field(json_schema_extra=shapes.STATES)] = None
     group: Annotated[str, Field(max_length=128)] | None = None
     #: The level asked for.
     priority: PriorityChoice | None = None
@@ -29,7 +30,7 @@ class TaskQuery(Input):
     name: Annotated[str, Field(max_length=128)] | None = None
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     #: `next_cursor` of the page before.
-    cursor: Annotated[str, Field(max_length=40)] | None = None
+    cursor: Annotated[Annotated[str, Field(max_length=40)] | None, Field(json_schema_extra=shapes.TASK_CURSOR)] = None
 
 
 class TaskEventQuery(Input):
@@ -47,7 +48,7 @@ class LogQuery(Input):
     #: One run alone; default: all runs as one story.
     run: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     #: Go on behind this; not together with `tail`.
-    cursor: Annotated[str, Field(max_length=40)] | None = None
+    cursor: Annotated[Annotated[str, Field(max_length=40)] | None, Field(json_schema_extra=shapes.LOG_CURSOR)] = None
     #: The last lines only.
     tail: Annotated[int, Field(ge=0, le=10_000)] | None = None
     #: At most so many lines in an answer.

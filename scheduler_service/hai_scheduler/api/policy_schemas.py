@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
+from hai_scheduler.api import shapes
 from hai_scheduler.api.schemas import Input, Output
 from hai_scheduler.service.policy_numbers import NUMBERS, Kind
 
@@ -22,6 +23,9 @@ _NUMBERS_SCHEMA: JsonDict = {
     "properties": {number.name: {**_VALUES[number.kind], "description": number.help} for number in NUMBERS},
     "additionalProperties": False,
 }
+
+
+_NAMES_SCHEMA: JsonDict = {"items": {"type": "string", "enum": [number.name for number in NUMBERS]}}
 
 
 class PolicyValue(Output):
@@ -70,9 +74,11 @@ class PolicyOut(Output):
 class PolicyChange(Input):
     """Set some numbers, and take others back to the configuration or the default. All of it is done, or nothing."""
 
+    model_config = ConfigDict(json_schema_extra=shapes.POLICY_CHANGE)
+
     #: The node group; null is all groups that have no number of their own.
     group: Annotated[str, Field(max_length=128)] | None = None
     #: Numbers by name. Lengths of time are texts such as `15m`, or seconds.
     set: dict[str, Any] = Field(default={}, json_schema_extra=_NUMBERS_SCHEMA)
     #: Names of numbers.
-    unset: list[str] = Field(default=[], max_length=100)
+    unset: list[str] = Field(default=[], max_length=100, json_schema_extra=_NAMES_SCHEMA)

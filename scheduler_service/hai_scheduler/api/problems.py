@@ -149,7 +149,15 @@ def _of_pydantic(error: ErrorDetails) -> FieldError:
         name = str(error["ctx"]["field"])
         return _field(name, None, error["msg"])
     value = None if kind in ("missing", "json_invalid") or not name else error["input"]
-    return _field(name, value, _message(kind, error.get("ctx", {}), error["msg"]))
+    message = _message(kind, error.get("ctx", {}), error["msg"])
+    said = "" if kind == "extra_forbidden" else _said(_shown(name, value))
+    return _field(name, value, said + message)
+
+
+def _said(value: Any) -> str:
+    """A value as a sentence on it begins; nothing for one that would make the sentence hard to read."""
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool | int | float) else ""
+    return f"{text} " if 0 < len(text) <= 60 else ""
 
 
 def _message(kind: str, ctx: Mapping[str, Any], fallback: str) -> str:

@@ -44,6 +44,7 @@ _CONVENTIONS = """
 - Times are RFC 3339 in UTC. Lengths of time are seconds, in fields that end in `_s`.
 - `{task}` is an id or a name; a name means the caller's latest task of that name. Admins may write `user/name`,
   URL-encoded. A task that is somebody else's is answered like one that does not exist.
+- HEAD is answered wherever GET is.
 - Lists go page by page: hand `next_cursor` on as `cursor` until it is null.
 - Streams are server-sent events. Without news they send a comment every 15 seconds, and they end after an hour at
   the latest: go on with `Last-Event-ID`.
@@ -64,13 +65,16 @@ _FEED = """
 its `id` and the kind of the event as its name. Treat an event as "read that again". Kinds: `task.submitted`,
 `task.state`, `task.priority`, `task.order`, `task.held`, `task.checkpoint`, `run.notice`, `node.mark`, `quota.put`,
 `quota.deleted`, `policy.changed`, `task.alarm`, `cluster.paused`, `cluster.resumed`. What a task waits
-for (`task.verdict`) is not sent: it is in the history of the task and among its decisions.
+for (`task.verdict`) is not sent: it is in the history of the task and among its decisions. A reader gets the events of
+his own tasks, changes of quota that can count for him, and `node.mark`, `cluster.paused`, `cluster.resumed` and
+`policy.changed`; admins get all others as well, `mount.put` and `environment.put` among them.
 
 `GET /tasks/{task}/logs` as a stream (`Accept: text/event-stream`, or `follow=1`) sends `event: line` with a `LogLine`
 and the cursor behind it as its `id`, and ends with `event: end` when nothing will ever be added. Lines without a rank
 are the platform's own: when a run started, where, how it ended and why.
 
-A stream that fails after it has begun sends `event: problem` with the problem document and ends.
+A stream that fails after it has begun sends `event: problem` with the problem document and ends. So does one whose
+token is revoked, within 20 seconds.
 """
 
 

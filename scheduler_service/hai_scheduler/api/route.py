@@ -114,6 +114,8 @@ class Route:
     waits: bool = False
     #: Request headers that it reads, with their meaning.
     headers: Mapping[str, str] = field(default_factory=dict)
+    #: What its streams send: the kinds of messages with the models of their data; None is an object of no model.
+    messages: Mapping[str, type[BaseModel] | None] = field(default_factory=dict)
 
     @cached_property
     def _hints(self) -> dict[str, Any]:

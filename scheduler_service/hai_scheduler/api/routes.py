@@ -23,6 +23,7 @@ from hai_scheduler.api.handlers import (
 from hai_scheduler.api.openapi import document
 from hai_scheduler.api.params import Nothing
 from hai_scheduler.api.route import OPEN, RUN, Ask, Route, Text
+from hai_scheduler.api.schemas import EventOut, LogLine, Problem
 from hai_scheduler.service.caller import (
     SCOPE_ADMIN,
     SCOPE_METRICS,
@@ -35,6 +36,9 @@ from hai_scheduler.service.caller import (
 #: Below the service's prefix.
 API: Final = "api/v1"
 
+#: What the two streams send; a stream that fails after it has begun says so by `problem`.
+_LINES = {"line": LogLine, "end": None, "problem": Problem}
+_EVENTS = {"hello": None, "*": EventOut, "problem": Problem}
 _RESUME = {"Last-Event-ID": "The `id` of the last message that was received: go on behind it."}
 
 
@@ -107,7 +111,9 @@ ROUTES: Final[tuple[Route, ...]] = (
         status=201,
         codes=("conflict", "quota", "unavailable"),
         location="/tasks/{id}",
-        headers={"Idempotency-Key": "A text of one's own: sending it again returns the task that it has made."},
+        headers={
+            "Idempotency-Key": "A text of one's own: sent again with the same body, it returns the task that it made."
+        },
     ),
     Route(
         method="POST",
@@ -221,6 +227,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         summary="A rank's log over all runs of a task, as a page or as a stream",
         codes=("not_found", "unavailable", "too_many"),
         headers=_RESUME,
+        messages=_LINES,
     ),
     Route(
         method="GET",
@@ -239,6 +246,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         summary="One's own events and the cluster's, as they happen",
         codes=("too_many",),
         headers=_RESUME,
+        messages=_EVENTS,
     ),
     Route(method="GET", path="/nodes", access=SCOPE_READ, call=cluster.nodes, summary="All nodes, by name"),
     Route(

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from hai_scheduler.api import shapes
+
 PriorityName = Literal["LOW", "BELOW_NORMAL", "NORMAL", "ABOVE_NORMAL", "HIGH", "VERY_HIGH", "EXTREME_HIGH"]
 PriorityChoice = Literal["AUTO", "LOW", "BELOW_NORMAL", "NORMAL", "ABOVE_NORMAL", "HIGH", "VERY_HIGH", "EXTREME_HIGH"]
 TaskStateName = Literal[
@@ -80,20 +82,29 @@ class FieldError(Output):
 class TaskSubmit(Input):
     """A task to submit."""
 
-    name: Annotated[str, Field(max_length=128)]
-    command: Annotated[list[str], Field(min_length=1, max_length=1000)]
-    cwd: Annotated[str, Field(max_length=4096)]
+    model_config = ConfigDict(json_schema_extra=shapes.RETRIES)
+
+    #: Letters, digits, `.`, `_` and `-`, beginning with a letter or digit; not a number.
+    name: Annotated[str, Field(max_length=128, json_schema_extra=shapes.TASK_NAME)]
+    #: The program and its arguments.
+    command: Annotated[list[str], Field(min_length=1, max_length=1000, json_schema_extra=shapes.COMMAND)]
+    #: The folder to start in, absolute.
+    cwd: Annotated[str, Field(max_length=4096, json_schema_extra=shapes.ABSOLUTE)]
     nodes: Annotated[int, Field(ge=1, le=100_000)] = 1
     #: GPUs on each of its nodes, which it then shares with other such tasks; null: whole nodes.
     gpus: Annotated[int, Field(ge=1, le=100_000)] | None = None
     priority: PriorityChoice = "NORMAL"
     group: Annotated[str, Field(max_length=128)] = "training"
-    env: dict[str, str] = {}
+    #: Variables; names that the platform sets are refused.
+    env: Annotated[dict[str, str], Field(json_schema_extra=shapes.TASK_VARIABLES)] = {}
     profile: ProfileName = "sigterm"
     #: None: the group's default.
     grace_s: Seconds | None = None
     time_limit_s: Annotated[float, Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)] | None = None
-    checkpoint_dir: Annotated[str, Field(max_length=4096)] | None = None
+    #: Absolute; null: a folder that the platform makes.
+    checkpoint_dir: Annotated[
+        Annotated[str, Field(max_length=4096)] | None, Field(json_schema_extra=shapes.ABSOLUTE)
+    ] = None
     tags: Annotated[list[Annotated[str, Field(max_length=128)]], Field(max_length=50)] = []
     hold: bool = False
     #: How often it is started again when its command fails.
@@ -114,6 +125,8 @@ class PriorityChange(Input):
 
 class OrderChange(Input):
     """Move a waiting task directly before, or after, another waiting one of the same user and priority."""
+
+    model_config = ConfigDict(json_schema_extra=shapes.one_of("before", "after"))
 
     before: Annotated[int, Field(ge=1, le=MAX_NUMBER)] | None = None
     after: Annotated[int, Field(ge=1, le=MAX_NUMBER)] | None = None
@@ -345,7 +358,7 @@ class NodeOut(Output):
     gpus: int
     ready: bool
     mark: Literal["none", "cordoned", "draining", "quarantined"]
-    #: The task that holds it, if one does and no other; for other users' tasks only the id is shown.
+    #: The task that holds it, if one does and no other, and whose it is.
     task_id: int | None
     user: str | None
     #: GPUs that no task holds.
@@ -358,8 +371,7 @@ class NodeTask(Output):
     """A task on a node."""
 
     task_id: int
-    #: Null for other users' tasks.
-    user: str | None
+    user: str
     #: Indices of the GPUs that it holds there; empty: the whole node.
     gpus: list[int]
 

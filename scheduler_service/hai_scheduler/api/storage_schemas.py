@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, Json
+from pydantic import ConfigDict, Field, Json
 
+from hai_scheduler.api import shapes
 from hai_scheduler.api.schemas import Input, Output
 
 MountKindName = Literal["host_path", "pvc"]
@@ -19,8 +20,10 @@ _Text = Annotated[str, Field(max_length=1000)]
 class MountPut(Input):
     """Write a mount rule, all of it. Paths may hold `{user}`, `{task}` and, in rules for a group, `{group}`."""
 
+    model_config = ConfigDict(json_schema_extra=shapes.MOUNT)
+
     #: `user:NAME`, `group:NAME` or `public`.
-    subject: Annotated[str, Field(max_length=300)]
+    subject: Annotated[str, Field(max_length=300, json_schema_extra=shapes.SUBJECT)]
     #: `remove`: what weaker rules mount there is not mounted.
     action: MountActionName = "add"
     #: What is mounted; null for `remove`.
@@ -28,10 +31,10 @@ class MountPut(Input):
     #: `host_path`: a folder of the node. `pvc`: a claim, or `claim/folder in it`. Empty for `remove`.
     source: _Path = ""
     #: Where the container sees it.
-    mount_path: _Path
+    mount_path: Annotated[_Path, Field(json_schema_extra=shapes.ABSOLUTE)]
     read_only: bool = True
     #: Among rules of the same kind of subject the higher wins.
-    priority: int = 0
+    priority: Annotated[int, Field(json_schema_extra=shapes.MOUNT_PRIORITY)] = 0
     #: Only on nodes of this group; null: on all.
     node_group: Annotated[str, Field(max_length=128)] | None = None
     description: _Text = ""
@@ -66,11 +69,16 @@ class EnvironmentPut(Input):
     #: Container image; null: the cluster's.
     image: Annotated[str, Field(max_length=512)] | None = None
     #: Absolute path of a Python program; null: the one that is found.
-    python: _Path | None = None
+    python: Annotated[_Path | None, Field(json_schema_extra=shapes.ABSOLUTE)] = None
     #: Values may hold `{user}` and `{task}`. Everybody who may use it can read them: they are no place for secrets.
-    variables: dict[str, Annotated[str, Field(max_length=32_768)]] = Field(default={}, max_length=200)
+    variables: dict[str, Annotated[str, Field(max_length=32_768)]] = Field(
+        default={}, max_length=200, json_schema_extra=shapes.VARIABLES
+    )
     #: Who may use it: `user:NAME`, `group:NAME`, `public`.
-    subjects: Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=1000)]
+    subjects: Annotated[
+        list[Annotated[str, Field(max_length=300, json_schema_extra=shapes.SUBJECT)]],
+        Field(max_length=1000, json_schema_extra={"minItems": 1}),
+    ]
     description: _Text = ""
     #: It is taken where its subjects choose none.
     default: bool = False

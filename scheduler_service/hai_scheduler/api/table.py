@@ -21,14 +21,14 @@ class Table:
 
     def find(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
         """The route, and the parts of the path that vary, decoded. Raises Refused: 404, 405."""
-        allowed = []
+        allowed: list[str] = []
         for pattern, route in self._routes:
             match = pattern.fullmatch(path)
             if match is None:
                 continue
-            if route.method == method:
+            if route.method == method or (method, route.method) == ("HEAD", "GET"):
                 return route, {name: _decode(text) for name, text in match.groupdict().items()}
-            allowed.append(route.method)
+            allowed += ["GET", "HEAD"] if route.method == "GET" else [route.method]
         if allowed:
             known = ", ".join(sorted(set(allowed)))
             raise Refused("method_not_allowed", f"Use {known} here, not {method[:20]}.", {"Allow": known})

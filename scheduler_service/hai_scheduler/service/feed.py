@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from typing import Final
 
 from hai_scheduler.ports import Bus, Event, Store
 from hai_scheduler.service.caller import Caller
@@ -13,6 +14,11 @@ from hai_scheduler.service.queries import sees_quota_of, whose
 
 #: Events that are read from the store at once: what a slow reader can hold in memory.
 PAGE = 200
+#: Kinds of events without an owner that every reader gets. They tell what `GET /nodes`, `/cluster` and `/policy`, which
+#: every reader may ask, show anyway. A kind that is not listed is for admins.
+FOR_EVERYBODY: Final = frozenset({"node.mark", "cluster.paused", "cluster.resumed", "policy.changed"})
+#: Kinds of events that tell of a row of quota: for those for whom the row can count.
+OF_QUOTA: Final = frozenset({"quota.put", "quota.deleted"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +65,15 @@ class Feed:
 
 
 def may_see(caller: Caller, event: Event) -> bool:
-    """Whether an event is for the caller: his own, or the cluster's unless it tells of other users' quota."""
+    """Whether an event is for the caller.
+
+    An admin may see all. Everybody else sees what happens to his own tasks, the listed events of the cluster, and
+    changes of quota that can count for him.
+    """
+    if caller.admin:
+        return True
     if event.user is not None:
         return caller.may_see(event.user)
-    if event.kind.startswith("quota."):
+    if event.kind in OF_QUOTA:
         return sees_quota_of(caller, str(event.data.get("subject", "")))
-    return True
+    return event.kind in FOR_EVERYBODY

@@ -63,10 +63,11 @@ class TaskList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeHolder:
-    """A task that holds a node, or GPUs of it. `user` is None for tasks that are not the caller's."""
+    """A task that holds a node, or GPUs of it."""
 
     task_id: TaskId
-    user: str | None
+    #: Whose it is. Every reader is told: who holds nodes is no secret among those who share them (docs/security.md).
+    user: str
     #: Indices of the GPUs that it holds there; empty is the whole node (U2).
     gpus: tuple[int, ...]
 
@@ -248,10 +249,9 @@ class Queries:
             return None
         return verdict
 
-    async def nodes(self, caller: Caller) -> Sequence[NodeView]:
+    async def nodes(self) -> Sequence[NodeView]:
         """Every node, by name, with the tasks that hold it."""
-        _, nodes = await self.everything()
-        return [replace(view, holders=tuple(_as_seen_by(caller, holder) for holder in view.holders)) for view in nodes]
+        return (await self.everything())[1]
 
     async def everything(self) -> tuple[Sequence[Task], Sequence[NodeView]]:
         """All unfinished tasks and all nodes, for nobody in particular."""
@@ -259,9 +259,9 @@ class Queries:
             nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
         return tasks, _node_views(nodes, tasks)
 
-    async def node(self, caller: Caller, name: str) -> NodeView:
+    async def node(self, name: str) -> NodeView:
         """One node. Raises Unknown."""
-        for view in await self.nodes(caller):
+        for view in await self.nodes():
             if view.node.name == name:
                 return view
         raise Unknown(f"There is no node {name!r}: `hai nodes` lists them.")
@@ -354,10 +354,6 @@ def _running_for(run: Run | None, now: datetime) -> timedelta:
     if run is None or run.running_at is None:
         return timedelta(0)
     return max(timedelta(0), now - run.running_at)
-
-
-def _as_seen_by(caller: Caller, holder: NodeHolder) -> NodeHolder:
-    return holder if holder.user is None or caller.may_see(holder.user) else replace(holder, user=None)
 
 
 def _node_views(nodes: Iterable[Node], tasks: Iterable[Task]) -> list[NodeView]:

@@ -5,8 +5,10 @@ Each is one transaction. Bad input is refused with the field, the value and the 
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 
 from hai_scheduler.core.environments import VARIABLE, Environment
@@ -82,7 +84,10 @@ class Submissions:
     files: Files | None = None
 
     async def submit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Task:
-        """Store a new task. With a key that the caller has used before, the earlier task is returned."""
+        """Store a new task. With a key that the caller has used before, the earlier task is returned.
+
+        Raises InTheWay if the earlier task was submitted with another description.
+        """
         gpus, environment = await self._checked(caller, submission)
         async with self.store.write() as tx:
             task = await tx.add_task(
@@ -97,9 +102,15 @@ class Submissions:
                 ),
                 idempotency_key=key,
             )
-            if key is None or not await tx.events(after=0, limit=1, task_id=task.id):  # else it was submitted before
-                await self._check_room(tx, caller, task)
-                await self._line(tx, caller, "task.submitted", task, name=task.name, nodes=task.nodes, gpus=task.gpus)
+            before = () if key is None else await tx.events(after=0, limit=1, task_id=task.id)
+            if before:  # the key was used before
+                _check_same(task, before[0], submission)
+                return task
+            await self._check_room(tx, caller, task)
+            about = {"name": task.name, "nodes": task.nodes, "gpus": task.gpus}
+            if key is not None:
+                about["request"] = digest_of(submission)
+            await self._line(tx, caller, "task.submitted", task, **about)
         await self._wake()
         return task
 
@@ -244,19 +255,7 @@ class Submissions:
         return gpus, environment
 
     def _check(self, submission: Submission) -> None:
-        check_name(submission.name)
-        if not submission.command or not submission.command[0]:
-            raise Invalid("command", list(submission.command), "give the program to run and its arguments")
-        for word in (*submission.command, submission.cwd, *submission.env.values()):
-            if "\0" in word:
-                raise Invalid("command", word[:40], "a NUL character cannot be part of a command or of its environment")
-        for field_name, path in (("cwd", submission.cwd), ("checkpoint_dir", submission.checkpoint_dir)):
-            if path is not None and not path.startswith("/"):
-                raise Invalid(field_name, path, "give an absolute path")
-        for name in submission.env:
-            _check_variable(name)
-        if submission.nodes < 1:
-            raise Invalid("nodes", submission.nodes, f"{submission.nodes} is too few: a task takes at least 1 node")
+        check_shape(submission)
         longest = self.policies.of(submission.group).max_grace
         if submission.grace is not None and not timedelta(0) <= submission.grace <= longest:
             raise Invalid(
@@ -264,7 +263,6 @@ class Submissions:
                 submission.grace.total_seconds(),
                 f"a task may have between 0 and {longest.total_seconds():.0f} seconds to save",
             )
-        _check_retry(submission.retry)
 
     async def _check_files(self, submission: Submission, environment: Environment | None) -> None:
         if self.files is None:
@@ -313,6 +311,43 @@ class Submissions:
                     f"hold at {priority.name} are in use; task {task.id} runs on {gang(task.nodes, task.gpus)} and "
                     "keeps its priority."
                 )
+
+
+def check_shape(submission: Submission) -> None:
+    """What can be said of a submission without looking at the platform. Raises Invalid."""
+    check_name(submission.name)
+    if not submission.command or not submission.command[0]:
+        raise Invalid("command", list(submission.command), "give the program to run and its arguments")
+    for word in (*submission.command, submission.cwd, *submission.env.values()):
+        if "\0" in word:
+            raise Invalid("command", word[:40], "a NUL character cannot be part of a command or of its environment")
+    for field_name, path in (("cwd", submission.cwd), ("checkpoint_dir", submission.checkpoint_dir)):
+        if path is not None and not path.startswith("/"):
+            raise Invalid(field_name, path, "give an absolute path")
+    for name in submission.env:
+        _check_variable(name)
+    if submission.nodes < 1:
+        raise Invalid("nodes", submission.nodes, f"{submission.nodes} is too few: a task takes at least 1 node")
+    _check_retry(submission.retry)
+
+
+def digest_of(submission: Submission) -> str:
+    """A digest of all that was asked for, defaults included: equal submissions have equal ones."""
+    said = {**asdict(submission), "env": sorted(submission.env.items())}
+    if submission.retry is not None:
+        said["retry"]["exit_codes"] = sorted(submission.retry.exit_codes)
+    return hashlib.sha256(json.dumps(said, default=str, sort_keys=True).encode()).hexdigest()
+
+
+def _check_same(task: Task, submitted: Line, submission: Submission) -> None:
+    """Refuse to answer with the earlier task of a key if it is not what is asked for now."""
+    # The task itself cannot be compared: priority and hold may have been changed since.
+    digest = submitted.data.get("request")
+    if digest is not None and digest != digest_of(submission):
+        raise InTheWay(
+            f"Idempotency-Key: this key has submitted task {task.id} ({task.name}) before, with another description: "
+            "send the same body again to be answered with that task, or take a new key for a new task."
+        )
 
 
 def _check_variable(name: str) -> None:

@@ -22,7 +22,7 @@ from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.api.application import make_application, make_server
-from hai_scheduler.api.auth import Auth
+from hai_scheduler.api.auth import BELIEVED, Auth
 from hai_scheduler.api.metrics import Metrics
 from hai_scheduler.api.services import Services
 from hai_scheduler.app import World as Outside
@@ -83,6 +83,8 @@ class FakeHub:
         }
         self.asked: list[str] = []
         self.broken = False
+        #: Lets the service forget what it was told of tokens, as time does.
+        self.forget: Callable[[], None] = lambda: None
 
 
 class _User(RequestHandler):
@@ -250,10 +252,12 @@ async def served(services: Services, tokens: RunTokens) -> AsyncIterator[tuple[s
             base_url=PREFIX,
             oauth_client_id="service-hai",
             access_scopes={ACCESS},
+            cache_max_age=BELIEVED,
         ),
         run_tokens=tokens,
         cookie_secret=Secret("cookie secret"),
     )
+    hub.forget = auth.hub.cache.clear
     root, server = _serve(make_server(make_application(services, prefix=PREFIX, auth=auth)))
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
         yield root, hub, client

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from urllib.parse import parse_qs, urlparse
 
 import pytest
 
+from hai_scheduler.api import endpoint
 from hai_scheduler.api.route import OPEN, RUN
 from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.core.model import RunId
@@ -164,6 +166,37 @@ async def test_a_cookie_counts_only_with_its_xsrf_proof(world) -> None:
     assert (await world.json("POST", "/tasks/t/hold", None, headers={"X-XSRFToken": "guess"}))[0] == 401
     status, task = await world.json("POST", "/tasks/t/hold", None, headers={**FETCH, "X-XSRFToken": proof})
     assert (status, task["held"]) == (200, True)
+
+
+async def test_a_stream_by_cookie_is_looked_at_again_too(world, monkeypatch) -> None:
+    monkeypatch.setattr(endpoint, "LOOKS_AGAIN", 0.0)
+    proof = await login(world)
+    path = f"/events?_xsrf={proof}"
+    async with asyncio.timeout(10), world.ask("GET", path, None, headers=FETCH) as response:
+        for name in ("one", "two"):
+            await world.submit(name)
+            world.hub.forget()
+            while f'"name":"{name}"' not in (await response.content.readline()).decode():
+                pass
+        del world.hub.tokens["alice-token"]
+        world.hub.forget()
+        rest = (await response.read()).decode()
+    assert "event: problem" in rest
+    assert '"code":"unauthorized"' in rest
+
+
+async def test_a_bad_token_counts_though_a_good_cookie_comes_along(world) -> None:
+    proof = await login(world)
+    headers = {**FETCH, "X-XSRFToken": proof, "Authorization": "Bearer made-up"}
+    assert (await world.json("GET", "/me", None, headers=headers))[0] == 401
+
+
+async def test_a_revoked_token_is_asked_for_again_after_some_seconds(world) -> None:
+    assert (await world.json("GET", "/me"))[0] == 200
+    del world.hub.tokens["alice-token"]
+    assert (await world.json("GET", "/me"))[0] == 200
+    world.hub.forget()
+    assert (await world.json("GET", "/me"))[0] == 401
 
 
 async def test_another_origin_is_told_nothing(world) -> None:

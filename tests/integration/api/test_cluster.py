@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from hai_scheduler.core.model import NodeMark, Priority, Quota
 
 
-async def test_nodes_show_users_only_to_those_who_may_see_the_task(world) -> None:
-    task = await world.start(await world.submit(user="bob"))
-
-    async def first(who: str) -> tuple[object, object]:
-        node = (await world.json("GET", "/nodes", who))[1]["items"][0]
-        return node["task_id"], node["user"]
-
-    assert await first("alice") == (task.id, None)
-    assert await first("bob") == (task.id, "bob")
-    assert await first("admin") == (task.id, "bob")
+@pytest.mark.parametrize("who", ["alice", "bob", "reader", "admin"])
+async def test_every_reader_is_told_who_holds_which_nodes_and_no_more(world, who: str) -> None:
+    task = await world.start(await world.submit("secret", user="bob"))
+    answer = (await world.json("GET", "/nodes", who))[1]
+    assert (answer["items"][0]["task_id"], answer["items"][0]["user"]) == (task.id, "bob")
+    assert "secret" not in str(answer)
+    assert "train.py" not in str(answer)
 
 
 async def test_a_shared_node_shows_each_task_on_it_and_what_is_free(world) -> None:
@@ -27,7 +26,7 @@ async def test_a_shared_node_shows_each_task_on_it_and_what_is_free(world) -> No
     assert (shared["task_id"], shared["user"], shared["gpus"], shared["gpus_free"]) == (None, None, 2, 0)
     assert shared["tasks"] == [
         {"task_id": one.id, "user": "alice", "gpus": [0]},
-        {"task_id": other.id, "user": None, "gpus": [1]},
+        {"task_id": other.id, "user": "bob", "gpus": [1]},
     ]
     assert (free["task_id"], free["gpus_free"], free["tasks"]) == (None, 2, [])
     (run,) = (await world.json("GET", f"/tasks/{one.id}/runs"))[1]["items"]

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from hai_scheduler.api import endpoint
 from hai_scheduler.ports import Event
+from hai_scheduler.service.feed import FOR_EVERYBODY
 
 
 def feed(world, query: str = "", who: str = "alice", last: str | None = None):
@@ -77,6 +80,91 @@ async def test_others_tasks_and_quota_are_not_told(world) -> None:
         assert [kind for kind, _, _ in await first(own, 3)] == ["quota.put", "quota.put", "node.mark"]
     assert (await world.json("GET", "/events?user=bob"))[0] == 403
     assert (await world.json("GET", "/events?user=*"))[0] == 403
+
+
+RULE = {"subject": "user:bob", "mount_path": "/data", "kind": "host_path", "source": "/srv/secret-place"}
+ENVIRONMENT = {"image": "registry.example/secret:1", "variables": {"TOKEN": "x"}, "subjects": ["user:bob"]}
+
+
+@pytest.mark.parametrize("resume", [{"query": "?after=0"}, {"last": "0"}, {"query": "?after=0", "last": "1"}])
+async def test_what_only_admins_may_ask_for_only_admins_are_told(world, resume) -> None:
+    await world.json("PUT", "/mounts/m", "admin", json=RULE)
+    await world.json("PUT", "/environments/e", "admin", json=ENVIRONMENT)
+    await world.json("DELETE", "/environments/e", "admin")
+    await world.json("DELETE", "/mounts/m", "admin")
+    async with world.store.write() as tx:
+        await tx.add_event(Event(at=world.watch.last_tick, kind="new.kind", actor="x", data={"secret": 1}))
+    await world.json("POST", "/cluster/pause", "admin", json={})
+    await world.json("PUT", "/policy", "admin", json={"set": {"slice": "1h"}})
+    await world.submit("mine")
+    async with feed(world, who="reader", **resume) as messages:
+        heard = await first(messages, 4)
+    assert [kind for kind, _, _ in heard] == ["hello", "cluster.paused", "policy.changed", "task.submitted"]
+    assert "secret" not in str(heard)
+    async with feed(world, "?after=0&user=*", "admin") as messages:
+        kinds = [kind for kind, _, _ in await first(messages, 9)]
+    assert kinds[1:6] == ["mount.put", "environment.put", "environment.deleted", "mount.deleted", "new.kind"]
+
+
+async def test_the_history_and_decisions_of_a_task_hold_its_own_events_alone(world) -> None:
+    await world.submit("secret", user="bob")
+    mine = await world.submit("mine")
+    await world.json("PUT", "/mounts/m", "admin", json=RULE)
+    for part in ("events", "decisions"):
+        status, page = await world.json("GET", f"/tasks/mine/{part}?after=0", "reader")
+        assert status == 200
+        assert "bob" not in str(page)
+        assert "secret" not in str(page)
+    events = (await world.json("GET", "/tasks/mine/events", "reader"))[1]["items"]
+    assert {event["task_id"] for event in events} == {mine.id}
+
+
+def test_what_everybody_is_told_is_a_short_list() -> None:
+    assert {"node.mark", "cluster.paused", "cluster.resumed", "policy.changed"} == FOR_EVERYBODY
+
+
+@pytest.mark.parametrize("path", ["/events", "/tasks/train/logs?follow=1"])
+async def test_an_open_stream_ends_when_its_token_is_revoked(world, monkeypatch, path: str) -> None:
+    monkeypatch.setattr(endpoint, "LOOKS_AGAIN", 0.0)
+    await world.submit()
+    async with world.stream(path) as messages:
+        del world.hub.tokens["alice-token"]
+        world.hub.forget()
+        kind, _, problem = [message async for message in messages][-1]
+    assert (kind, problem["status"], problem["code"]) == ("problem", 401, "unauthorized")
+
+
+async def test_an_open_stream_ends_when_its_scope_is_taken_away(world, monkeypatch) -> None:
+    monkeypatch.setattr(endpoint, "LOOKS_AGAIN", 0.0)
+    async with feed(world) as messages:
+        await anext(messages)
+        world.hub.tokens["alice-token"]["scopes"].remove("custom:hai:tasks:read")
+        world.hub.tokens["alice-token"]["scopes"].remove("custom:hai:tasks:write")
+        world.hub.forget()
+        kind, _, problem = [message async for message in messages][-1]
+    assert (kind, problem["code"]) == ("problem", "forbidden")
+
+
+async def test_an_admin_who_is_one_no_more_has_to_begin_anew(world, monkeypatch) -> None:
+    monkeypatch.setattr(endpoint, "LOOKS_AGAIN", 0.0)
+    async with feed(world, "?user=*", "admin") as messages:
+        await anext(messages)
+        world.hub.tokens["admin-token"]["scopes"].remove("custom:hai:admin")
+        world.hub.forget()
+        assert [kind async for kind, _, _ in messages] == []
+    assert (await world.json("GET", "/events?user=*", "admin"))[0] == 403
+
+
+async def test_an_open_stream_outlives_a_hub_that_starts_again(world, monkeypatch) -> None:
+    monkeypatch.setattr(endpoint, "LOOKS_AGAIN", 0.0)
+    async with feed(world) as messages:
+        await anext(messages)
+        asked = len(world.hub.asked)
+        world.hub.broken = True
+        world.hub.forget()
+        await world.until(lambda: len(world.hub.asked) > asked + 1)
+        await world.submit("after")
+        assert (await anext(messages))[0] == "task.submitted"
 
 
 async def test_a_reader_who_goes_away_leaves_nothing_behind(world) -> None:

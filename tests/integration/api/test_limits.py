@@ -66,9 +66,14 @@ async def test_a_connection_is_kept_after_a_refusal(world) -> None:
         ("GET", "/tasks/%ff", 400, "invalid"),
         ("DELETE", "/tasks", 405, "method_not_allowed"),
         ("PATCH", "/tasks/a", 405, "method_not_allowed"),
-        ("HEAD", "/me", 405, None),
+        ("HEAD", "/nowhere", 404, None),
+        ("HEAD", "/tasks/t/stop", 405, None),
         ("OPTIONS", "/me", 405, "method_not_allowed"),
         ("BREW", "/me", 405, "method_not_allowed"),
+        ("TRACE", "/me", 405, "method_not_allowed"),
+        ("QUERY", "/me", 405, "method_not_allowed"),
+        ("GET", "/tasks/a%0Ab", 404, "not_found"),
+        ("GET", "/a%0Ab", 404, "not_found"),
     ],
 )
 async def test_what_there_is_not_is_answered_as_a_problem(world, method, path, status, code) -> None:
@@ -105,7 +110,23 @@ async def test_a_method_that_there_is_not_is_refused_once_its_body_has_gone_by(w
 
 async def test_a_wrong_method_names_the_right_ones(world) -> None:
     async with world.ask("DELETE", "/tasks") as response:
-        assert response.headers["Allow"] == "GET, POST"
+        assert response.headers["Allow"] == "GET, HEAD, POST"
+
+
+@pytest.mark.parametrize("method", ["BREW", "TRACE", "QUERY", "PATCH", "OPTIONS", "POST"])
+async def test_every_wrong_method_is_told_the_right_ones(world, method: str) -> None:
+    body = b"x" * 100_000 if method in ("QUERY", "POST") else None
+    async with world.ask(method, "/me", data=body) as response:
+        assert (response.status, response.headers["Allow"]) == (405, "GET, HEAD")
+
+
+@pytest.mark.parametrize("path", ["/me", "/tasks", "/openapi.json", "/health", "/events"])
+async def test_head_answers_as_get_does_without_its_body(world, path: str) -> None:
+    async with world.ask("HEAD", path) as response:
+        assert (response.status, await response.read()) == (200, b"")
+        kind = response.content_type
+    assert kind == ("text/event-stream" if path == "/events" else "application/json")
+    assert not world.listeners("feed")
 
 
 @pytest.mark.parametrize("path", ["/health", "/me", "/nowhere"])

@@ -90,6 +90,39 @@ async def test_the_same_key_makes_one_task(world) -> None:
     assert first["id"] == again["id"] != other["id"]
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"command": ["true", "x"]},
+        {"nodes": 2},
+        {"priority": "HIGH"},
+        {"env": {"A": "2"}},
+        {"hold": True},
+        {"name": "u"},
+    ],
+    ids=str,
+)
+async def test_the_same_key_with_another_body_is_a_conflict(world, changes: dict[str, object]) -> None:
+    headers = {"Idempotency-Key": "4f2c"}
+    body = {**TASK, "env": {"A": "1", "B": "1"}}
+    first = (await world.json("POST", "/tasks", json=body, headers=headers))[1]
+    status, problem = await world.json("POST", "/tasks", json={**body, **changes}, headers=headers)
+    assert (status, problem["code"]) == (409, "conflict")
+    assert f"task {first['id']} " in problem["detail"]
+    assert "new key" in problem["detail"]
+    assert [task["id"] for task in (await world.json("GET", "/tasks"))[1]["items"]] == [first["id"]]
+
+
+async def test_defaults_order_and_later_changes_make_no_other_body(world) -> None:
+    headers = {"Idempotency-Key": "4f2c"}
+    first = (await world.json("POST", "/tasks", json={**TASK, "env": {"A": "1", "B": "2"}}, headers=headers))[1]
+    await world.json("PUT", f"/tasks/{first['id']}/priority", json={"priority": "HIGH"})
+    await world.json("POST", f"/tasks/{first['id']}/hold")
+    body = {**TASK, "env": {"B": "2", "A": "1"}, "priority": "NORMAL", "hold": False, "retries": 0, "gpus": None}
+    status, again = await world.json("POST", "/tasks", json=body, headers=headers)
+    assert (status, again["id"], again["held"]) == (201, first["id"], True)
+
+
 @pytest.mark.parametrize("path", ["", "/runs", "/explain", "/events", "/logs", "/logs/search?q=x", "/logs?follow=1"])
 async def test_another_users_task_is_answered_like_none(world, path: str) -> None:
     task = await world.submit("secret", user="bob")

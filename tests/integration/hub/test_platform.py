@@ -147,6 +147,8 @@ def test_everything_below_the_state_folder_belongs_to_its_owner_alone(up: Up) ->
     assert stat.S_IMODE(up.state.stat().st_mode) == 0o700
     for file in (up.state / "secrets").iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    for file in up.state.glob("jupyterhub.sqlite*"):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_a_second_one_for_the_same_folder_is_refused_in_one_line(up: Up) -> None:

@@ -22,6 +22,8 @@ def _hub_add(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     if not platform.admin:
         raise Refuse(403, "hub", "Action is not authorized with current scopes")
     name = call.body["usernames"][0].lower()
+    if "/" in name:
+        raise Refuse(400, "hub", f"Invalid username: {name}")
     if name in platform.users:
         raise Refuse(409, "hub", "All 1 users already exist")
     platform.users[name] = call.body["admin"]

@@ -41,6 +41,9 @@ BAD = [
     ("submit -e =1 -- x", 2, "env: '=1'"),
     ("submit -e NOT_SET_HERE -- x", 2, "-e NOT_SET_HERE=VALUE"),
     ("submit --grace soon -- x", 2, "grace: 'soon'"),
+    ("submit --grace -1s -- x", 2, "grace: '-1s' is not a length of time"),
+    ("submit --retry-backoff -30s -- x", 2, "retry-backoff: '-30s'"),
+    ("submit --grace -n -- x", 2, "expected one argument"),
     ("submit --time-limit 0 -- x", 2, "time-limit: '0' is too short"),
     ("submit --profile polite -- x", 2, "choose from"),
     ("submit -n 65 -- x", 2, "more than your cap of 64"),
@@ -55,7 +58,12 @@ BAD = [
     ("python here.py ++ -ss soon", 2, "suspend-seconds: 'soon'"),
     ("run", 2, "FILE: missing"),
     ("run nope.yml", 2, "file: 'nope.yml' cannot be read (no such file or directory)"),
-    ("run here.py", 2, "spec.workspace: missing"),
+    ("run here.py", 2, "file: 'here.py' is no experiment: spec.workspace: missing"),
+    ("explain a\nb", 2, "task: 'a\\nb' is not an id or a name"),
+    ("logs a\x1b[2J", 2, "task: 'a\\x1b[2J' is not an id or a name"),
+    ("admin quota set user: HIGH 1", 2, "write user:NAME, group:NAME"),
+    ("admin quota set alice HIGH 1", 2, "write user:alice, group:alice"),
+    ("admin mounts set m user: /d --host-path /x", 2, "write user:NAME, group:NAME or public"),
     ("run binary.yml", 2, "not text in UTF-8"),
     ("list --state jolly", 2, "state: 'jolly'"),
     ("list -n 0", 2, "limit: '0'"),
@@ -94,7 +102,7 @@ def test_bad_input_is_one_line_and_a_status(hai: Hai, platform: Any, line: str, 
     platform.add("digits")
     Path("here.py").write_text("")
     Path("binary.yml").write_bytes(b"\xff\xfe\x00")
-    result = hai(*line.split())
+    result = hai(*line.split(" "))
     assert part in result.err
     assert (result.code, result.out) == (code, "")
     assert result.err.startswith("hai: ")
@@ -298,3 +306,12 @@ def test_ctrl_c_while_following_ends_quietly_with_130(fake: Any, clean_environme
         over.set()
         server.shutdown()
         server.server_close()
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b"])
+def test_a_user_name_that_the_hub_refuses_is_refused_with_the_rule(hai: Hai, platform: Any, name: str) -> None:
+    platform.admin = True
+    result = hai("admin", "user", "add", name)
+    assert (result.code, result.out) == (2, "")
+    assert f"name: {name!r} is not a user name" in result.err
+    assert "no '/'" in result.err

@@ -117,3 +117,25 @@ def test_the_service_is_looked_after_every_second(settings: HubSettings) -> None
     made = hub_service._ServiceSpawner(cmd=["true"])
     assert made.poll_interval == 1
     assert made.log_file == settings.log_dir / "scheduler.log"
+
+
+def test_the_hubs_database_is_for_its_owner_alone(settings: HubSettings) -> None:
+    database = settings.state_dir / "jupyterhub.sqlite"
+    installed(settings)
+    assert database.stat().st_mode & 0o777 == 0o600
+    database.chmod(0o644)
+    database.write_text("kept")
+    installed(settings)
+    assert database.stat().st_mode & 0o777 == 0o600
+    assert database.read_text() == "kept"
+
+
+def test_a_database_elsewhere_is_left_alone(settings: HubSettings) -> None:
+    c = Config()
+    c.JupyterHub.db_url = "sqlite://"
+    assert installed(settings, c).db_url == "sqlite://"
+    assert not (settings.state_dir / "jupyterhub.sqlite").exists()
+
+
+def test_the_hub_does_not_tell_which_versions_run(settings: HubSettings) -> None:
+    assert installed(settings).tornado_settings["headers"] == {"Server": "JupyterHub"}

@@ -198,7 +198,7 @@ async def test_a_node_on_which_runs_keep_failing_is_quarantined_and_told() -> No
     waiting = await service.submit("next", "ann")
     await service.step()
     assert await service.states(waiting) == ["queued"]
-    views = await service.parts.services.queries.nodes(ADMIN)
+    views = await service.parts.services.queries.nodes()
     assert [view.node.mark for view in views if view.node.name == node] == [NodeMark.QUARANTINED]
 
 

@@ -142,14 +142,14 @@ async def test_a_shared_node_shows_its_tasks_and_the_gpus_that_are_free() -> Non
     await service.submit("of-cy", "cy")
     await service.step(1)
     queries = service.parts.services.queries
-    shared, whole = sorted(await queries.nodes(user("ann")), key=lambda view: -len(view.holders))
+    shared, whole = sorted(await queries.nodes(), key=lambda view: -len(view.holders))
     assert {(holder.task_id, holder.user, len(holder.gpus)) for holder in shared.holders} == {
         (1, "ann", 2),
-        (2, None, 1),
+        (2, "bob", 1),
     }
     assert (shared.gpus_free, shared.only) == (1, None)
     assert whole.only is not None
-    assert (whole.gpus_free, whole.only.task_id, whole.only.user, whole.only.gpus) == (0, 3, None, ())
+    assert (whole.gpus_free, whole.only.task_id, whole.only.user, whole.only.gpus) == (0, 3, "cy", ())
     (group,) = (await queries.cluster()).groups
     assert (group.nodes, group.held, group.free, group.unavailable) == (2, 2, 0, 0)
     assert (group.shared, group.gpus, group.gpus_free) == (1, 8, 1)

@@ -13,6 +13,7 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
+from yarl import URL
 
 from hai_spawner.proxy import EmbeddedProxy
 
@@ -30,7 +31,7 @@ async def serve(**handlers: Handler) -> tuple[web.AppRunner, str]:
     app = web.Application(client_max_size=0)
     for name, handler in handlers.items():
         app.router.add_route("*", f"/{name}", handler)
-        app.router.add_route("*", f"/{name}/{{rest:.*}}", handler)
+        app.router.add_route("*", f"/{name}/{{rest:[\\s\\S]*}}", handler)
     runner = web.AppRunner(app, shutdown_timeout=0.1, auto_decompress=False, handler_cancellation=True)
     await runner.setup()
     port = free_port()
@@ -367,3 +368,25 @@ async def test_a_port_in_use_is_an_error_and_leaves_nothing_open(world: World) -
     second = EmbeddedProxy(public_url=world.url, hub=None, host_routing=False)
     with pytest.raises(OSError, match="address already in use"):
         await second.start()
+
+
+async def test_a_path_with_a_line_break_reaches_its_server(world: World) -> None:
+    async def echo(request: web.Request) -> web.Response:
+        return web.Response(text=request.raw_path)
+
+    await world.server(one=echo)
+    async with world.client.get(URL(f"{world.url}/one/a%0Ab%0D", encoded=True)) as answer:
+        assert (answer.status, await answer.text()) == (200, "/one/a%0Ab%0D")
+
+
+async def test_no_answer_tells_which_versions_run(world: World) -> None:
+    async def named(_: web.Request) -> web.Response:
+        return web.Response(text="x", headers={"Server": "TornadoServer/6.5"})
+
+    await world.server(one=named)
+    for path in ("/one/", "/hub/x", "/one/a%0Ab"):
+        async with world.client.get(URL(world.url + path, encoded=True)) as answer:
+            assert "Server" not in answer.headers
+    await world.proxy.add_route("/gone/", f"http://127.0.0.1:{free_port()}", {})
+    async with world.client.get(f"{world.url}/gone/") as answer:
+        assert (answer.status, "Server" in answer.headers) == (503, False)

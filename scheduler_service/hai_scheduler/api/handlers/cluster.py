@@ -38,7 +38,7 @@ async def resume(ask: Ask[Nothing, Nothing]) -> ClusterOut:
 
 async def nodes(ask: Ask[Nothing, Nothing]) -> NodeList:
     """All nodes."""
-    return NodeList(items=[convert.node_out(view) for view in await ask.services.queries.nodes(ask.caller)])
+    return NodeList(items=[convert.node_out(view) for view in await ask.services.queries.nodes()])
 
 
 async def cordon(ask: Ask[Nothing, Nothing]) -> NodeOut:
@@ -58,7 +58,7 @@ async def drain(ask: Ask[Nothing, Nothing]) -> NodeOut:
 
 async def _mark(ask: Ask[Nothing, Nothing], mark: NodeMark) -> NodeOut:
     await ask.services.administration.mark_node(ask.caller, ask.path["name"], mark)
-    return convert.node_out(await ask.services.queries.node(ask.caller, ask.path["name"]))
+    return convert.node_out(await ask.services.queries.node(ask.path["name"]))
 
 
 async def quotas(ask: Ask[Nothing, Nothing]) -> QuotaList:
