@@ -64,12 +64,16 @@ def main(folder: str, keeper: int) -> int:
     status = Status(folder)
     try:
         spec = Spec.load(folder)
+        token = spec.token()
+        if not token:
+            # Deaf and dumb, it would be ended in the middle of its work.
+            raise BadSpec("the file token is missing or says nothing; the task is started again in a new run")
         processes.become_subreaper()
         status.begin()
     except (BadSpec, OSError) as error:
         print(f"hai_client.rank: {error}", file=sys.stderr)
         return 0 if status.end(None, str(error)) else 1
-    api = Api(spec.api_url, spec.token(), spec.run_id, spec.rank)
+    api = Api(spec.api_url, token, spec.run_id, spec.rank)
     try:
         supervise(Supervisor(spec, status, bell, api, AtOnce(bell, spec.term_wait_s), keeper=keeper))
     except Abandoned as error:
