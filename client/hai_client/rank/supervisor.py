@@ -177,7 +177,7 @@ class Supervisor:
 
     def _finish(self, exit_code: int | None, start_error: str | None = None) -> None:
         self._log.close()
-        self._status.data["log_lost_lines"] = self._log.lost
+        self._note_lost_lines()
         while not self._status.end(exit_code, start_error) and os.path.isdir(self._spec.folder):
             # Without this record the end would count as a loss.
             time.sleep(0.5)
@@ -284,8 +284,11 @@ class Supervisor:
         self._messenger.remember(alive)
         self._write_status()
 
+    def _note_lost_lines(self) -> None:
+        self._status.data.update(log_lost_lines=self._log.lost, log_lost_why=self._log.why or None)
+
     def _write_status(self) -> None:
-        self._status.data["log_lost_lines"] = self._log.lost
+        self._note_lost_lines()
         if not self._status.write() and not os.path.isdir(self._spec.folder):
             # The service can no longer find this process, and so not end it.
             raise Abandoned(f"{self._spec.folder} was removed")

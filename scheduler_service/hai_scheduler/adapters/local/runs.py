@@ -13,7 +13,7 @@ from typing import Any
 
 from hai_scheduler.adapters.local.folders import RankFolder, RunFolder
 from hai_scheduler.adapters.local.leftovers import kill_leftovers
-from hai_scheduler.adapters.status import checkpoint_of, time_of
+from hai_scheduler.adapters.status import checkpoint_of, lost_lines_of, text_of, time_of
 from hai_scheduler.core.model import Observation, RankObservation, RankState
 
 log = logging.getLogger(__name__)
@@ -225,8 +225,9 @@ def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObs
         done=bool(status.get("done")),
         done_all=bool(status.get("done_all")),
         checkpoint=checkpoint_of(status.get("checkpoint")),
-        job_state=status.get("job_state"),
-        start_error=status.get("start_error") if state is RankState.EXITED else None,
+        job_state=text_of(status.get("job_state")),
+        start_error=text_of(status.get("start_error")) if state is RankState.EXITED else None,
+        message=lost_lines_of(status) if state is RankState.EXITED else None,
     )
 
 
