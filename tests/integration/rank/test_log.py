@@ -6,7 +6,6 @@ import errno
 import os
 import re
 import resource
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -201,25 +200,6 @@ def test_a_job_whose_log_may_not_grow_finishes_all_the_same(bench) -> None:
     assert last == f"[hai] {status['log_lost_lines']} lines were lost: file too large"
     assert len(bench.log()) <= limit + 100
     assert len(lines) + status["log_lost_lines"] == 200_001
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path):
-    """A file system of 512 KiB, where this machine lets us have one."""
-    mount, umount = shutil.which("mount"), shutil.which("umount")
-    place = tmp_path / "small"
-    place.mkdir()
-    done = (
-        mount
-        and umount
-        and subprocess.run(
-            [mount, "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)], check=False, capture_output=True
-        )
-    )
-    if not done or done.returncode != 0:
-        pytest.skip("a small file system cannot be mounted here")
-    yield place
-    subprocess.run([umount, "-l", str(place)], check=True)
 
 
 def test_a_full_disk_costs_log_lines_and_nothing_else(bench, service, small_disk: Path, eventually) -> None:
