@@ -52,10 +52,10 @@ def main(arguments: list[str]) -> int:
 
 
 def _supervise(folder: str, keeper: int) -> int:
-    # A group of its own: a signal to the keeper's does not end both. The session stays: when the keeper dies, the
-    # kernel lets a group go on that was stopped.
+    # A group of its own: a signal to the keeper's does not end both.
     os.setpgid(0, 0)
-    prctl(PR_SET_PDEATHSIG, signal.SIGCHLD)
+    # This signal reaches a stopped process as well.
+    prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
     from hai_client.rank.supervisor import main
 
     return main(folder, keeper)

@@ -21,7 +21,6 @@ from hai_scheduler.adapters.local.records import (
     make_folder,
     read_object,
     read_word,
-    sync_folder,
     write_once,
     write_whole,
 )
@@ -152,7 +151,7 @@ class RankFolder:
     @property
     def prepared(self) -> bool:
         """Whether a supervisor can be started on it: what it needs is there and can be read. Raises OSError."""
-        return read_object(self.path / "spec.json") is not None and bool(read_word(self.path / "token"))
+        return self._order() is not None and bool(read_word(self.path / "token"))
 
     def prepare(self, spec: dict[str, Any], token: str) -> None:
         """Write all that the supervisor needs. `spec.json` comes last, and once if it can be read. Raises OSError."""
@@ -161,13 +160,18 @@ class RankFolder:
         write_whole(self.path / "token", token)
         order = json.dumps({"schema": SPEC_SCHEMA, **spec})
         record = self.path / "spec.json"
-        if not write_once(record, order) and read_object(record) is None:
+        if not write_once(record, order) and self._order() is None:
             write_whole(record, order)
-        sync_folder(self.path)
+
+    def _order(self) -> dict[str, Any] | None:
+        """What `spec.json` says; None if there is none for this rank. Raises OSError."""
+        order = read_object(self.path / "spec.json")
+        ours = order is not None and (order.get("run_id"), order.get("rank")) == (self.run_id, self.rank)
+        return order if ours else None
 
     def master_port(self) -> int | None:
         """The port that the rank was told; None if it was told none. Raises OSError."""
-        env = (read_object(self.path / "spec.json") or {}).get("env")
+        env = (self._order() or {}).get("env")
         port = env.get("MASTER_PORT") if isinstance(env, dict) else None
         return int(port) if isinstance(port, str) and _is_number(port) else None
 

@@ -1,8 +1,11 @@
-"""Small files that are whole or not there, also after a power cut; and reading them, whatever stands in their place."""
+"""Small files that are whole or not there; and reading them, whatever stands in their place.
+
+Nothing here waits for the disk: after a power cut such a file may be empty. A reader takes that for none, and whoever
+wrote it writes it anew. What must not be lost, the mark that a rank has begun, is the supervisor's (`hai_client.rank`).
+"""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import uuid
@@ -40,10 +43,6 @@ def _draft(path: Path, text: str) -> Path:
         fd = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with os.fdopen(fd, "w", encoding="utf-8") as file:
             file.write(text)
-            if text:
-                # A name must not outlive a power cut without what it names.
-                file.flush()
-                os.fsync(file.fileno())
     except OSError:
         draft.unlink(missing_ok=True)
         raise
@@ -69,24 +68,9 @@ def read_word(path: Path) -> str:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder for its owner only, for good. A file in its place is put aside. Raises OSError."""
-    if path.is_dir():
-        return
+    """Create a folder for its owner only. A file in its place is put aside. Raises OSError."""
     try:
-        path.mkdir(mode=0o700, parents=True)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except FileExistsError:
-        if path.is_dir():  # somebody else was faster
-            return
         put_aside(str(path))
         path.mkdir(mode=0o700)
-    sync_folder(path.parent)
-
-
-def sync_folder(path: Path) -> None:
-    """Let the names in a folder outlive a power cut, where the file system can do that. Raises OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        with contextlib.suppress(OSError):
-            os.fsync(fd)
-    finally:
-        os.close(fd)
