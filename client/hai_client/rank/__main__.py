@@ -15,7 +15,7 @@ def start(arguments: list[str]) -> NoReturn:
     if arguments[:1] == ["--pod"]:
         from hai_client.rank.pod import main
     else:
-        from hai_client.rank.supervisor import main
+        from hai_client.rank.keeper import main
     code = main(arguments)
     sys.stdout.flush()
     sys.stderr.flush()

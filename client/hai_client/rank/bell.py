@@ -16,7 +16,8 @@ class Bell:
         #: How often this process was told to end.
         self.signals = 0
         signal.set_wakeup_fd(self._ring_fd, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in (signal.SIGCHLD, signal.SIGCONT):
+            signal.signal(number, lambda *_: None)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 from hai_client.rank.processes import signal_below
 
@@ -31,3 +32,18 @@ class Ending:
         if now >= self._deadline:
             self.tick_s = KILL_TICK_S
             signal_below(os.getpid(), signal.SIGKILL)
+
+
+def kill_all() -> None:
+    """SIGKILL every descendant of this process, again and again, and collect it, until none is left.
+
+    Orphans must come to this process: then no child means that no descendant is left.
+    """
+    while True:
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        signal_below(os.getpid(), signal.SIGKILL)
+        time.sleep(KILL_TICK_S)

@@ -1,9 +1,10 @@
 """The log of a rank: lines with times, in parts that are rotated away.
 
 Parts are `log/<20-digit start offset>.log`. Offsets are bytes since the first line, over all parts, so that they
-stay valid for readers when old parts go.
+stay valid for readers when old parts go. A line that begins with `[hai]` is the platform's; one of the command that
+would look like that gets a backslash.
 """
-# ruff: noqa: PTH108, PTH118
+# ruff: noqa: PTH104, PTH108, PTH118
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 
+from hai_client.rank.safefile import write_all
 from hai_client.rank.times import rfc3339
 
 TYPE_CHECKING = False
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
 #: Longer lines are cut into pieces of this size.
 MAX_LINE = 64 * 1024
+#: How lines of the platform begin.
+MARK = b"[hai]"
+#: What is set aside for the last word on a full disk, bytes.
+SPARE_BYTES = 4096
 
 
 class Splitter:
@@ -27,6 +33,8 @@ class Splitter:
     def __init__(self) -> None:
         self._rest = b""
         self._after_return = False
+        #: Whether the lines of the last piece may hold what the platform's begin with.
+        self.marked = False
 
     def feed(self, data: bytes) -> list[bytes]:
         """The lines that are complete now, without their ends."""
@@ -35,6 +43,7 @@ class Splitter:
             data = data[1:] if data.startswith(b"\n") else data
             self._after_return = False
         data = self._rest + data
+        self.marked = MARK in data
         lines = data.split(b"\n")
         if b"\r" in data:
             lines = self._split_returns(lines)
@@ -78,8 +87,18 @@ def _cut(line: bytes) -> list[bytes]:
     return [*pieces, line]
 
 
+def _unlike_ours(lines: list[bytes]) -> list[bytes]:
+    # Imported by those few that print such a line.
+    from hai_client.rank.marks import unlike_ours
+
+    return [unlike_ours(line) for line in lines]
+
+
 class LogWriter:
     """Writes stamped lines. Never raises and never waits for room: what cannot be written is counted.
+
+    What was lost is told by a line as soon as there is room again; on a disk that stays full, by a last line in room
+    that was set aside.
 
     `mode` is that of new parts: who may read them.
     """
@@ -107,22 +126,30 @@ class LogWriter:
         #: Lines lost in all, and those that no line in the log tells of yet.
         self.lost = 0
         self._untold = 0
-        self._why = ""
+        #: Why lines were lost last.
+        self.why = ""
+        self._spare = os.path.join(folder, ".spare")
 
     def feed(self, data: bytes) -> None:
         """Take what the command wrote."""
         lines = self._splitter.feed(data)
         if lines:
-            self._append(lines)
+            self._append(_unlike_ours(lines) if self._splitter.marked else lines)
 
     def say(self, text: str) -> None:
         """Write a line of the platform itself."""
-        self._append([f"[hai] {line}".encode() for line in text.splitlines()])
+        self._append([MARK + f" {line}".encode() for line in text.splitlines()])
 
     def close(self) -> None:
         """Write what is left. Nothing may be fed afterwards."""
-        self._append(self._splitter.finish())
+        rest = self._splitter.finish()
+        self._append(_unlike_ours(rest) if any(MARK in line for line in rest) else rest)
         self._append([])
+        if self._untold:
+            with contextlib.suppress(OSError):
+                self._use_spare()
+        with contextlib.suppress(OSError):
+            os.unlink(self._spare)
         if self._fd >= 0:
             with contextlib.suppress(OSError):
                 os.close(self._fd)
@@ -132,8 +159,7 @@ class LogWriter:
         stamp = rfc3339().encode() + b" "
         if self._untold:
             told = self._untold
-            notice = f"[hai] {told} {'line was' if told == 1 else 'lines were'} lost: {self._why}"
-            if not self._put(stamp + notice.encode() + b"\n", count=False):
+            if not self._put(self._loss(), count=False):
                 self._lose(len(lines))
                 return
             self._untold -= told
@@ -156,7 +182,7 @@ class LogWriter:
             while written < len(block):
                 written += self._write(self._fd, block[written:])
         except OSError as error:
-            self._why = (error.strerror or "unknown error").lower()
+            self.why = (error.strerror or "unknown error").lower()
             kept = block.rfind(b"\n", 0, written) + 1
             self._take_back(written, kept)
             if count:
@@ -181,11 +207,43 @@ class LogWriter:
         self.lost += lines
         self._untold += lines
 
+    def _loss(self) -> bytes:
+        """The line that says what was lost."""
+        lines = "line was" if self._untold == 1 else "lines were"
+        return f"{rfc3339()} {MARK.decode()} {self._untold} {lines} lost: {self.why}\n".encode()
+
+    def _set_aside(self) -> None:
+        """Keep room for the last word, where there is some."""
+        with contextlib.suppress(OSError):
+            fd = os.open(self._spare, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, self._mode)
+            try:
+                os.posix_fallocate(fd, 0, SPARE_BYTES)
+            finally:
+                os.close(fd)
+
+    def _use_spare(self) -> None:
+        """Make the room that was set aside the last part of the log: that needs no new block. Raises OSError."""
+        line = self._loss()
+        fd = os.open(self._spare, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            write_all(fd, line)
+            os.ftruncate(fd, len(line))
+        finally:
+            os.close(fd)
+        os.rename(self._spare, self._part())
+        self._untold = 0
+        self._end += len(line)
+
+    def _part(self) -> str:
+        return os.path.join(self._folder, f"{self._end:020d}.log")
+
     def _roll(self) -> None:
-        name = os.path.join(self._folder, f"{self._end:020d}.log")
+        name = self._part()
         fd = os.open(name, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, self._mode)
         if self._fd >= 0:
             os.close(self._fd)
+        else:
+            self._set_aside()
         self._fd, self._size = fd, 0
         self._names.append(name)
         while len(self._names) > self._parts:

@@ -3,7 +3,7 @@
 The folder is the mounted Secret of the run. The process is the container's first: it ends with the status of the
 command, and what else is to be known of the rank is in the container's termination message.
 """
-# ruff: noqa: PTH100, PTH101, PTH103, PTH110, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH101, PTH103, PTH118, PTH120, PTH123
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
     status = PodStatus(run_dir, os.environ.get("HAI_TERMINATION_LOG") or MESSAGE_FILE)
     try:
         make_folders(run_dir)
-        if lock.take(run_dir) is None or os.path.exists(os.path.join(run_dir, "status.json")):
+        if lock.take(run_dir) is None or lock.has_begun(run_dir):
             raise BadSpec("the container of this rank was started a second time, and no rank is started twice")
         pod = PodSpec(os.path.abspath(arguments[1]), run_dir, os.environ)
         os.makedirs(pod.spec.log_dir, mode=0o700 if pod.spec.log_mode == 0o600 else 0o755, exist_ok=True)

@@ -1,5 +1,5 @@
 """Small files that are replaced whole, also when the disk is full."""
-# ruff: noqa: PTH104, PTH108
+# ruff: noqa: PTH104, PTH108, PTH118
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
@@ -59,7 +59,11 @@ class SafeFile:
             write_all(fd, data)
         finally:
             os.close(fd)
-        os.rename(self._next, self._path)
+        try:
+            os.rename(self._next, self._path)
+        except IsADirectoryError:
+            put_aside(self._path)
+            os.rename(self._next, self._path)
 
     def _in_place(self, data: bytes) -> None:
         fd = os.open(self._spare, os.O_WRONLY | os.O_CLOEXEC)
@@ -79,6 +83,12 @@ class SafeFile:
         """Give the spare back."""
         with contextlib.suppress(OSError):
             os.unlink(self._spare)
+
+
+def put_aside(path: str) -> None:
+    """Rename what stands where a file of the platform belongs; nothing of it is removed. Raises OSError."""
+    folder, name = os.path.split(path)
+    os.rename(path, os.path.join(folder, f".aside-{name}-{os.urandom(6).hex()}"))
 
 
 def write_all(fd: int, data: bytes) -> None:

@@ -77,12 +77,13 @@ class Spec:
         return cls(folder, read_spec(folder))
 
     def token(self) -> str:
-        """What to speak to the service with; empty if there is none."""
+        """What to speak to the service with; empty if there is none that could be sent."""
         try:
-            with open(self.token_file, encoding="utf-8") as file:
-                return file.read().strip()
-        except OSError:
+            with open(self.token_file, encoding="ascii") as file:
+                text = file.read().strip()
+        except (OSError, ValueError):
             return ""
+        return text if text.isprintable() else ""
 
 
 def read_spec(folder: str) -> dict[str, Any]:

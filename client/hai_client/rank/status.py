@@ -41,6 +41,7 @@ class Status:
             "job_state": None,
             "usage": {"cpu_s": 0.0, "rss_bytes": 0, "rss_peak_bytes": 0},
             "log_lost_lines": 0,
+            "log_lost_why": None,
         }
 
     def begin(self) -> None:

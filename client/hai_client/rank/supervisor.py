@@ -1,5 +1,5 @@
 """One rank from its start to its end."""
-# ruff: noqa: PTH100, PTH103, PTH110, PTH118, PTH120
+# ruff: noqa: PTH103, PTH110, PTH112, PTH118, PTH120
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from collections import deque
 from hai_client.rank import command, lock, processes
 from hai_client.rank.api import Api
 from hai_client.rank.bell import Bell
-from hai_client.rank.ending import Ending
+from hai_client.rank.ending import Ending, kill_all
+from hai_client.rank.keeper import HEARD
 from hai_client.rank.leaving import AtOnce
 from hai_client.rank.logs import LogWriter
 from hai_client.rank.messenger import Messenger
@@ -42,38 +43,48 @@ FLUSH_S = 1.0
 NEVER_STARTED = 128 + signal.SIGTERM
 
 
-def main(arguments: list[str]) -> int:
-    """Supervise the rank that a folder describes; the exit status of this process says nothing about the rank.
+class Abandoned(Exception):
+    """Nobody is left who would look after the rank, or read what becomes of it: it must not go on."""
+
+
+def main(folder: str, keeper: int) -> int:
+    """Supervise the rank that a folder describes. The folder's lock is held already.
+
+    Args:
+        folder: Where the rank lives, from the root.
+        keeper: The pid of the process around this one (`hai_client.rank.keeper`).
 
     Returns:
-        0, also when another supervisor has the folder; 1 when nothing could be recorded; 2 for wrong arguments.
+        0; 1 when nothing could be recorded.
     """
-    if len(arguments) != 1:
-        print("usage: python -m hai_client.rank FOLDER", file=sys.stderr)
-        return 2
-    folder = os.path.abspath(arguments[0])
     bell = Bell()
-    if lock.take(folder) is None or os.path.exists(os.path.join(folder, "status.json")):
-        # Somebody supervises it, or somebody did: a rank is never started twice.
-        return 0
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
     make_folders(folder)
     os.makedirs(os.path.join(folder, "log"), mode=0o700, exist_ok=True)
     status = Status(folder)
     try:
         spec = Spec.load(folder)
+        token = spec.token()
+        if not token:
+            # Deaf and dumb, it would be ended in the middle of its work.
+            raise BadSpec("the file token is missing or says nothing; the task is started again in a new run")
         processes.become_subreaper()
         status.begin()
     except (BadSpec, OSError) as error:
         print(f"hai_client.rank: {error}", file=sys.stderr)
         return 0 if status.end(None, str(error)) else 1
-    api = Api(spec.api_url, spec.token(), spec.run_id, spec.rank, spec.address_file)
-    supervisor = Supervisor(spec, status, bell, api, AtOnce(bell, spec.term_wait_s))
+    api = Api(spec.api_url, token, spec.run_id, spec.rank, spec.address_file)
+    supervisor = Supervisor(spec, status, bell, api, AtOnce(bell, spec.term_wait_s), keeper=keeper)
     if os.path.exists(os.path.join(os.path.dirname(folder), "kill")):
         # The whole run was ended. Looked for after the status was written: who ends a run leaves the mark first and
         # looks for ranks afterwards, so that one of the two sees the other.
         supervisor.never_start()
         return 0
-    supervise(supervisor)
+    try:
+        supervise(supervisor)
+    except Abandoned as error:
+        print(f"hai_client.rank: {error}; the rank was ended", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -89,15 +100,25 @@ def supervise(supervisor: Supervisor) -> None:
         supervisor.run()
     except BaseException:
         # The missing end in the record says the rest.
-        processes.signal_below(os.getpid(), signal.SIGKILL)
+        kill_all()
         raise
 
 
 class Supervisor:
     """Runs the command of a rank and looks after it until no process of it is left."""
 
-    def __init__(self, spec: Spec, status: Status, bell: Bell, api: Api, leaving: AtOnce | Eviction) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        status: Status,
+        bell: Bell,
+        api: Api,
+        leaving: AtOnce | Eviction,
+        *,
+        keeper: int | None = None,
+    ) -> None:
         self._spec = spec
+        self._keeper = keeper
         self._status = status
         self._bell = bell
         self._leaving = leaving
@@ -126,6 +147,12 @@ class Supervisor:
         if os.path.exists(os.path.join(self._spec.folder, "kill")):
             self.never_start()
             return
+        self._look_up()
+        try:
+            lock.mark_begun(self._spec.folder)
+        except OSError as error:
+            self.never_start(f"its start could not be recorded: {error}")
+            return
         try:
             self._start()
         except command.CannotStart as failure:
@@ -137,6 +164,12 @@ class Supervisor:
         self._take_reports()
         self._status.data["usage"] = self._usage.final()
         self._finish(self._exit_code)
+
+    def _look_up(self) -> None:
+        """See whether there is still somebody above this process. Raises Abandoned."""
+        # The bell rings when the keeper dies: this process asked the kernel for that.
+        if self._keeper is not None and os.getppid() != self._keeper:
+            raise Abandoned("the process that keeps the supervisor was killed")
 
     def _start(self) -> None:
         self._output, write_end = os.pipe()
@@ -150,8 +183,8 @@ class Supervisor:
 
     def _finish(self, exit_code: int | None, start_error: str | None = None) -> None:
         self._log.close()
-        self._status.data["log_lost_lines"] = self._log.lost
-        while not self._status.end(exit_code, start_error):
+        self._note_lost_lines()
+        while not self._status.end(exit_code, start_error) and os.path.isdir(self._spec.folder):
             # Without this record the end would count as a loss.
             time.sleep(0.5)
         self._status.release()
@@ -179,6 +212,7 @@ class Supervisor:
 
     def _step(self, now: float) -> None:
         """Whatever is due."""
+        self._look_up()
         self._take_reports()
         own = self._leaving.notice(now)
         if own is not None:
@@ -266,6 +300,11 @@ class Supervisor:
         self._messenger.remember(alive)
         self._write_status()
 
+    def _note_lost_lines(self) -> None:
+        self._status.data.update(log_lost_lines=self._log.lost, log_lost_why=self._log.why or None)
+
     def _write_status(self) -> None:
-        self._status.data["log_lost_lines"] = self._log.lost
-        self._status.write()
+        self._note_lost_lines()
+        if not self._status.write() and not os.path.isdir(self._spec.folder):
+            # The service can no longer find this process, and so not end it.
+            raise Abandoned(f"{self._spec.folder} was removed")

@@ -25,6 +25,7 @@ KEPT = (
     "done",
     "done_all",
     "log_lost_lines",
+    "log_lost_why",
     "checkpoint",
     "job_state",
 )

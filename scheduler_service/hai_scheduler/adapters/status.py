@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from hai_scheduler.core.model import Checkpoint
+
+#: The longest text that is taken over, characters: as long as one that the REST interface takes.
+MAX_TEXT: Final = 4096
+#: The largest step, either way.
+_MAX_STEP: Final = 2**63 - 1
 
 
 def checkpoint_of(data: Any) -> Checkpoint | None:
     """A checkpoint as `status.json` has it: anything else is none."""
     at = time_of(data.get("at")) if isinstance(data, dict) else None
-    return None if at is None else Checkpoint(at=at, step=data.get("step"), path=data.get("path"))
+    return None if at is None else Checkpoint(at=at, step=_step_of(data.get("step")), path=text_of(data.get("path")))
+
+
+def text_of(value: Any) -> str | None:
+    """A text that every store can keep: anything else is none, and what no store keeps in it is replaced."""
+    if not isinstance(value, str):
+        return None
+    return value[:MAX_TEXT].encode("utf-8", "replace").decode().replace("\0", "?")
+
+
+def lost_lines_of(status: dict[str, Any]) -> str | None:
+    """What is to be said of lines that are missing in the log of a rank that has ended; None if none are."""
+    count = status.get("log_lost_lines")
+    if not isinstance(count, int) or isinstance(count, bool) or count <= 0:
+        return None
+    why = text_of(status.get("log_lost_why")) or "they could not be written"
+    return f"{count} {'line' if count == 1 else 'lines'} of its log {'was' if count == 1 else 'were'} lost: {why}"
+
+
+def _step_of(value: Any) -> int | None:
+    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _MAX_STEP
+    return int(value) if whole else None
 
 
 def time_of(text: Any) -> datetime | None:

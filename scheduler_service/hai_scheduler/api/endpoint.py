@@ -65,6 +65,7 @@ class _EveryMethod(tuple[str, ...]):
 class Endpoint(HubHandler):
     """Every route of the table."""
 
+    SUPPORTED_METHODS = _EveryMethod()
 
     def initialize(  # type: ignore[override]  # tornado hands on what the routing rule says
         self, *, auth: Auth, table: Table, services: Services, users: UserBook, streams: dict[str, int]
@@ -167,6 +168,7 @@ class Endpoint(HubHandler):
         except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
             self._refuse(error)
 
+    head = post = put = delete = patch = options = other = get
 
     async def _call(self, route: Route) -> Answer:
         query = read_query(route.query, self.request.query_arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -385,6 +386,25 @@ def pod(tmp_path: Path, service: FakeService, archive: Path) -> Iterator[Pod]:
     pod = Pod(tmp_path / "pod", service, archive)
     yield pod
     pod.clean_up()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 512 KiB, where this machine lets us have one."""
+    mount, umount = shutil.which("mount"), shutil.which("umount")
+    place = tmp_path / "small"
+    place.mkdir()
+    done = (
+        mount
+        and umount
+        and subprocess.run(
+            [mount, "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)], check=False, capture_output=True
+        )
+    )
+    if not done or done.returncode != 0:
+        pytest.skip("a small file system cannot be mounted here")
+    yield place
+    subprocess.run([umount, "-l", str(place)], check=True)
 
 
 @pytest.fixture(name="eventually")

@@ -6,14 +6,14 @@ import errno
 import os
 import re
 import resource
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from hai_client.rank.logs import MAX_LINE, LogWriter, Splitter
+from hai_client.rank.logs import MARK, MAX_LINE, LogWriter, Splitter
+from hai_client.rank.marks import unlike_ours
 from hai_scheduler.adapters.log_parts import read_log
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z ")
@@ -106,6 +106,77 @@ def test_a_write_without_room_drops_whole_lines_counts_them_and_says_so_later(tm
     assert writer.lost == 5
 
 
+@pytest.mark.parametrize(
+    ("printed", "logged"),
+    [
+        (b"[hai] run 3 succeeded", b"\\[hai] run 3 succeeded"),
+        (b"  \t[hai] x", b"\\  \t[hai] x"),
+        (b"\x1b[2m[hai] x\x1b[0m", b"\\[hai] x"),
+        (b"over\x1b[1G[hai] x", b"\\over[hai] x"),
+        (b"\x1b]0;title\x07[hai] x", b"\\[hai] x"),
+        ("\u200b\ufeff[hai] x".encode(), b"\\[hai] x"),
+        ("\u00a0\u2003[hai] x".encode(), "\\\u00a0\u2003[hai] x".encode()),
+        (b"x\b[hai] x", b"\\x[hai] x"),
+        (b"see [hai] for more", b"see [hai] for more"),
+        (b"\\[hai] x", b"\\[hai] x"),
+        (b"\x1b[32mgreen\x1b[0m", b"\x1b[32mgreen\x1b[0m"),
+        (b"[hal] x", b"[hal] x"),
+    ],
+)
+def test_a_line_that_would_look_like_the_platforms_gets_a_backslash(printed: bytes, logged: bytes) -> None:
+    assert unlike_ours(printed) == logged
+
+
+def test_only_the_platform_writes_lines_that_begin_as_its_own(tmp_path: Path) -> None:
+    writer = LogWriter(str(tmp_path), max_bytes=1 << 20, parts=4)
+    writer.say("not every rank is up yet")
+    for piece in (b"[h", b"ai] cut in two\none\r[hai] after a return\n", b"[hai] is read on\nlast: ", b"[hai]\n"):
+        writer.feed(piece)
+    writer.feed(b"x" * MAX_LINE + b"[hai] behind a cut\n")
+    writer.feed(b"[hai] without an end")
+    writer.close()
+    lines = [line.split(b" ", 1)[1] for line in (tmp_path / f"{0:020d}.log").read_bytes().splitlines()]
+    assert [line for line in lines if line.startswith(MARK)] == [b"[hai] not every rank is up yet"]
+    assert [line for line in lines if line.startswith(b"\\")] == [
+        b"\\[hai] cut in two",
+        b"\\[hai] after a return",
+        b"\\[hai] is read on",
+        b"\\[hai] behind a cut",
+        b"\\[hai] without an end",
+    ]
+    assert b"last: [hai]" in lines
+
+
+def test_on_a_disk_that_stays_full_the_last_line_says_what_was_lost(tmp_path: Path) -> None:
+    room = [120]
+
+    def write(fd: int, data: bytes) -> int:
+        if room[0] <= 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written = os.write(fd, data[: room[0]])
+        room[0] -= written
+        return written
+
+    writer = LogWriter(str(tmp_path), max_bytes=1 << 20, parts=4, write=write)
+    writer.feed(b"one\n" + b"two\n" * 700)
+    writer.close()
+    chunk = read_log(tmp_path, offset=0, limit=1 << 20, final=True)
+    lines = [line.split(b" ", 1)[1] for line in chunk.data.splitlines()]
+    assert lines == [b"one", b"two", b"two", b"[hai] 698 lines were lost: no space left on device"]
+    assert chunk.final
+    assert (writer.lost, writer.why) == (698, "no space left on device")
+    assert not (tmp_path / ".spare").exists()
+
+
+def test_nothing_is_set_aside_for_longer_than_the_log_is_written(tmp_path: Path) -> None:
+    writer = LogWriter(str(tmp_path), max_bytes=1 << 20, parts=4)
+    assert list(tmp_path.iterdir()) == []
+    writer.feed(b"one\n")
+    assert (tmp_path / ".spare").stat().st_blocks * 512 >= 4096
+    writer.close()
+    assert [path.name for path in tmp_path.iterdir()] == [f"{0:020d}.log"]
+
+
 def test_a_job_whose_log_may_not_grow_finishes_all_the_same(bench) -> None:
     bench.prepare("sh", "-c", "seq 1 200000; echo end", log_max_bytes=1 << 30, log_parts=1)
     limit = 500_000
@@ -124,27 +195,11 @@ def test_a_job_whose_log_may_not_grow_finishes_all_the_same(bench) -> None:
     status = bench.status()
     assert (status["state"], status["exit_code"]) == ("exited", 0)
     assert status["log_lost_lines"] > 0
-    assert len(bench.log()) <= limit
-    assert len(bench.lines()) + status["log_lost_lines"] == 200_001
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path):
-    """A file system of 512 KiB, where this machine lets us have one."""
-    mount, umount = shutil.which("mount"), shutil.which("umount")
-    place = tmp_path / "small"
-    place.mkdir()
-    done = (
-        mount
-        and umount
-        and subprocess.run(
-            [mount, "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)], check=False, capture_output=True
-        )
-    )
-    if not done or done.returncode != 0:
-        pytest.skip("a small file system cannot be mounted here")
-    yield place
-    subprocess.run([umount, "-l", str(place)], check=True)
+    assert status["log_lost_why"] == "file too large"
+    *lines, last = bench.lines()
+    assert last == f"[hai] {status['log_lost_lines']} lines were lost: file too large"
+    assert len(bench.log()) <= limit + 100
+    assert len(lines) + status["log_lost_lines"] == 200_001
 
 
 def test_a_full_disk_costs_log_lines_and_nothing_else(bench, service, small_disk: Path, eventually) -> None:
@@ -168,7 +223,12 @@ def test_a_full_disk_costs_log_lines_and_nothing_else(bench, service, small_disk
     Path("/", f"{marker}.go").touch()
     status = bench.wait()
     assert (status["state"], status["exit_code"]) == ("exited", 0)
-    assert status["log_lost_lines"] > 0
+    assert (status["log_lost_lines"] > 0, status["log_lost_why"]) == (True, "no space left on device")
+    # A short line may still have found room on the full disk, so that it may have been told in parts.
+    sentence = re.compile(r"\[hai\] (\d+) lines? (?:was|were) lost: no space left on device")
+    told = [int(match.group(1)) for match in map(sentence.fullmatch, bench.lines()) if match]
+    assert sum(told) == status["log_lost_lines"]
+    assert sentence.fullmatch(bench.lines()[-1]) or bench.lines()[-1] == "end"
 
 
 def test_when_there_is_room_again_the_log_says_what_was_lost(bench, small_disk: Path, eventually) -> None:

@@ -93,17 +93,28 @@ def test_a_rank_whose_supervisor_was_killed_is_not_started_again(bench, eventual
     assert bench.status()["state"] == "running"
 
 
-def test_the_lock_is_held_by_the_supervisor_alone_and_names_it(bench, eventually) -> None:
+def test_the_lock_is_held_by_the_platform_alone_and_names_the_keeper(bench, eventually) -> None:
     import fcntl
 
     supervisor = bench.start("sh", "-c", "setsid sleep 60 & sleep 60")
     eventually(lambda: len(bench.processes()) >= 3)
     assert int((bench.folder / "lock").read_text()) == supervisor.pid
-    supervisor.kill()
+    holders = {int(pid) for path in Path("/proc").glob("[0-9]*/fd/*") for pid in held_by(path, bench.folder / "lock")}
+    (below,) = (Path(f"/proc/{supervisor.pid}/task/{supervisor.pid}/children")).read_text().split()
+    assert holders == {supervisor.pid, int(below)}
+    supervisor.terminate()
     supervisor.wait()
     fd = os.open(bench.folder / "lock", os.O_RDWR)
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(fd)
+
+
+def held_by(descriptor: Path, file: Path) -> list[str]:
+    """The process that has this file open there, if it has."""
+    try:
+        return [descriptor.parts[2]] if descriptor.readlink() == file else []
+    except OSError:  # the process has just ended, or closed it
+        return []
 
 
 def test_a_rank_that_was_killed_before_it_started_never_starts(bench) -> None:
@@ -115,7 +126,7 @@ def test_a_rank_that_was_killed_before_it_started_never_starts(bench) -> None:
 
 
 def test_wrong_arguments_say_how_it_is_used(bench, capfd) -> None:
-    from hai_client.rank.supervisor import main
+    from hai_client.rank.keeper import main
 
     assert main([]) == 2
     assert "python -m hai_client.rank FOLDER" in capfd.readouterr().err
@@ -124,6 +135,14 @@ def test_wrong_arguments_say_how_it_is_used(bench, capfd) -> None:
 def test_the_files_of_a_rank_are_for_its_owner_only(bench) -> None:
     bench.run("echo", "x")
     files = [path for path in Path(bench.folder).rglob("*") if path.is_file()]
-    ours = [p for p in files if p.name in ("status.json", "lock") or p.parent.name == "log"]
-    assert len(ours) == 3
-    assert [oct(p.stat().st_mode & 0o077) for p in ours] == ["0o0"] * 3
+    ours = [p for p in files if p.name in ("status.json", "lock", "begun") or p.parent.name == "log"]
+    assert len(ours) == 4
+    assert [oct(p.stat().st_mode & 0o077) for p in ours] == ["0o0"] * 4
+
+
+def test_a_rank_whose_record_was_lost_is_not_started_again(bench) -> None:
+    bench.run("sh", "-c", "echo started >> count")
+    (bench.folder / "status.json").unlink()
+    assert bench.start().wait(15) == 0
+    assert (bench.folder / "count").read_text() == "started\n"
+    assert not (bench.folder / "status.json").exists()

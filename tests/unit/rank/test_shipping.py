@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,24 @@ def test_rank_0_is_followed_closely_and_a_large_gang_does_not_storm_the_service(
     assert every_s(1, 2) < 3.0
     assert sum(1 / every_s(rank, 512) for rank in range(512)) < 25
     assert every_s(9, 10**6) == 30.0
+
+
+def test_what_a_full_disk_leaves_of_a_log_is_sent_with_the_last_word(tmp_path: Path) -> None:
+    def write(fd: int, data: bytes) -> int:
+        if b"lost" in data:
+            raise OSError(28, "No space left on device")
+        return os.write(fd, data)
+
+    writer = LogWriter(str(tmp_path), max_bytes=1 << 20, parts=4, write=write)
+    writer.feed(b"one\n")
+    writer.feed(b"is lost\n")
+    writer.close()
+    sent, more = b"", True
+    while more:
+        start, data, more = read_piece(str(tmp_path), len(sent), 1 << 20, closed=True)
+        assert start == len(sent)
+        sent += data
+    assert [line.split(b" ", 1)[1] for line in sent.splitlines()] == [
+        b"one",
+        b"[hai] 1 line was lost: no space left on device",
+    ]

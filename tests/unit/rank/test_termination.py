@@ -28,6 +28,7 @@ def test_the_message_says_all_along_what_is_known(tmp_path: Path) -> None:
         "done": False,
         "done_all": False,
         "log_lost_lines": 0,
+        "log_lost_why": None,
         "checkpoint": None,
         "job_state": None,
     }

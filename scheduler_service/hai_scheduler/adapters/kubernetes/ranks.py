@@ -12,7 +12,7 @@ from typing import Any, Final
 from hai_scheduler.adapters.kubernetes.blame import blame_for_end
 from hai_scheduler.adapters.kubernetes.manifests import CONTAINER, INIT_CONTAINER
 from hai_scheduler.adapters.kubernetes.record import Thing
-from hai_scheduler.adapters.status import checkpoint_of, signalled_of, time_of
+from hai_scheduler.adapters.status import checkpoint_of, lost_lines_of, signalled_of, text_of, time_of
 from hai_scheduler.core.model import Blame, RankObservation, RankState
 
 #: Ends of a pod that its node, or the cluster, has brought about: the rank was taken away from its user (H1).
@@ -184,13 +184,13 @@ def _exited(rank: int, pod: Thing, terminated: dict[str, Any]) -> RankObservatio
         exit_code=code,
         start_error=error if left is None else None,
         blame=blame,
-        message=_message_of(status, terminated) or error,
+        message="; ".join(filter(None, (_message_of(status, terminated) or error, lost_lines_of(said)))) or None,
         notified_at=told,
         signalled=signalled_of(said),
         done=bool(said.get("done")),
         done_all=bool(said.get("done_all")),
         checkpoint=checkpoint_of(said.get("checkpoint")),
-        job_state=said["job_state"] if isinstance(said.get("job_state"), str) else None,
+        job_state=text_of(said.get("job_state")),
         # What ends with 0 untold has just come to its end.
         leaving_by=left if code != 0 or told is not None else None,
     )

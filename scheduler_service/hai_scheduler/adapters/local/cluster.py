@@ -188,7 +188,7 @@ class LocalCluster:
         folder = run.folder.rank(number)
         node = self._nodes.get(name)
         missing = _missing(launch, number, name, node)
-        if not folder.prepared:
+        if not folder.begun and not folder.prepared:
             known = node if missing is None else None
             folder.prepare(self._spec(launch, folder, known, name, port), launch.token.reveal())
         rank = run.rank(number)

@@ -13,9 +13,17 @@ import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from hai_client.rank.processes import read_arguments
+from hai_client.rank import lock
+from hai_client.rank.processes import read_arguments, read_table
+from hai_scheduler.adapters.local.records import (
+    make_folder,
+    read_object,
+    read_word,
+    write_once,
+    write_whole,
+)
 from hai_scheduler.core.model import RunId
 from hai_scheduler.ports import NotFound
 
@@ -25,26 +33,10 @@ _STATUS_SCHEMA = 1
 ADDRESS_FILE = "address"
 #: Services that may have come and gone with other addresses.
 _MOST_OTHERS = 7
+#: What is known of a rank that has begun and whose `status.json` says nothing.
+_UNREADABLE: Final = {"state": "running", "unreadable": True}
 #: Below the range that the kernel hands out by itself, so that a port stays free until the job binds it.
 _PORTS = (20_000, 32_000)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Replace a file, readable by its owner only. Raises OSError."""
-    draft = _draft(path, text)
-    draft.replace(path)
-
-
-def write_once(path: Path, text: str) -> bool:
-    """Write a file unless it exists, whole in either case; whether it was written. Raises OSError."""
-    draft = _draft(path, text)
-    try:
-        path.hardlink_to(draft)
-    except FileExistsError:
-        return False
-    finally:
-        draft.unlink()
-    return True
 
 
 def announce(root: Path, url: str, *, alone: bool) -> None:
@@ -66,18 +58,6 @@ def announce(root: Path, url: str, *, alone: bool) -> None:
     write_whole(path, "".join(f"{line}\n" for line in [url, *others[:_MOST_OTHERS]]))
 
 
-def _draft(path: Path, text: str) -> Path:
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        fd = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(fd, "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
-    return draft
-
-
 class RunFolder:
     """The folder of one run."""
 
@@ -93,35 +73,53 @@ class RunFolder:
     def all(root: Path) -> Iterator[RunFolder]:
         """Every run that has left a folder."""
         for run in sorted(root.glob("[0-9]*/[0-9]*")):
-            yield RunFolder(root, RunId(f"{run.parent.name}.{run.name}"))
+            if _is_number(run.parent.name) and _is_number(run.name):
+                yield RunFolder(root, RunId(f"{run.parent.name}.{run.name}"))
 
     def make(self) -> None:
         """Create it. Raises OSError."""
         for folder in (self._root, self.path.parent, self.path):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(folder)
 
     def ranks(self) -> list[int]:
-        """Ranks that have been prepared, whole."""
+        """Ranks that have begun, or that have been prepared, whole."""
         if not self.path.is_dir():
             return []
-        return sorted(int(entry.name) for entry in self.path.iterdir() if (entry / "spec.json").exists())
+        found = (self.rank(int(entry.name)) for entry in self.path.iterdir() if _is_number(entry.name))
+        return sorted(folder.rank for folder in found if folder.begun or folder.prepared)
 
     def rank(self, rank: int) -> RankFolder:
         """The folder of a rank, which may not exist yet."""
         return RankFolder(self.path / str(rank), self.run_id, rank)
 
     def master_port(self) -> int:
-        """The run's port: chosen once, whoever asks first. Raises OSError."""
+        """The run's port: chosen once, whoever asks first. A record that says nothing is made anew. Raises OSError."""
         record = self.path / "run.json"
-        if not record.exists():
-            write_once(record, json.dumps({"schema": 1, "master_port": _free_port()}))
-        return int(json.loads(record.read_text(encoding="utf-8"))["master_port"])
+        if _port_in(record) is None and not write_once(record, self._new_record()):
+            self._mend(record)
+        port = _port_in(record)
+        if port is None:
+            raise OSError(f"{record} cannot be read")
+        return port
+
+    def _mend(self, record: Path) -> None:
+        """Write a record of the run in place of one that says nothing."""
+        with _locked(os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as taken:
+            if taken and _port_in(record) is None:
+                write_whole(record, self._new_record())
+
+    def _new_record(self) -> str:
+        # What a rank has been told before is what all of them are told.
+        told = (self.rank(rank).master_port() for rank in self.ranks())
+        port = next((port for port in told if port is not None), None)
+        return json.dumps({"schema": 1, "master_port": _free_port() if port is None else port})
 
     @property
     def superseded(self) -> bool:
         """Whether a later run of its task has left a folder."""
         number = int(self.path.name)
-        return any(int(later.name) > number for later in self.path.parent.glob("[0-9]*"))
+        later = (int(entry.name) for entry in self.path.parent.glob("[0-9]*") if _is_number(entry.name))
+        return any(run > number for run in later)
 
     @property
     def killed(self) -> bool:
@@ -164,26 +162,51 @@ class RankFolder:
         return self.path / "runtime"
 
     @property
+    def begun(self) -> bool:
+        """Whether it was started, or was recorded as one that never will be."""
+        return lock.has_begun(str(self.path))
+
+    @property
+    def started(self) -> bool:
+        """Whether its command was about to start, at least."""
+        return (self.path / lock.BEGUN).exists()
+
+    @property
     def prepared(self) -> bool:
-        """Whether a supervisor can be started on it."""
-        return (self.path / "spec.json").exists()
+        """Whether a supervisor can be started on it: what it needs is there and can be read. Raises OSError."""
+        return self._order() is not None and bool(read_word(self.path / "token"))
 
     def prepare(self, spec: dict[str, Any], token: str) -> None:
-        """Write all that the supervisor needs; `spec.json` comes last and once. Raises OSError."""
+        """Write all that the supervisor needs. `spec.json` comes last, and once if it can be read. Raises OSError."""
         for folder in (self.path, self.runtime, self.runtime / "reports", self.path / "log"):
-            folder.mkdir(mode=0o700, exist_ok=True)
+            make_folder(folder)
         write_whole(self.path / "token", token)
-        write_once(self.path / "spec.json", json.dumps({"schema": SPEC_SCHEMA, **spec}))
+        order = json.dumps({"schema": SPEC_SCHEMA, **spec})
+        record = self.path / "spec.json"
+        if not write_once(record, order) and self._order() is None:
+            write_whole(record, order)
+
+    def _order(self) -> dict[str, Any] | None:
+        """What `spec.json` says; None if there is none for this rank. Raises OSError."""
+        order = read_object(self.path / "spec.json")
+        ours = order is not None and (order.get("run_id"), order.get("rank")) == (self.run_id, self.rank)
+        return order if ours else None
+
+    def master_port(self) -> int | None:
+        """The port that the rank was told; None if it was told none. Raises OSError."""
+        env = (self._order() or {}).get("env")
+        port = env.get("MASTER_PORT") if isinstance(env, dict) else None
+        return int(port) if isinstance(port, str) and _is_number(port) else None
 
     def status(self) -> dict[str, Any] | None:
-        """What the supervisor has written; None before it has. An unreadable one counts as `running`."""
-        try:
-            data = json.loads((self.path / "status.json").read_bytes())
-        except FileNotFoundError:
+        """What the supervisor has written; None before it has. Raises OSError.
+
+        One that was lost, or that says nothing, counts as `running`, and has the field `unreadable`.
+        """
+        data = read_object(self.path / "status.json")
+        if data is None and not self.begun:
             return None
-        except ValueError:
-            return {"state": "running"}
-        return data if isinstance(data, dict) else {"state": "running"}
+        return data if data is not None and _says_something(data) else dict(_UNREADABLE)
 
     def changed_at(self) -> int:
         """A number that changes when the status does; 0 before there is one."""
@@ -199,12 +222,15 @@ class RankFolder:
         only where it must not start any more.
         """
         with self._lock() as taken:
-            return not taken
+            if not taken:
+                return True
+        # The file that a living one has locked may have been removed, or replaced.
+        return bool(self.find_supervisors())
 
     def end_unstarted(self, exit_code: int | None, start_error: str | None) -> bool:
         """Record the end of a rank that has not started, so that it never will; False if it has. Raises OSError."""
         with self._lock() as taken:
-            if not taken or (self.path / "status.json").exists():
+            if not taken or self.begun:
                 return False
             now = datetime.now(UTC).isoformat()
             status = {
@@ -218,16 +244,8 @@ class RankFolder:
             write_whole(self.path / "status.json", json.dumps(status))
             return True
 
-    @contextlib.contextmanager
-    def _lock(self) -> Iterator[bool]:
-        fd = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield True
-        except BlockingIOError:
-            yield False
-        finally:
-            os.close(fd)
+    def _lock(self) -> contextlib.AbstractContextManager[bool]:
+        return _locked(lock.open_lock(str(self.path)))
 
     def mark_killed(self) -> None:
         """Tell a supervisor that is about to start the command not to. Raises OSError."""
@@ -246,7 +264,46 @@ class RankFolder:
             pid = int((self.path / "lock").read_text(encoding="ascii"))
         except (OSError, ValueError):
             return None
-        return pid if read_arguments(pid)[-1:] == [str(self.path)] else None
+        return pid if self.is_supervised_by(pid) else None
+
+    def is_supervised_by(self, pid: int) -> bool:
+        """Whether the process is a supervisor of this folder, or its keeper."""
+        return read_arguments(pid)[-2:] == ["hai_client.rank", str(self.path)]
+
+    def find_supervisors(self) -> list[int]:
+        """The supervisor and its keeper, as far as they live, for when the lock does not name them."""
+        return [pid for pid in read_table() if self.is_supervised_by(pid)]
+
+
+@contextlib.contextmanager
+def _locked(fd: int) -> Iterator[bool]:
+    """Lock an open file while the block lasts, and close it; whether that was possible at once."""
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(fd)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _says_something(status: dict[str, Any]) -> bool:
+    """Whether it is a status that a supervisor, or `end_unstarted`, has written."""
+    if status.get("state") == "exited":
+        code = status.get("exit_code")
+        return (isinstance(code, int) and not isinstance(code, bool)) or isinstance(status.get("start_error"), str)
+    return status.get("state") == "running"
+
+
+def _port_in(record: Path) -> int | None:
+    port = (read_object(record) or {}).get("master_port")
+    return port if isinstance(port, int) and 0 < port < 65536 else None
 
 
 def _free_port() -> int:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hai_scheduler.adapters.local.folders import RankFolder, RunFolder
 from hai_scheduler.adapters.local.leftovers import kill_leftovers
-from hai_scheduler.adapters.status import checkpoint_of, signalled_of, time_of
+from hai_scheduler.adapters.status import checkpoint_of, lost_lines_of, signalled_of, text_of, time_of
 from hai_scheduler.core.model import Observation, RankObservation, RankState
+
+log = logging.getLogger(__name__)
 
 #: How often a supervisor that ends before it has written anything is started again.
 MAX_STARTS = 3
@@ -22,7 +26,10 @@ NEVER_STARTED = 128 + signal.SIGTERM
 #: How long one look may spend on killing what a dead supervisor has left.
 PATIENCE_S = 2.0
 #: A supervisor that has not ended its rank so long after its own time limit is killed itself, seconds.
-OVERDUE_S = 30.0
+OVERDUE_S = 10.0
+#: The word of a rank whose supervisor has not seen its end.
+_KILLED = "its supervisor was killed, or the machine was switched off"
+_UNREADABLE = f"{_KILLED}; its status.json cannot be read"
 
 
 class LocalRank:
@@ -35,6 +42,8 @@ class LocalRank:
         self._starts = 0
         #: What was observed when nothing of it was left; never read again.
         self._end: RankObservation | None = None
+        #: What was observed last.
+        self._seen = RankObservation(rank=folder.rank, state=RankState.PENDING)
 
     @property
     def gone(self) -> bool:
@@ -83,7 +92,17 @@ class LocalRank:
         self._process = None
 
     def observe(self) -> RankObservation:
-        """What is known of it now. Raises OSError."""
+        """What is known of it now. Where its folder cannot be read, that is what was known before, and the reason."""
+        try:
+            self._seen = self._observe()
+        except OSError as error:
+            trouble = f"its folder cannot be read: {error.strerror or error}"
+            if self._seen.message != trouble:
+                log.warning("rank %s of run %s: %s", self.folder.rank, self.folder.run_id, trouble)
+            self._seen = replace(self._seen, message=trouble)
+        return self._seen
+
+    def _observe(self) -> RankObservation:
         if self._end is not None:
             return self._end
         no_child = self.reap()
@@ -119,11 +138,12 @@ class LocalRank:
             # It may have written the end between the two looks.
             status = self.folder.status() or status
             if status.get("state") != "exited" and kill_leftovers(self.folder, patience_s=PATIENCE_S):
-                return _observation(self.folder.rank, RankState.LOST, status)
+                lost = _observation(self.folder.rank, RankState.LOST, status)
+                return replace(lost, message=_UNREADABLE if status.get("unreadable") else _KILLED)
         if status.get("state") == "exited":
             return _observation(self.folder.rank, RankState.EXITED, status)
-        state = RankState.PENDING if status.get("pid") is None else RankState.RUNNING
-        return _observation(self.folder.rank, state, status)
+        running = status.get("pid") is not None or (status.get("unreadable") and self.folder.started)
+        return _observation(self.folder.rank, RankState.RUNNING if running else RankState.PENDING, status)
 
     def kill(self, term_wait_s: float) -> None:
         """Order its end. Raises OSError."""
@@ -132,17 +152,21 @@ class LocalRank:
         if self.gone or self.folder.end_unstarted(NEVER_STARTED, None):
             return
         pid = self.folder.supervisor()
-        if pid is None:
-            # Dead, or so young that it sees the mark before it starts the command.
-            return
+        # None: dead, or so young that it sees the mark before it starts the command; or the lock does not name it.
+        for each in self.folder.find_supervisors() if pid is None else [pid]:
+            self._signal(each, signal.SIGKILL if overdue else signal.SIGTERM)
+
+    def _signal(self, pid: int, number: int) -> None:
+        """Send a signal to a supervisor or its keeper; one that somebody has stopped goes on to heed it."""
         try:
             handle = os.pidfd_open(pid)
         except ProcessLookupError:
             return
         try:
-            # It held the lock after the handle was opened: the handle is not of a later process with its pid.
-            if self.folder.supervisor() == pid and self.folder.supervised():
-                signal.pidfd_send_signal(handle, signal.SIGKILL if overdue else signal.SIGTERM)
+            # It supervised after the handle was opened: the handle is not of a later process with its pid.
+            if self.folder.is_supervised_by(pid) and self.folder.supervised():
+                signal.pidfd_send_signal(handle, number)
+                signal.pidfd_send_signal(handle, signal.SIGCONT)
         except ProcessLookupError:
             return
         finally:
@@ -189,7 +213,7 @@ class LocalRun:
             rank.let_go()
 
     def observe(self) -> Observation:
-        """What is known of it now. Raises OSError."""
+        """What is known of it now."""
         if self._end is not None:
             return self._end
         # First the mark, then the ranks: what is prepared after the mark is never started.
@@ -219,8 +243,9 @@ def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObs
         done=bool(status.get("done")),
         done_all=bool(status.get("done_all")),
         checkpoint=checkpoint_of(status.get("checkpoint")),
-        job_state=status.get("job_state"),
-        start_error=status.get("start_error") if state is RankState.EXITED else None,
+        job_state=text_of(status.get("job_state")),
+        start_error=text_of(status.get("start_error")) if state is RankState.EXITED else None,
+        message=lost_lines_of(status) if state is RankState.EXITED else None,
     )
 
 

@@ -77,6 +77,16 @@ def test_all_that_the_supervisor_says_is_observed() -> None:
     assert (rank.checkpoint.at, rank.checkpoint.step, rank.checkpoint.path) == (at(6), 7, "/c")
 
 
+def test_lines_that_the_log_has_lost_are_told() -> None:
+    lost = {"log_lost_lines": 695, "log_lost_why": "no space left on device"}
+    rank = seen(**terminated(0, message=words(exit_code=0, **lost)))
+    assert rank.message == "695 lines of its log were lost: no space left on device"
+    rank = seen(**terminated(137, reason="OOMKilled", message=words(exit_code=137, **lost)))
+    assert rank.message.startswith("out of memory")
+    assert rank.message.endswith("; 695 lines of its log were lost: no space left on device")
+    assert seen(**terminated(0, message=words(exit_code=0, log_lost_lines=0))).message is None
+
+
 def test_the_supervisors_own_trouble_is_the_platforms() -> None:
     rank = seen(**terminated(125, message=words(start_error="spec.json: field command is missing")))
     assert (rank.state, rank.exit_code, rank.start_error) == (EXITED, None, "spec.json: field command is missing")

@@ -1,0 +1,90 @@
+"""The process around a supervisor: when either of the two dies, nothing of the rank outlives it (B4).
+
+Orphans of a rank come to its supervisor, whatever their session and environment, and after that one's death to the
+keeper, which kills them. When the keeper dies, the kernel tells the supervisor, which does the same. Both hold the lock
+on the rank's folder: the rank counts as supervised until both are gone.
+
+A pod needs no keeper: everything in a container dies with its first process.
+"""
+# ruff: noqa: PTH100
+# Importing pathlib costs milliseconds at every start.
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+from hai_client.rank import lock
+from hai_client.rank.ending import kill_all
+from hai_client.rank.processes import PR_SET_PDEATHSIG, become_subreaper, prctl, send
+
+#: What the keeper waits for: the end of the supervisor, and orders to end, which it hands on.
+HEARD = frozenset({signal.SIGCHLD, signal.SIGTERM, signal.SIGINT})
+
+
+def main(arguments: list[str]) -> int:
+    """Supervise the rank that a folder describes; the exit status of this process says nothing about the rank.
+
+    It returns in two processes: in the supervisor and in its keeper.
+
+    Returns:
+        0, also when another supervisor has the folder; 1 when nothing could be recorded; 2 for wrong arguments;
+        128 and the number of the signal that killed the supervisor.
+    """
+    if len(arguments) != 1:
+        print("usage: python -m hai_client.rank FOLDER", file=sys.stderr)
+        return 2
+    folder = os.path.abspath(arguments[0])
+    # What comes before somebody waits for it is kept.
+    signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    if lock.take(folder) is None or lock.has_begun(folder):
+        # Somebody supervises it, or somebody did: a rank is never started twice.
+        return 0
+    become_subreaper()
+    keeper = os.getpid()
+    # Before the supervisor's imports: the keeper stays small.
+    supervisor = os.fork()
+    if supervisor == 0:
+        return _supervise(folder, keeper)
+    return _keep(supervisor)
+
+
+def _supervise(folder: str, keeper: int) -> int:
+    # A group of its own: a signal to the keeper's does not end both.
+    os.setpgid(0, 0)
+    # This signal reaches a stopped process as well.
+    prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
+    from hai_client.rank.supervisor import main
+
+    return main(folder, keeper)
+
+
+def _keep(supervisor: int) -> int:
+    status = _wait(supervisor)
+    kill_all()
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        print(f"hai_client.rank: the supervisor was killed by signal {number}; the rank was ended", file=sys.stderr)
+        return 128 + number
+    return os.WEXITSTATUS(status)
+
+
+def _wait(supervisor: int) -> int:
+    """Hand signals on until the supervisor ends; how it did. Whoever stops it is not obeyed: its job would hang."""
+    while True:
+        number = signal.sigwait(HEARD)
+        if number != signal.SIGCHLD:
+            send(supervisor, number)
+            # A stopped process would not see it.
+            send(supervisor, signal.SIGCONT)
+            continue
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+            if pid == 0:
+                break
+            if pid == supervisor and not os.WIFSTOPPED(status):
+                return status
+            if pid == supervisor:
+                send(supervisor, signal.SIGCONT)
