@@ -11,7 +11,8 @@ from hai_scheduler.adapters.kubernetes.client import Api, Missing, Refused, conn
 from hai_scheduler.adapters.kubernetes.launching import Launcher
 from hai_scheduler.adapters.kubernetes.names import KILLED, parts_of, run_name, run_selector
 from hai_scheduler.adapters.kubernetes.observation import Steady, not_up, observe_run, steady_of
-from hai_scheduler.adapters.kubernetes.ranks import Surroundings, ended_rank, has_started
+from hai_scheduler.adapters.kubernetes.pod_status import has_started
+from hai_scheduler.adapters.kubernetes.ranks import Surroundings, ended_rank
 from hai_scheduler.adapters.kubernetes.record import RunSight, StartError, Thing
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.kubernetes.sight import Sight
