@@ -20,12 +20,22 @@ class Seen:
     launch_again: bool = False
 
 
-def read(task: Task, observation: Observation | None, now: datetime, *, max_failed_starts: int) -> Seen:
-    """The events that bring a live task up to what the cluster shows of its run."""
+def read(
+    task: Task, observation: Observation | None, now: datetime, *, max_failed_starts: int, trouble: str | None = None
+) -> Seen:
+    """The events that bring a live task up to what the cluster shows of its run.
+
+    Args:
+        task: The task.
+        observation: What the cluster shows of its run; None if that is nothing.
+        now: The time.
+        max_failed_starts: After so many starts in a row that failed, the task is given up.
+        trouble: What keeps the ranks from being launched that the cluster does not show.
+    """
     run = task.live_run
     assert run is not None, f"task {task.id} has no live run"
     shown = {} if observation is None else {rank.rank: rank for rank in observation.ranks}
-    ranks = tuple(_merge(rank, shown.get(rank.rank), run) for rank in run.ranks)
+    ranks = tuple(_merge(rank, shown.get(rank.rank), run, trouble) for rank in run.ranks)
     events: list[Event] = _said(task, run, shown, now)
     if all(rank.state.gone for rank in ranks) and any(rank.unstarted for rank in ranks):
         give_up = task.failed_starts + 1 >= max_failed_starts
@@ -92,7 +102,7 @@ def _said(task: Task, run: Run, shown: dict[int, RankObservation], now: datetime
     return events
 
 
-def _merge(rank: Rank, shown: RankObservation | None, run: Run) -> Rank:
+def _merge(rank: Rank, shown: RankObservation | None, run: Run, trouble: str | None) -> Rank:
     if rank.state.gone:
         return rank
     if shown is not None:
@@ -110,7 +120,7 @@ def _merge(rank: Rank, shown: RankObservation | None, run: Run) -> Rank:
         return replace(rank, state=RankState.LOST, message="its node no longer knows of it")
     if run.killed_at is not None:
         return replace(rank, state=RankState.EXITED, message="it was never started")
-    return rank
+    return replace(rank, message=trouble)
 
 
 def _believed(rank: Rank, shown: RankObservation, run: Run) -> RankObservation:

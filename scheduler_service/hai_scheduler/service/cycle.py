@@ -123,7 +123,9 @@ class Cycle:
             run = task.live_run
             if run is not None:
                 most = ends.policies.of(task.group).max_failed_starts
-                before, seen = task, read(task, observed.get(run.id), now, max_failed_starts=most)
+                before = task
+                trouble = self.effects.troubles.of(run.id)
+                seen = read(task, observed.get(run.id), now, max_failed_starts=most, trouble=trouble)
                 task, wanted = await change(tx, task, *seen.events, actor=SCHEDULER)
                 await ends.note(before, task, seen.events)
                 effects += wanted

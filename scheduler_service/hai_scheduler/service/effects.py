@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeGuard
 
@@ -21,6 +21,7 @@ from hai_scheduler.service.environment import Places, environment_of
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.run_tokens import RunTokens
 from hai_scheduler.service.surroundings import Surroundings
+from hai_scheduler.service.troubles import Troubles
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,8 @@ class Effects:
     places: Places
     policies: PolicyBook
     surroundings: Surroundings
+    #: What keeps runs from being launched.
+    troubles: Troubles = field(default_factory=Troubles)
 
     async def carry_out(self, effects: Iterable[Effect], *, nodes: Mapping[str, Node]) -> str | None:
         """Do all of them. What fails for now is wanted again by the next tick, so it is only logged.
@@ -60,15 +63,22 @@ class Effects:
         try:
             match effect:
                 case Launch():
+                    if (waits := self.troubles.waits(effect.run_id, self.clock.now())) is not None:
+                        return waits
                     await self._launch(effect, nodes)
+                    self.troubles.clear(effect.run_id)
                 case Notify():
                     await self.bus.ring(run_topic(effect.run_id))
                 case Kill():
+                    self.troubles.clear(effect.run_id)
                     await self.cluster.kill(effect.run_id)
                 case Settle():
+                    self.troubles.clear(effect.run_id)
                     await self.cluster.settle(effect.run_id)
         except (Temporary, NotFound, OSError) as error:
             log.warning("%s of run %s will be tried again: %s", type(effect).__name__, effect.run_id, error)
+            if isinstance(effect, Launch):
+                self.troubles.note(effect.run_id, str(error), self.clock.now())
             return str(error)
         return None
 

@@ -99,8 +99,10 @@ def steady_of(run: RunSight, shown: Observation) -> Steady | None:
     return Steady(run, shown, frozenset([name for name in names if name])) if len(names) == run.ranks else None
 
 
-def not_up(run: RunSight, now: datetime, settings: ClusterSettings) -> StartError | None:
+def not_up(run: RunSight, now: datetime, settings: ClusterSettings, *, unmade: str = "") -> StartError | None:
     """Why a gang that has had its time to come up is to be taken down; None if it is not.
+
+    `unmade` is why not all of its pods could be created, if that is known.
 
     Only the ranks that are to blame are named: the nodes of the others have done nothing wrong (H3). Pods that somebody
     deletes are not judged.
@@ -112,9 +114,9 @@ def not_up(run: RunSight, now: datetime, settings: ClusterSettings) -> StartErro
     age = now - record.created_at
     stuck = [rank for rank in waiting if rank in run.pods and blocked(run.pods[rank])]
     if stuck and age > settings.blocked_timeout:
-        return _start_error(run, record, stuck, settings.blocked_timeout)
+        return _start_error(run, record, stuck, settings.blocked_timeout, unmade)
     if waiting and age > settings.start_timeout:
-        return _start_error(run, record, waiting, settings.start_timeout)
+        return _start_error(run, record, waiting, settings.start_timeout, unmade)
     return None
 
 
@@ -125,11 +127,11 @@ def _up(run: RunSight, rank: int) -> bool:
     return has_started(pod) or deleted_at(pod) is not None or ranks.ended_rank(rank, pod) is not None
 
 
-def _start_error(run: RunSight, record: Record, waiting: list[int], limit: timedelta) -> StartError:
+def _start_error(run: RunSight, record: Record, waiting: list[int], limit: timedelta, unmade: str) -> StartError:
     blame, waiting = _to_blame(run, record, waiting)
     first = waiting[0]
     pod = run.pods.get(first)
-    why = waiting_for(pod) if pod is not None else "its pod could not be created"
+    why = waiting_for(pod) if pod is not None else ": ".join(filter(None, ("its pod could not be created", unmade)))
     node = record.nodes[first] if first < len(record.nodes) else "?"
     others = f" (and {len(waiting) - 1} more)" if len(waiting) > 1 else ""
     message = f"rank {first} on {node}{others} was not up after {limit.total_seconds():.0f} s"
