@@ -48,8 +48,8 @@ TEXTS = {
     "account not yet": (
         403,
         (
-            'pods "hai-1-1-0" is forbidden: error looking up service account hai-work/hai-task: serviceaccount "hai-task" '
-            "not found"
+            'pods "hai-1-1-0" is forbidden: error looking up service account hai-work/hai-task: '
+            'serviceaccount "hai-task" not found'
         ),
         PASSING,
     ),
