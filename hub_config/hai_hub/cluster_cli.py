@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +12,7 @@ from typing import Any, Final
 from hai_client.cli.context import Context
 from hai_client.cli.output import Output, plural
 from hai_client.cli.parser import Command, add_common, build
+from hai_client.durations import parse_duration
 from hai_client.errors import HaiError, Invalid
 from hai_hub.chart import Chart
 from hai_hub.helm import Release
@@ -165,9 +167,12 @@ def _upgrade(args: argparse.Namespace, context: Context) -> int:
 
 
 def _install(release: Release, chart: Chart, args: argparse.Namespace, context: Context) -> None:
+    end = time.monotonic() + parse_duration(args.wait, field="--wait")
     context.out.note(f"Installing {release.name} in {release.namespace}, and waiting until it is ready")
     try:
         release.install(chart, args.values, wait=args.wait)
+        # Helm waits for the Hub; a scheduler in the Hub's pod is started by it, and later.
+        release.until_scheduler_answers(within=max(0.0, end - time.monotonic()))
     except Invalid:
         raise
     except HaiError as error:

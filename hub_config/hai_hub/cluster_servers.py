@@ -75,10 +75,11 @@ def culling_traits(cull: Mapping[str, Any]) -> Traits:
 
 
 def image(around: Surroundings, wanted: Mapping[str, Any]) -> str:
-    """An image with registry and tag, as the chart's templates write it."""
+    """An image with registry and tag, or its digest in place of the tag, as the chart's templates write it."""
     registry = around.value("imageRegistry")
     prefix = f"{registry}/" if registry and "/" not in wanted["name"] else ""
-    return f"{prefix}{wanted['name']}:{wanted['tag'] or around.version}"
+    tag = wanted["tag"] or around.version
+    return f"{prefix}{wanted['name']}{'@' if tag.startswith('sha256:') else ':'}{tag}"
 
 
 def _given(around: Surroundings, table: Mapping[str, str]) -> Traits:

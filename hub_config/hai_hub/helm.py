@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,17 @@ import yaml
 from hai_client.errors import HaiError, Invalid
 from hai_hub.chart import Chart
 
+#: Asks the scheduler from within the Hub's pod; says in one line why it is not ready.
+_ASK = """
+import os, sys, urllib.error, urllib.request
+try:
+    urllib.request.urlopen(os.environ["HAI_API_URL"] + "/health/ready", timeout=10)
+except urllib.error.HTTPError as error:
+    sys.exit(f"status {error.code}: {error.read(500).decode(errors='replace')}")
+except OSError as error:
+    sys.exit(f"{error}")
+"""
+_PAUSE_S = 1.0
 _NO_RELEASE = re.compile(r"release: not found|has no deployed releases")
 
 
@@ -85,6 +97,31 @@ class Release:
     def values(self) -> dict[str, Any]:
         """All values of the installation, the defaults included."""
         return dict(yaml.safe_load(self.helm("get", "values", self.name, "--all")) or {})
+
+    def until_scheduler_answers(self, *, within: float) -> None:
+        """Wait until the scheduler is ready to serve: its database answers, and it has looked at the cluster.
+
+        The Hub's pod asks: network policies let nobody else from outside do so.
+
+        Args:
+            within: Seconds; it is asked once at least.
+
+        Raises:
+            HaiError: It does not answer in time; the last answer is in the message.
+        """
+        hub = "-".join(filter(None, (self.values().get("fullnameOverride"), "hub")))
+        end = time.monotonic() + within
+        while True:
+            try:
+                self.kubectl("exec", f"deployment/{hub}", "-c", "hub", "--", "python", "-c", _ASK)
+            except Invalid:
+                raise
+            except HaiError as error:
+                if time.monotonic() >= end:
+                    raise HaiError(f"the scheduler does not answer yet: {error.message}") from None
+                time.sleep(_PAUSE_S)
+            else:
+                return
 
     def workloads(self) -> str:
         """The namespace of users' servers and training pods."""

@@ -77,6 +77,12 @@ class KubernetesSettings(Configurable):
         0.8, help="Which part of a node's CPUs a whole-node rank requests; k GPUs request k shares of it; 0 is none."
     ).tag(config=True)
     memory_share = Float(0.8, help="The same for memory.").tag(config=True)
+    cpu_reserve = Float(
+        2.0,
+        help="CPUs of each node that ranks never request, whatever their share: for the Hub, users' servers and the "
+        "cluster's own pods.",
+    ).tag(config=True)
+    memory_reserve = Unicode("4Gi", help="The same for memory; empty is none.").tag(config=True)
     memory_limit_share = Float(
         0.0, help="Which part of a node's memory a whole-node rank may use at most; 0 is no limit."
     ).tag(config=True)
@@ -169,6 +175,10 @@ def _share(value: float) -> str:
     return "" if 0 <= value <= 1 else "write a part of the node, from 0 to 1"
 
 
+def _not_negative(value: float) -> str:
+    return "" if value >= 0 else "write a number of CPUs, 0 or more"
+
+
 def _positive(value: int) -> str:
     return "" if value > 0 else "write a number greater than 0"
 
@@ -216,6 +226,8 @@ _CHECKS: Final[Mapping[str, Callable[[Any], str]]] = {
     "cpu_share": _share,
     "memory_share": _share,
     "memory_limit_share": _share,
+    "cpu_reserve": _not_negative,
+    "memory_reserve": _size,
     "run_as_user": _positive,
     "run_as_group": _positive,
     "log_max_bytes": _positive,

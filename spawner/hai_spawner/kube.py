@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Any, ClassVar
 
+from kubernetes_asyncio.client.rest import ApiException
 from kubespawner import KubeSpawner
 from traitlets import Bool, List, TraitError, Unicode, default, validate
 
@@ -14,6 +17,7 @@ from hai_spawner.menu import Refusal
 from hai_spawner.mixin import HaiSpawnerMixin, spawn_exception
 from hai_spawner.nodes import NodeReader, Unreadable
 from hai_spawner.places import Environment
+from hai_spawner.refused import refusal_of, words_of
 from hai_spawner.sizes import Size
 
 #: Labels of the pod.
@@ -166,3 +170,33 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         if self._size is not None:
             pod.metadata.labels = {**(pod.metadata.labels or {}), SIZE_LABEL: self._size.name}
         return pod
+
+    async def _make_create_pod_request(self, pod: Any, request_timeout: float) -> bool:
+        """As KubeSpawner's, in whose place it stands: whether the pod was made; False: it is tried again.
+
+        It says why the pod was refused instead of showing the exception with the headers of HTTP, and it writes no pod
+        into the log: the pod's environment holds the server's token.
+        """
+        name = pod.metadata.name
+        self.log.info("Attempting to create pod %s", name)
+        try:
+            async with asyncio.timeout(request_timeout):
+                await self.api.create_namespaced_pod(self.namespace, pod)
+        except TimeoutError:
+            return False
+        except ApiException as error:
+            if error.status == HTTPStatus.CONFLICT:
+                self.log.info("Pod %s is there already: it is ended first", name)
+                await self.stop(True)
+                return False
+            self.log.warning("Pod %s was not taken: %s", name, words_of(error))
+            raise spawn_exception(refusal_of(error, "pod")) from None
+        return True
+
+    async def _make_create_pvc_request(self, pvc: Any, request_timeout: float) -> bool:
+        """KubeSpawner's, but that a claim that is refused says why."""
+        try:
+            return bool(await super()._make_create_pvc_request(pvc, request_timeout))
+        except ApiException as error:
+            self.log.warning("Claim %s was not taken: %s", pvc.metadata.name, words_of(error))
+            raise spawn_exception(refusal_of(error, "claim")) from None

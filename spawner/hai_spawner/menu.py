@@ -21,6 +21,8 @@ class Why(StrEnum):
     QUOTA = "quota"
     CAPACITY = "capacity"
     PLACES = "places"
+    REFUSED = "refused"
+    CLUSTER = "cluster"
 
 
 _STATUS: Final[Mapping[Why, int]] = {
@@ -29,6 +31,8 @@ _STATUS: Final[Mapping[Why, int]] = {
     Why.QUOTA: 429,
     Why.CAPACITY: 503,
     Why.PLACES: 503,
+    Why.REFUSED: 403,
+    Why.CLUSTER: 503,
 }
 
 

@@ -181,3 +181,37 @@ def test_what_cannot_work_is_refused_with_the_value_to_change(
         result = run_helm("template", "hai", str(CHART), values=values)
         assert result.returncode != 0
         assert said in result.stderr
+
+
+def test_an_image_may_be_named_by_its_digest(render: Render) -> None:
+    digest = "sha256:" + "0" * 64
+    rendered = render({"imageRegistry": "registry.example.org/hai", "hub": {"image": {"tag": digest}}})
+    (container,) = dict(rendered.pods())["hub"]["containers"]
+    assert container["image"] == f"registry.example.org/hai/hai-hub@{digest}"
+
+
+@pytest.mark.parametrize(("given", "version"), [({}, "latest"), ({"podSecurityVersion": "v1.32"}, "v1.32")])
+def test_the_workloads_namespace_says_by_which_version_of_the_standard(
+    render: Render, given: dict[str, str], version: str
+) -> None:
+    labels = render({"workloads": given}).one("Namespace", "platform-work")["metadata"]["labels"]
+    assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
+    assert labels["pod-security.kubernetes.io/enforce-version"] == version
+
+
+@pytest.mark.parametrize("separate", [False, True], ids=["one pod", "two schedulers"])
+def test_what_needs_the_charts_own_database_waits_for_it_instead_of_crashing(render: Render, separate: bool) -> None:
+    own = dict(render({"scheduler": {"separate": separate}}).pods())
+    for name in ("hub", "scheduler")[: 1 + separate]:
+        (wait,) = own[name]["initContainers"]
+        assert wait["command"][-1] == "postgresql.platform.svc"
+        assert own[name]["containers"][0]["image"] == wait["image"]
+    (before, after) = dict(render({"hub": {"initContainers": [{"name": "mine", "image": "x"}]}}).pods())["hub"][
+        "initContainers"
+    ]
+    assert (before["name"], after["name"]) == ("wait-for-postgresql", "mine")
+
+
+def test_there_is_nothing_to_wait_for_where_the_database_is_elsewhere(render: Render) -> None:
+    values = {"hub": {"db": {"type": "sqlite-memory"}}, "scheduler": {"db": {"type": "sqlite"}}}
+    assert "initContainers" not in dict(render(values).pods())["hub"]

@@ -53,12 +53,13 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- if .Values.scheduler.separate }}scheduler{{ else }}hub{{ end -}}
 {{- end }}
 
-{{/* An image with registry and tag. Call with (list $ image). */}}
+{{/* An image with registry and tag, or its digest in place of the tag. Call with (list $ image). */}}
 {{- define "hai.image" -}}
 {{- $root := index . 0 -}}
 {{- $image := index . 1 -}}
 {{- if and $root.Values.imageRegistry (not (contains "/" $image.name)) }}{{ $root.Values.imageRegistry }}/{{ end -}}
-{{ $image.name }}:{{ $image.tag | default $root.Chart.AppVersion -}}
+{{- $tag := $image.tag | default $root.Chart.AppVersion -}}
+{{ $image.name }}{{ hasPrefix "sha256:" $tag | ternary "@" ":" }}{{ $tag -}}
 {{- end }}
 
 {{/* The scheduler's image: its own or the Hub's. */}}

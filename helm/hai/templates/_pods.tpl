@@ -103,3 +103,28 @@ automountServiceAccountToken: false
 - name: tmp
   mountPath: /tmp
 {{- end }}
+
+{{/* Waits for the chart's own PostgreSQL, so that a pod that is up before it does not crash again and again.
+     Call with (list $ image component). */}}
+{{- define "hai.waitForPostgresql" -}}
+{{- $component := index . 2 -}}
+- name: wait-for-postgresql
+  image: {{ index . 1 }}
+  imagePullPolicy: {{ $component.image.pullPolicy }}
+  command:
+    - python
+    - -c
+    - |
+      import socket, sys, time
+
+      while True:
+          try:
+              socket.create_connection((sys.argv[1], 5432), 2).close()
+              break
+          except OSError as error:
+              print(f"PostgreSQL does not answer at {sys.argv[1]}: {error}", flush=True)
+              time.sleep(1)
+    - {{ include "hai.host" (list (index . 0) "postgresql") }}
+  resources: {requests: {cpu: 10m, memory: 32Mi}}
+  securityContext: {{- toYaml $component.containerSecurityContext | nindent 4 }}
+{{- end }}

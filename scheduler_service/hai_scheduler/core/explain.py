@@ -225,14 +225,6 @@ def notice_of(notice: Notice, beneficiary: Task | None) -> str:
     )
 
 
-def _not_up(task: Task, run: Run) -> str | None:
-    """Why a run that starts is not up yet, if that is known."""
-    if task.state is not TaskState.STARTING:
-        return None
-    said = (rank.message for rank in run.ranks if rank.state is RankState.PENDING and rank.message)
-    return next((message.rstrip(".") for message in said), None)
-
-
 def message_of(task: Task, verdict: Verdict | None, now: datetime) -> str:
     """What the task does now, or why it ended: one sentence."""
     if task.state.waiting:
@@ -244,13 +236,22 @@ def message_of(task: Task, verdict: Verdict | None, now: datetime) -> str:
     assert run is not None
     where = node_names(run.nodes)
     if run.notice is None:
-        if (late := _not_up(task, run)) is not None:
-            return f"Starting on {where}, and not up yet: {late}."
-        up = f" for {span(now - run.running_at)}" if run.running_at else ""
-        return f"{'Running' if task.state is TaskState.RUNNING else 'Starting'} on {where}{up}."
+        if task.state is not TaskState.RUNNING:
+            return f"Starting on {where}{_waits(run)}."
+        return f"Running on {where}{f' for {span(now - run.running_at)}' if run.running_at else ''}."
     left = span(run.notice.deadline - now)
     verb = "Stopping" if task.state is TaskState.STOPPING else "Making room"
     return f"{verb} on {where}: {sentence_of(run.notice.reason)}; {left} left to save."
+
+
+def _waits(run: Run) -> str:
+    """`: rank 1 on node-2 waits: ImagePullBackOff: ...`, in the cluster's words, or nothing where all goes well."""
+    waiting = [rank for rank in run.ranks if rank.state is RankState.PENDING and rank.message]
+    if not waiting:
+        return ""
+    first = waiting[0]
+    more = f" ({len(waiting) - 1} more wait too)" if len(waiting) > 1 else ""
+    return f": rank {first.rank} on {first.node}{more} waits: {(first.message or '').rstrip('. ')}"
 
 
 def node_names(names: tuple[str, ...]) -> str:

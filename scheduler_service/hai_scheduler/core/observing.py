@@ -21,19 +21,22 @@ class Seen:
 
 
 def read(
-    task: Task, observation: Observation | None, now: datetime, *, max_failed_starts: int, hindered: str | None = None
+    task: Task, observation: Observation | None, now: datetime, *, max_failed_starts: int, trouble: str | None = None
 ) -> Seen:
     """The events that bring a live task up to what the cluster shows of its run.
 
-    `hindered`: why the latest order to start the run did not go through, in words; it will be repeated.
+    Args:
+        task: The task.
+        observation: What the cluster shows of its run; None if that is nothing.
+        now: The time.
+        max_failed_starts: After so many starts in a row that failed, the task is given up.
+        trouble: What keeps the ranks from being launched that the cluster does not show.
     """
     run = task.live_run
     assert run is not None, f"task {task.id} has no live run"
     shown = {} if observation is None else {rank.rank: rank for rank in observation.ranks}
     never = observation is not None and observation.killed
-    ranks = tuple(_merge(rank, shown.get(rank.rank), run, never=never) for rank in run.ranks)
-    if hindered is not None:
-        ranks = tuple(_hindered(rank, hindered) if rank.rank not in shown else rank for rank in ranks)
+    ranks = tuple(_merge(rank, shown.get(rank.rank), run, trouble, never=never) for rank in run.ranks)
     events: list[Event] = _said(task, run, shown, now)
     if all(rank.state.gone for rank in ranks) and any(rank.unstarted for rank in ranks):
         give_up = task.failed_starts + 1 >= max_failed_starts
@@ -100,7 +103,7 @@ def _said(task: Task, run: Run, shown: dict[int, RankObservation], now: datetime
     return events
 
 
-def _merge(rank: Rank, shown: RankObservation | None, run: Run, *, never: bool) -> Rank:
+def _merge(rank: Rank, shown: RankObservation | None, run: Run, trouble: str | None, *, never: bool) -> Rank:
     """The rank as it is shown; `never`: what is not shown is never started any more."""
     if rank.state.gone:
         return rank
@@ -121,11 +124,7 @@ def _merge(rank: Rank, shown: RankObservation | None, run: Run, *, never: bool) 
     if run.killed_at is not None and never:
         # Not before the cluster has the order: another replica may be about to start it (decision 0013).
         return replace(rank, state=RankState.EXITED, message="it was never started")
-    return rank
-
-
-def _hindered(rank: Rank, why: str) -> Rank:
-    return replace(rank, message=why) if rank.state is RankState.PENDING else rank
+    return replace(rank, message=trouble)
 
 
 def _believed(rank: Rank, shown: RankObservation, run: Run) -> RankObservation:

@@ -60,8 +60,6 @@ class Cycle:
     _gpus: dict[str, int] = field(default_factory=dict)
     #: Alarms that the tick at hand has raised; they count once it is committed.
     _alarms: int = 0
-    #: Why orders of the last tick to start runs did not go through.
-    _hindered: dict[RunId, str] = field(default_factory=dict)
     _steadiness: Steadiness = field(default_factory=Steadiness)
     _memory: Memory = field(default_factory=Memory)
     _pace: Pace = field(default_factory=Pace)
@@ -106,9 +104,7 @@ class Cycle:
         self.watch.rotation_alarms += self._alarms
         if told:
             await self.bus.ring(FEED)
-        troubles = await self.effects.carry_out(effects, nodes=self.watch.by_name())
-        self.watch.trouble = next(iter(troubles.values()), None)
-        self._hindered = {effect.run_id: why for effect, why in troubles.items() if isinstance(effect, Launch)}
+        self.watch.trouble = await self.effects.carry_out(effects, nodes=self.watch.by_name())
         return True
 
     async def _lead(self) -> bool:
@@ -117,7 +113,7 @@ class Cycle:
         self.watch.leading = await self.leadership.seek()
         if self.watch.leading and not led:
             self.decisions = DecisionLog()
-            self._hindered, self._steadiness = {}, Steadiness()
+            self._steadiness = Steadiness()
         return self.watch.leading
 
     async def _read_world(
@@ -135,8 +131,8 @@ class Cycle:
                 if skipped:
                     task, wanted = await change(tx, task, TimeSkipped(at=now, by=skipped), actor=SCHEDULER)
                     effects += wanted
-                hindered = self._hindered.get(run.id)
-                seen = read(task, observed.get(run.id), now, max_failed_starts=most, hindered=hindered)
+                trouble = self.effects.troubles.of(run.id)
+                seen = read(task, observed.get(run.id), now, max_failed_starts=most, trouble=trouble)
                 before = task
                 task, wanted = await change(tx, task, *seen.events, actor=SCHEDULER)
                 await ends.note(before, task, seen.events)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeGuard
 
@@ -21,6 +21,7 @@ from hai_scheduler.service.environment import Places, environment_of
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.run_tokens import RunTokens
 from hai_scheduler.service.surroundings import Surroundings
+from hai_scheduler.service.troubles import Troubles
 
 log = logging.getLogger(__name__)
 
@@ -46,30 +47,38 @@ class Effects:
     places: Places
     policies: PolicyBook
     surroundings: Surroundings
+    #: What keeps runs from being launched.
+    troubles: Troubles = field(default_factory=Troubles)
 
-    async def carry_out(self, effects: Iterable[Effect], *, nodes: Mapping[str, Node]) -> dict[Effect, str]:
+    async def carry_out(self, effects: Iterable[Effect], *, nodes: Mapping[str, Node]) -> str | None:
         """Do all of them. What fails for now is wanted again by the next tick, so it is only logged.
 
         Returns:
-            What stands in the way of those that did not go through.
+            What stands in the way of one of them, if something does.
         """
-        wanted = list(effects)
-        done = await asyncio.gather(*(self._one(effect, nodes) for effect in wanted))
-        return {effect: trouble for effect, trouble in zip(wanted, done, strict=True) if trouble is not None}
+        done = await asyncio.gather(*(self._one(effect, nodes) for effect in effects))
+        return next((trouble for trouble in done if trouble is not None), None)
 
     async def _one(self, effect: Effect, nodes: Mapping[str, Node]) -> str | None:
         try:
             match effect:
                 case Launch():
+                    if (waits := self.troubles.waits(effect.run_id, self.clock.now())) is not None:
+                        return waits
                     await self._launch(effect, nodes)
+                    self.troubles.clear(effect.run_id)
                 case Notify():
                     await self.bus.ring(run_topic(effect.run_id))
                 case Kill():
+                    self.troubles.clear(effect.run_id)
                     await self.cluster.kill(effect.run_id)
                 case Settle():
+                    self.troubles.clear(effect.run_id)
                     await self.cluster.settle(effect.run_id)
         except (Temporary, NotFound, OSError) as error:
             log.warning("%s of run %s will be tried again: %s", type(effect).__name__, effect.run_id, error)
+            if isinstance(effect, Launch):
+                self.troubles.note(effect.run_id, str(error), self.clock.now())
             return str(error)
         return None
 

@@ -173,6 +173,19 @@ def test_messages_say_what_a_task_does() -> None:
     assert message_of(failed, None, at(9)) == "Failed: its command failed (rank 0 with status 3)."
 
 
+def test_a_task_that_does_not_come_up_says_what_its_ranks_wait_for_in_the_clusters_words() -> None:
+    nowhere = "Unschedulable: 0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
+    ranks = (Rank(rank=0, node="a"), Rank(rank=1, node="b", message=nowhere))
+    task = a_task(state=TaskState.STARTING, nodes=2, run=a_run(ranks=ranks, running_at=None))
+    words = nowhere.removesuffix(".")
+    assert message_of(task, None, at(5)) == f"Starting on a, b: rank 1 on b waits: {words}."
+    both = replace(task, run=a_run(ranks=(replace(ranks[0], message=nowhere), ranks[1]), running_at=None))
+    assert message_of(both, None, at(5)) == f"Starting on a, b: rank 0 on a (1 more wait too) waits: {words}."
+    up = replace(ranks[1], state=RankState.RUNNING)
+    one = replace(task, run=a_run(ranks=(ranks[0], up), running_at=None))
+    assert message_of(one, None, at(5)) == "Starting on a, b."
+
+
 def test_the_ranks_that_failed_are_named_and_not_those_that_were_ended_for_it() -> None:
     ranks = tuple(
         Rank(rank=n, node=f"node-{n + 1}", state=RankState.EXITED, exit_code=1 if n < 6 else 137) for n in range(8)

@@ -49,6 +49,18 @@ def test_a_run_that_was_never_seen_is_ordered_again() -> None:
     assert look(starting(), None) == Seen((), launch_again=True)
 
 
+def test_what_keeps_ranks_from_being_launched_is_said_of_those_that_are_not_there() -> None:
+    seen = read(starting(), shows(is_up(0)), at(5), max_failed_starts=3, trouble="no right to create pods")
+    assert seen.launch_again
+    (event,) = seen.events
+    assert isinstance(event, RanksSeen)
+    assert [rank.message for rank in event.ranks] == [None, "no right to create pods"]
+    task, _ = advance(starting(), event)
+    (over,) = look(task, shows(is_up(0), is_up(1))).events
+    assert isinstance(over, RanksSeen)
+    assert [rank.message for rank in over.ranks] == [None, None]
+
+
 def test_a_half_started_run_is_completed() -> None:
     seen = look(starting(), shows(is_up(0)))
     assert seen.launch_again

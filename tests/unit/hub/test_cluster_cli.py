@@ -17,6 +17,13 @@ from hai_hub.manifests import Change, differences
 HELM = """\
 #!/bin/sh
 echo "$(basename "$0") $*" >>"$HAI_TEST_CALLS"
+case "$*" in *" exec "*)
+  left=$(cat "$HAI_TEST_CALLS.deaf" 2>/dev/null || echo 0)
+  [ "$left" -gt 0 ] || exit 0
+  echo $((left - 1)) >"$HAI_TEST_CALLS.deaf"
+  echo "status 503: The state database does not answer." >&2
+  exit 1 ;;
+esac
 case "$1 $2" in
   "get manifest") [ -e "$HAI_TEST_CALLS.installed" ] || { echo "Error: release: not found" >&2; exit 1; }
     cat "$HAI_TEST_CALLS.installed" ;;
@@ -79,7 +86,7 @@ def test_nothing_is_run_with_wrong_values(calls: Path, tmp_path: Path) -> None:
 
 def test_up_installs_waits_and_says_what_to_do_next(calls: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command(["up", "--namespace", "lab"]) == 0
-    install, notes = calls.read_text().splitlines()
+    install, *_, notes = [line for line in calls.read_text().splitlines() if line.startswith("helm ")]
     assert install.startswith("helm upgrade hai ")
     for word in ("--install", "--create-namespace", "--wait", "--namespace lab", "--reset-then-reuse-values"):
         assert word in install
@@ -181,3 +188,54 @@ def test_the_words_of_helm_are_in_the_error(calls: Path, tmp_path: Path) -> None
     (tmp_path / "bin" / "helm").write_text('#!/bin/sh\necho "Error: connection refused" >&2\nexit 1\n')
     with pytest.raises(HaiError, match=r"helm upgrade: connection refused; look at: kubectl -n hai get pods"):
         command(["up"])
+
+
+@pytest.fixture
+def deaf(
+    calls: Path, installed: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[int], list[float]]:
+    """The scheduler does not answer that many times; what is returned is how long was waited each time."""
+    now, waited = [0.0], []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr("hai_hub.helm.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("hai_hub.helm.time.sleep", sleep)
+    installed(OLD)
+
+    def tell(times: int) -> list[float]:
+        calls.with_name("calls.deaf").write_text(str(times))
+        return waited
+
+    return tell
+
+
+@pytest.mark.parametrize("verb", ["up", "upgrade"])
+def test_it_returns_when_the_scheduler_answers_and_not_before(
+    verb: str, calls: Path, deaf: Callable[[int], list[float]]
+) -> None:
+    waited = deaf(3)
+    assert command([verb]) == 0
+    asked = [line for line in calls.read_text().splitlines() if line.startswith("kubectl -n hai exec deployment/hub")]
+    assert (len(asked), len(waited)) == (4, 3)
+    assert "/health/ready" in calls.read_text()
+
+
+def test_a_scheduler_that_does_not_answer_in_time_is_an_error_with_its_last_words(
+    deaf: Callable[[int], list[float]],
+) -> None:
+    waited = deaf(10**6)
+    with pytest.raises(
+        HaiError, match=r"does not answer yet: .*The state database does not answer\..*; look at: "
+    ) as error:
+        command(["up", "--wait", "30s"])
+    assert not isinstance(error.value, Invalid)
+    assert 29 <= sum(waited) <= 31
+
+
+def test_a_wait_that_is_no_length_of_time_is_refused_before_anything_is_done(calls: Path) -> None:
+    with pytest.raises(Invalid, match="--wait: 'soon' is not a length of time"):
+        command(["up", "--wait", "soon"])
+    assert not calls.exists()

@@ -359,7 +359,7 @@ async def test_a_task_that_starts_says_why_it_is_not_up() -> None:
     await service.step(1)
     view = service.parts.services.queries.view(await service.task(task))
     assert view.task.state is TaskState.STARTING
-    why = f"Starting on node-1, and not up yet: run {task}.1 cannot be started: No space left on device."
+    why = f"Starting on node-1: rank 0 on node-1 waits: run {task}.1 cannot be started: No space left on device."
     assert view.message == why
     version = view.task.version
     await service.step(1)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from kubernetes_asyncio.client import ApiClient, Configuration
+from kubernetes_asyncio.client.rest import ApiException
 
 pytest.importorskip("kubespawner")
 
@@ -264,3 +265,78 @@ async def test_a_reader_says_which_right_is_missing() -> None:
 
 def test_the_hub_finds_it_by_name() -> None:
     assert kube.HaiKubeSpawner.__mro__[1] is HaiSpawnerMixin
+
+
+# -- what the API server refuses --------------------------------------------------------------------------------------
+
+QUOTA = 'pods "jupyter-ann" is forbidden: exceeded quota: labs, requested: requests.cpu=4, used: requests.cpu=8'
+POLICY = (
+    "pods \"jupyter-ann\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no such image"
+)
+HEADERS = {"Audit-Id": "5f0e", "Content-Type": "application/json"}
+
+
+class Refusing(FakeApi):
+    """Takes no pod and no claim."""
+
+    def __init__(self, status: int, message: str, body: str | None = None) -> None:
+        super().__init__([a_node()], [])
+        text = json.dumps({"kind": "Status", "message": message, "code": status}) if body is None else body
+        answer = SimpleNamespace(status=status, reason="Forbidden", data=text, getheaders=lambda: HEADERS)
+        self.error = ApiException(http_resp=answer)
+        self.error.body = text
+
+    async def create_namespaced_pod(self, *_: Any) -> None:
+        raise self.error
+
+    async def create_namespaced_persistent_volume_claim(self, **_: Any) -> None:
+        raise self.error
+
+    async def read_namespaced_persistent_volume_claim(self, **_: Any) -> None:
+        raise ApiException(status=404)
+
+
+@pytest.mark.parametrize("what", ["pod", "claim"])
+@pytest.mark.parametrize(
+    ("status", "message", "reason", "shown", "remedy"),
+    [
+        (403, QUOTA, "refused", 403, "Stop another server or choose a smaller size"),
+        (422, POLICY, "refused", 403, "Tell an administrator"),
+        (500, 'failed calling webhook "gate"', "cluster", 503, "Try again in a moment"),
+        (429, "too many requests", "cluster", 503, "Try again in a moment"),
+    ],
+    ids=["quota", "policy", "webhook away", "busy"],
+)
+async def test_a_server_that_the_cluster_refuses_says_why_in_the_clusters_words_and_no_headers(
+    what: str, status: int, message: str, reason: str, shown: int, remedy: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = spawner({"profile": "small"}, api=Refusing(status, message))
+    make = made._make_create_pod_request if what == "pod" else made._make_create_pvc_request
+    thing = SimpleNamespace(metadata=SimpleNamespace(name="jupyter-ann"), to_str=lambda: "JUPYTERHUB_API_TOKEN=secret")
+    with pytest.raises(SpawnException) as error:
+        await make(thing, 3)
+    assert (error.value.status_code, error.value.reason) == (shown, reason)
+    assert message in error.value.message
+    assert remedy in error.value.message
+    assert f"the server's {what}" in error.value.message
+    for unwanted in ("Audit-Id", "HTTP response"):
+        assert unwanted not in str(error.value) + error.value.message
+    assert "secret" not in caplog.text
+
+
+async def test_an_answer_that_is_not_json_is_shown_as_its_reason() -> None:
+    made = spawner({"profile": "small"}, api=Refusing(403, "", body="<html>"))
+    with pytest.raises(SpawnException, match="refuses the server's pod: Forbidden"):
+        await made._make_create_pod_request(SimpleNamespace(metadata=SimpleNamespace(name="x")), 3)
+
+
+async def test_a_pod_of_the_same_name_is_ended_first() -> None:
+    made = spawner({"profile": "small"}, api=Refusing(409, "already exists"))
+    ended: list[bool] = []
+
+    async def stop(now: bool) -> None:
+        ended.append(now)
+
+    made.stop = stop
+    assert not await made._make_create_pod_request(SimpleNamespace(metadata=SimpleNamespace(name="x")), 3)
+    assert ended == [True]

@@ -22,6 +22,7 @@ from kubernetes.aio import config
 from kubernetes.aio.client import ApiClient, Configuration
 from kubernetes.aio.config.config_exception import ConfigException
 
+from hai_scheduler.adapters.kubernetes.refusals import Meaning, meaning_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.ports import Clock, Temporary
 
@@ -34,12 +35,14 @@ _FIRST_PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 5.0
 _REQUEST_S: Final = 30.0
 _BUSY: Final = frozenset({429, 500, 502, 503, 504})
-#: Refusals that are over when somebody, or the server itself, has done something about them.
-_PASSING: Final = ("cannot ", "is being terminated", "error looking up service account", "no api token found")
 
 
 class Refused(Exception):
     """The API server will never take this request: a quota, a policy, an invalid object."""
+
+
+class Forbidden(Temporary):
+    """The service's account lacks a right. It passes when an admin gives the right; the message says which it is."""
 
 
 class Missing(LookupError):
@@ -125,7 +128,7 @@ class Api:
                     data = await response.read()
                 # A conflict of two writers; whoever comes second is told to try again.
                 clash = response.status == HTTPStatus.CONFLICT and _reason(data) == "Conflict"
-                if response.status not in _BUSY and not clash:
+                if (response.status not in _BUSY and not clash) or _denied(response.status, data):
                     return _answer(response.status, data, f"{method} {path}")
                 trouble = _message(data) or f"status {response.status}"
                 wait = _retry_after(response.headers.get("Retry-After"))
@@ -206,6 +209,11 @@ def _answer(status: int, data: bytes, what: str) -> dict[str, Any]:
             raise Temporary(f"{what}: the API server's answer is not JSON") from None
         return answer if isinstance(answer, dict) else {}
     message = _message(data) or f"status {status}"
+    meaning = meaning_of(status, message)
+    if meaning is Meaning.DENIED:
+        raise Refused(message)
+    if meaning is Meaning.RIGHT:
+        raise Forbidden(f"the service's account lacks a right, which an admin must give it (the chart does): {message}")
     if status == HTTPStatus.NOT_FOUND:
         raise Missing(message)
     if status == HTTPStatus.CONFLICT and _reason(data) == "AlreadyExists":
@@ -213,9 +221,13 @@ def _answer(status: int, data: bytes, what: str) -> dict[str, Any]:
     if status == HTTPStatus.GONE:
         raise Expired(message)
     passing = status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.CONFLICT) or status in _BUSY
-    if passing or (status == HTTPStatus.FORBIDDEN and any(words in message for words in _PASSING)):
+    if passing or meaning is Meaning.PASSING:
         raise Temporary(f"{what}: {message}")
     raise Refused(message)
+
+
+def _denied(status: int, data: bytes) -> bool:
+    return meaning_of(status, _message(data)) is Meaning.DENIED
 
 
 def _message(data: bytes) -> str:

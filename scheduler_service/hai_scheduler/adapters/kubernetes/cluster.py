@@ -11,7 +11,8 @@ from hai_scheduler.adapters.kubernetes.client import Api, Missing, Refused, conn
 from hai_scheduler.adapters.kubernetes.launching import Launcher
 from hai_scheduler.adapters.kubernetes.names import KILLED, parts_of, run_name, run_selector
 from hai_scheduler.adapters.kubernetes.observation import Steady, is_tombstone, not_up, observe_run, steady_of
-from hai_scheduler.adapters.kubernetes.ranks import Surroundings, ended_rank, has_started
+from hai_scheduler.adapters.kubernetes.pod_status import has_started
+from hai_scheduler.adapters.kubernetes.ranks import Surroundings, ended_rank
 from hai_scheduler.adapters.kubernetes.record import RunSight, StartError, Thing
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.kubernetes.sight import Sight
@@ -55,6 +56,8 @@ class KubernetesCluster:
         self._services = f"/api/v1/namespaces/{settings.namespace}/services"
         #: Runs that the API server does not even take the record of.
         self._refused: dict[RunId, tuple[int, str]] = {}
+        #: Why the latest launch of a run did not come to its end.
+        self._unmade: dict[RunId, str] = {}
         #: Runs that go on as they did when they were last looked at.
         self._steady: dict[RunId, Steady] = {}
         #: What is being done in the background, by run.
@@ -106,6 +109,10 @@ class KubernetesCluster:
         try:
             await self._launcher.launch(launch, self._clock.now())
             self._refused.pop(launch.run_id, None)
+            self._unmade.pop(launch.run_id, None)
+        except Temporary as error:
+            self._unmade[launch.run_id] = str(error)
+            raise
         except Refused as error:
             words = f"Kubernetes refused it: {error}"
             run = self._sight.run(launch.run_id)
@@ -123,7 +130,7 @@ class KubernetesCluster:
 
     def _look_after(self, run: RunSight, shown: Observation) -> None:
         """Take down what does not come up; go on with that until nothing is left."""
-        error = not_up(run, self._clock.now(), self._settings)
+        error = not_up(run, self._clock.now(), self._settings, unmade=self._unmade.get(run.run_id, ""))
         if error is None and run.record is not None and not all(rank.state.gone for rank in shown.ranks):
             error = run.record.start_error if self._left(run) else None
         if error is not None:
@@ -216,6 +223,7 @@ class KubernetesCluster:
         """Delete its Service; pods and Secret go with it. Raises Temporary."""
         await self._sight.ready()
         self._refused.pop(run_id, None)
+        self._unmade.pop(run_id, None)
         run = self._sight.run(run_id)
         if run is None or run.record is None:
             return

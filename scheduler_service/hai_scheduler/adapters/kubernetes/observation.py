@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 
 from hai_scheduler.adapters.kubernetes import ranks
 from hai_scheduler.adapters.kubernetes.blame import blame_for_waiting
-from hai_scheduler.adapters.kubernetes.ranks import Surroundings, has_started, observe_pod, waiting_for
-from hai_scheduler.adapters.kubernetes.record import Record, RunSight, StartError
+from hai_scheduler.adapters.kubernetes.pod_status import blocked, deleted_at, has_started, waiting_for, waits
+from hai_scheduler.adapters.kubernetes.ranks import Surroundings, observe_pod
+from hai_scheduler.adapters.kubernetes.record import Record, RunSight, StartError, Thing
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.model import Blame, Observation, RankObservation, RankState
 
@@ -45,24 +46,25 @@ def is_kept(run: RunSight, now: datetime) -> bool:
 
 def _observe_rank(run: RunSight, rank: int, around: Surroundings) -> RankObservation | None:
     record = run.record or _NO_RECORD
-    pod = run.pods.get(rank)
-    seen = observe_pod(rank, pod, around) if pod is not None else _removed(run, rank, record)
+    pod, last = run.pods.get(rank), run.removed.get(rank)
+    seen = observe_pod(rank, pod, around) if pod is not None else _removed(rank, last, record, around)
     if seen is None:
         return None
     if record.killed or record.start_error is not None:
         # Ended by the platform itself: nobody is to be told that somebody takes the rank away.
         seen = replace(seen, leaving_by=None)
-        if pod is not None and seen.state is RankState.LOST and ranks.ended_rank(rank, pod) is not None:
-            # That it has ended is all that matters; old kubelets do not always say how.
+        shown = pod or last
+        if seen.state is RankState.LOST and shown is not None and ranks.ended_rank(rank, shown) is not None:
+            # That it has ended is all that matters: kubelets do not always say how, and of a container that they had
+            # not made yet they say that nobody knows (1.27 and newer). Its node has done nothing wrong (H3).
             seen = replace(seen, state=RankState.EXITED)
     if record.start_error is not None:
         seen = _with_start_error(seen, record.start_error)
     return seen
 
 
-def _removed(run: RunSight, rank: int, record: Record) -> RankObservation | None:
-    """A rank without a pod; None for one that was never created as far as is known."""
-    last = run.removed.get(rank)
+def _removed(rank: int, last: Thing | None, record: Record, around: Surroundings) -> RankObservation | None:
+    """A rank without a pod, which was seen last as `last`; None for one that was never created as far as is known."""
     ended = ranks.ended_rank(rank, last) if last is not None else None
     if ended is not None:
         return ended
@@ -71,13 +73,20 @@ def _removed(run: RunSight, rank: int, record: Record) -> RankObservation | None
     if record.start_error is not None:
         return RankObservation(rank=rank, state=RankState.EXITED)
     if record.launched or last is not None:
+        leaving = deleted_at(last) if last is not None else None
         return RankObservation(
             rank=rank,
             state=RankState.LOST,
-            leaving_by=ranks.deleted_at(last) if last is not None else None,
+            leaving_by=leaving or _deleted_unseen(rank, record, around),
             message="its pod was removed from the cluster",
         )
     return None
+
+
+def _deleted_unseen(rank: int, record: Record, around: Surroundings) -> datetime | None:
+    """Now, if the rank's node is well: then somebody has deleted the pod while nobody looked."""
+    nodes = frozenset(record.nodes[rank : rank + 1])
+    return around.now if nodes and around.are_well(nodes) else None
 
 
 def _with_start_error(seen: RankObservation, error: StartError) -> RankObservation:
@@ -110,8 +119,10 @@ def steady_of(run: RunSight, shown: Observation) -> Steady | None:
     return Steady(run, shown, frozenset([name for name in names if name])) if len(names) == run.ranks else None
 
 
-def not_up(run: RunSight, now: datetime, settings: ClusterSettings) -> StartError | None:
+def not_up(run: RunSight, now: datetime, settings: ClusterSettings, *, unmade: str = "") -> StartError | None:
     """Why a gang that has had its time to come up is to be taken down; None if it is not.
+
+    `unmade` is why not all of its pods could be created, if that is known.
 
     Only the ranks that are to blame are named: the nodes of the others have done nothing wrong (H3). Pods that somebody
     deletes are not judged.
@@ -121,11 +132,11 @@ def not_up(run: RunSight, now: datetime, settings: ClusterSettings) -> StartErro
         return None
     waiting = [rank for rank in range(run.ranks) if not _up(run, rank)]
     age = now - record.created_at
-    stuck = [rank for rank in waiting if rank in run.pods and ranks.blocked(run.pods[rank])]
+    stuck = [rank for rank in waiting if rank in run.pods and blocked(run.pods[rank])]
     if stuck and age > settings.blocked_timeout:
-        return _start_error(run, record, stuck, settings.blocked_timeout)
+        return _start_error(run, record, stuck, settings.blocked_timeout, unmade)
     if waiting and age > settings.start_timeout:
-        return _start_error(run, record, waiting, settings.start_timeout)
+        return _start_error(run, record, waiting, settings.start_timeout, unmade)
     return None
 
 
@@ -133,14 +144,14 @@ def _up(run: RunSight, rank: int) -> bool:
     pod = run.pods.get(rank) or run.removed.get(rank)
     if pod is None:
         return False
-    return has_started(pod) or ranks.deleted_at(pod) is not None or ranks.ended_rank(rank, pod) is not None
+    return has_started(pod) or deleted_at(pod) is not None or ranks.ended_rank(rank, pod) is not None
 
 
-def _start_error(run: RunSight, record: Record, waiting: list[int], limit: timedelta) -> StartError:
+def _start_error(run: RunSight, record: Record, waiting: list[int], limit: timedelta, unmade: str) -> StartError:
     blame, waiting = _to_blame(run, record, waiting)
     first = waiting[0]
     pod = run.pods.get(first)
-    why = waiting_for(pod) if pod is not None else "its pod could not be created"
+    why = waiting_for(pod) if pod is not None else ": ".join(filter(None, ("its pod could not be created", unmade)))
     node = record.nodes[first] if first < len(record.nodes) else "?"
     others = f" (and {len(waiting) - 1} more)" if len(waiting) > 1 else ""
     message = f"rank {first} on {node}{others} was not up after {limit.total_seconds():.0f} s"
@@ -152,7 +163,7 @@ def _to_blame(run: RunSight, record: Record, waiting: list[int]) -> tuple[Blame,
     up = {node for rank, node in enumerate(record.nodes) if rank not in waiting and _up(run, rank)}
     blames = {
         rank: blame_for_waiting(
-            run.pods.get(rank), ranks.waits(run.pods.get(rank)), others_up=bool(up - {*record.nodes[rank : rank + 1]})
+            run.pods.get(rank), waits(run.pods.get(rank)), others_up=bool(up - {*record.nodes[rank : rank + 1]})
         )
         for rank in waiting
     }

@@ -11,6 +11,19 @@ from typing import Any, Final
 
 from hai_scheduler.adapters.kubernetes.blame import blame_for_end
 from hai_scheduler.adapters.kubernetes.manifests import CONTAINER, INIT_CONTAINER
+from hai_scheduler.adapters.kubernetes.pod_status import (
+    UNKNOWN,
+    condition,
+    container_of,
+    container_state,
+    deleted_at,
+    failed_helper,
+    has_started,
+    is_over,
+    is_unmade,
+    line,
+    waiting_for,
+)
 from hai_scheduler.adapters.kubernetes.record import Thing
 from hai_scheduler.adapters.status import checkpoint_of, lost_lines_of, signalled_of, text_of, time_of
 from hai_scheduler.core.model import Blame, RankObservation, RankState
@@ -22,35 +35,21 @@ _TAKEN: Final = frozenset(
         "NodeLost",
         "NodeShutdown",
         "Preempting",
-        "PreemptionByScheduler",
         "Shutdown",
         "Terminated",
-        "TerminationByKubelet",
     }
 )
+#: The condition of a pod that a taint, a drain, a preemption or the like has ended, since 1.26; its reason says which.
+_DISRUPTED: Final = "DisruptionTarget"
 #: An eviction for these words is the rank's own doing.
 _OWN_DOING: Final = ("exceeds the total limit", "exceeds the limit", "exceeded its local ephemeral storage limit")
 #: A container that never became a process.
 _NOT_STARTED: Final = frozenset({"ContainerCannotRun", "StartError", "CreateContainerError", "RunContainerError"})
-#: What keeps a container from being made until somebody does something about it.
-BLOCKED: Final = frozenset(
-    {
-        "CreateContainerConfigError",
-        "CreateContainerError",
-        "ErrImageNeverPull",
-        "ErrImagePull",
-        "ImageInspectError",
-        "ImagePullBackOff",
-        "InvalidImageName",
-        "RegistryUnavailable",
-        "RunContainerError",
-    }
-)
 _UNSEEN: Final = "it ended, and Kubernetes does not say how"
-#: Kubelets' word for a container that is gone and of which nobody knows more.
-_UNKNOWN: Final = "ContainerStatusUnknown"
+_UNMADE: Final = "its pod was deleted before its container had started"
+#: What is written of a container that was seen to run, once a kubelet says no more of it.
 _ENDED_SOMEHOW: Final = [
-    {"name": CONTAINER, "state": {"terminated": {"reason": _UNKNOWN, "exitCode": 137, "message": ""}}}
+    {"name": CONTAINER, "started": True, "state": {"terminated": {"reason": UNKNOWN, "exitCode": 137, "message": ""}}}
 ]
 #: Statuses from here on are signals: nothing of ours could say a last word.
 _SIGNALS: Final = 128
@@ -101,56 +100,35 @@ def ended_rank(rank: int, pod: Thing) -> RankObservation | None:
     if terminated is not None:
         return _exited(rank, pod, terminated)
     status = pod.get("status") or {}
-    return _ended_unseen(rank, status, pod) if _is_over(status) else None
-
-
-def deleted_at(pod: Thing) -> datetime | None:
-    """When the pod is ended, or was, because somebody has deleted it; None if nobody has."""
-    return time_of(pod["metadata"].get("deletionTimestamp"))
-
-
-def container_state(pod: Thing, name: str = CONTAINER) -> dict[str, Any]:
-    """The state of the rank's container: `waiting`, `running` or `terminated`; empty before there is one."""
-    status = pod.get("status") or {}
-    kind = "initContainerStatuses" if name == INIT_CONTAINER else "containerStatuses"
-    for container in status.get(kind) or []:
-        if container.get("name") == name:
-            return dict(container.get("state") or {})
-    return {}
-
-
-def has_started(pod: Thing) -> bool:
-    """Whether its supervisor is, or was, up."""
-    return not container_state(pod).keys().isdisjoint({"running", "terminated"})
+    return _ended_unseen(rank, status, pod) if is_over(status) else None
 
 
 def keep_end(before: Thing, after: Thing) -> Thing:
     """The newer state of a pod, but for what was seen of its container: nothing starts again in a pod of ours.
 
-    While a pod is being deleted, kubelets (1.20 at least) may replace the status of a container that has ended, or that
-    runs, by an empty one, or leave it out; and one that was started anew may reject a pod whose container it has run.
+    While a pod is being deleted, kubelets may replace the status of a container that has ended, or that runs, by an
+    empty one or leave it out (1.20), or say that they know nothing of it (1.27 and newer); and one that was started
+    anew may reject a pod whose container it has run.
     """
     if _seen_end(before) and not _seen_end(after):
         return {**after, "status": before["status"]}
     if has_started(before) and not has_started(after):
         status = after.get("status") or {}
-        kept = _ENDED_SOMEHOW if _is_over(status) else before["status"]["containerStatuses"]
+        over = is_over(status) or "terminated" in container_state(after)
+        kept = _ENDED_SOMEHOW if over else before["status"]["containerStatuses"]
         return {**after, "status": {**status, "containerStatuses": kept}}
     return after
 
 
 def _seen_end(pod: Thing) -> bool:
-    return _is_rejected(pod) or not _is_blank(container_state(pod).get("terminated"))
+    terminated = container_state(pod).get("terminated") or {}
+    return _is_rejected(pod) or not (_is_blank(terminated) or terminated.get("reason") == UNKNOWN)
 
 
 def _is_rejected(pod: Thing) -> bool:
     """Whether the node has said that it takes the pod not at all."""
     status = pod.get("status") or {}
-    return _is_over(status) and bool(status.get("reason")) and deleted_at(pod) is None and not _was_admitted(pod)
-
-
-def _is_over(status: dict[str, Any]) -> bool:
-    return status.get("phase") in ("Failed", "Succeeded")
+    return is_over(status) and bool(status.get("reason")) and deleted_at(pod) is None and not _was_admitted(pod)
 
 
 def _was_admitted(pod: Thing) -> bool:
@@ -159,8 +137,8 @@ def _was_admitted(pod: Thing) -> bool:
     helper = container_state(pod, INIT_CONTAINER).get("terminated")
     if status.get("podIP") or (helper is not None and not helper.get("exitCode")):
         return True
-    ours = (container for container in status.get("containerStatuses") or [] if container.get("name") == CONTAINER)
-    return any(one.get("containerID") or one.get("started") or one.get("lastState") for one in ours)
+    ours = container_of(pod)
+    return bool(ours.get("containerID") or ours.get("started") or ours.get("lastState"))
 
 
 def _is_blank(terminated: dict[str, Any] | None) -> bool:
@@ -172,8 +150,8 @@ def _exited(rank: int, pod: Thing, terminated: dict[str, Any]) -> RankObservatio
     status = pod.get("status") or {}
     said = _last_words(terminated.get("message"))
     code, error, blame = _status_of(terminated, said)
-    if not said.get("exited") and (_taken_away(status) or terminated.get("reason") == _UNKNOWN):
-        return _lost_rank(rank, pod, _words(status))
+    if not said.get("exited") and (_taken_away(status) or terminated.get("reason") == UNKNOWN):
+        return _lost_rank(rank, pod, _why_lost(pod))
     if _is_blank(terminated):
         return _lost_rank(rank, pod, _UNSEEN)
     left = _ended_by(pod, terminated)
@@ -229,13 +207,21 @@ def _status_of(terminated: dict[str, Any], said: dict[str, Any]) -> tuple[int | 
         code = said.get("exit_code")
         return (code if isinstance(code, int) else None), said.get("start_error") or None, Blame.NODE
     code = int(terminated.get("exitCode", 0))
-    reason, words = terminated.get("reason") or "", _line(terminated.get("message"))
+    reason, words = terminated.get("reason") or "", line(terminated.get("message"))
     if reason in _NOT_STARTED:
         return None, f"its container could not be started: {words or reason}", blame_for_end(words)
     if reason == "OOMKilled" or code == 0 or code > _SIGNALS or said:
         return code, None, Blame.NODE
     words = words or f"it ended with status {code} and said nothing"
     return None, f"its supervisor did not start (the image needs Python 3.8 or newer): {words}", Blame.NOBODY
+
+
+def _why_lost(pod: Thing) -> str:
+    """Why a rank is gone of whose end nothing is known: the cluster's own words, as far as it has any."""
+    status = pod.get("status") or {}
+    if status.get("reason") or condition(status, _DISRUPTED, "True"):
+        return _words(status)
+    return _UNMADE if is_unmade(pod) and deleted_at(pod) is not None else _UNSEEN
 
 
 def _message_of(status: dict[str, Any], terminated: dict[str, Any]) -> str | None:
@@ -253,25 +239,36 @@ def _ended_unseen(rank: int, status: dict[str, Any], pod: Thing) -> RankObservat
         return RankObservation(rank=rank, state=RankState.EXITED, exit_code=0)
     if _is_rejected(pod) and not _taken_away(status):
         return _not_started(rank, f"its node rejected it: {_words(status)}")
-    helper = container_state(pod, INIT_CONTAINER).get("terminated") or {}
-    if helper.get("exitCode") and deleted_at(pod) is None:
-        words = _line(helper.get("message")) or f"it ended with status {helper['exitCode']}"
+    helper = failed_helper(pod)
+    if helper and deleted_at(pod) is None and not _taken_away(status):
+        return _helper_failed(rank, helper)
+    return _lost_rank(rank, pod, _why_lost(pod))
+
+
+def _helper_failed(rank: int, helper: dict[str, Any]) -> RankObservation:
+    """An init container failed: the platform's, or one that the cluster adds to pods, such as a mesh's."""
+    ended = helper["state"]["terminated"]
+    words = line(ended.get("message")) or f"it ended with status {ended['exitCode']}"
+    if helper.get("name") == INIT_CONTAINER:
         return _not_started(rank, f"the platform's files could not be brought into its pod: {words}")
-    return _lost_rank(rank, pod, _words(status) if status.get("reason") else _UNSEEN)
+    why = f"the init container {helper.get('name')}, which the cluster adds to its pod, failed: {words}"
+    return _not_started(rank, why, Blame.UNKNOWN)
 
 
-def _not_started(rank: int, why: str) -> RankObservation:
-    return RankObservation(rank=rank, state=RankState.EXITED, start_error=why, message=why)
+def _not_started(rank: int, why: str, blame: Blame = Blame.NODE) -> RankObservation:
+    return RankObservation(rank=rank, state=RankState.EXITED, start_error=why, message=why, blame=blame)
 
 
 def _taken_away(status: dict[str, Any]) -> bool:
     message = status.get("message") or ""
-    return status.get("reason") in _TAKEN and not any(words in message for words in _OWN_DOING)
+    taken = status.get("reason") in _TAKEN or bool(condition(status, _DISRUPTED, "True"))
+    return taken and not any(words in message for words in _OWN_DOING)
 
 
 def _words(status: dict[str, Any]) -> str:
-    reason, message = status.get("reason") or "", _line(status.get("message"))
-    return ": ".join(part for part in (reason, message) if part) or "Kubernetes does not say why"
+    """Reason and message of the pod; where it has none, those of the disruption that took it away."""
+    said = status if status.get("reason") else condition(status, _DISRUPTED, "True") or status
+    return ": ".join(part for part in (said.get("reason") or "", line(said.get("message"))) if part) or _UNSEEN
 
 
 def _lost(pod: Thing, around: Surroundings) -> str:
@@ -285,31 +282,3 @@ def _lost(pod: Thing, around: Surroundings) -> str:
     if since is not None and around.now - since > around.lost_after:
         return f"node {name} has not been ready since {since:%Y-%m-%d %H:%M:%S} UTC"
     return ""
-
-
-def waiting_for(pod: Thing) -> str:
-    """What a pod that does not run yet waits for, in words; empty if that is nothing out of the ordinary."""
-    for condition in (pod.get("status") or {}).get("conditions") or []:
-        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
-            return f"{condition.get('reason') or 'Unschedulable'}: {_line(condition.get('message'))}"
-    waiting = waits(pod)
-    return f"{waiting['reason']}: {_line(waiting.get('message'))}" if waiting else ""
-
-
-def waits(pod: Thing | None) -> dict[str, Any]:
-    """What keeps a container of the pod from being made, as Kubernetes says it; empty if that is nothing."""
-    if pod is None:
-        return {}
-    found = (container_state(pod, name).get("waiting") or {} for name in (INIT_CONTAINER, CONTAINER))
-    return next((waiting for waiting in found if waiting.get("reason") in BLOCKED), {})
-
-
-def blocked(pod: Thing) -> bool:
-    """Whether a container of the pod cannot be made as things are."""
-    return bool(waits(pod))
-
-
-def _line(text: str | None) -> str:
-    """The last line that says something, short."""
-    lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
-    return lines[-1][:500] if lines else ""

@@ -61,6 +61,11 @@ def has_rdma(launch: Launch, settings: ClusterSettings) -> bool:
     return "rdma" in launch.rights and launch.group in settings.rdma_groups
 
 
+def _requested(there: Decimal, share: float, reserve: Decimal) -> Decimal:
+    """What a whole-node rank requests: its share, but never what the node needs for pods that are not tasks."""
+    return max(Decimal(0), min(there * Decimal(str(share)), there - reserve))
+
+
 def resources_of(launch: Launch, rank: int, capacity: Capacity, settings: ClusterSettings) -> dict[str, dict[str, str]]:
     """The `resources` of a rank's container."""
     wanted = len(launch.gpus[rank]) if launch.gpus else 0
@@ -69,10 +74,11 @@ def resources_of(launch: Launch, rank: int, capacity: Capacity, settings: Cluste
     if has_rdma(launch, settings):
         devices |= {name: str(number) for name, number in sorted(settings.rdma_resources.items())}
     requests, limits = dict(devices), dict(devices)
-    cpus = capacity.cpu * Decimal(str(settings.cpu_share)) * share
+    cpus = _requested(capacity.cpu, settings.cpu_share, Decimal(str(settings.cpu_reserve))) * share
     if cpus > 0:
         requests["cpu"] = quantities.cpu(cpus)
-    bytes_wanted = capacity.memory * Decimal(str(settings.memory_share)) * share
+    kept = quantities.parse(settings.memory_reserve or "0")
+    bytes_wanted = _requested(capacity.memory, settings.memory_share, kept) * share
     most = capacity.memory * Decimal(str(settings.memory_limit_share)) * share
     if most > 0:
         limits["memory"] = quantities.memory(most)

@@ -45,6 +45,10 @@ class ClusterSettings:
     #: Which part of a node's CPUs and memory a whole-node rank requests; one of k GPUs requests k shares of it.
     cpu_share: float = 0.8
     memory_share: float = 0.8
+    #: What the requests of ranks leave of each node for pods that are not tasks: CPUs, and a size. Small nodes request
+    #: nothing at all, so that a machine that also carries the Hub and the cluster's own pods takes tasks as well.
+    cpu_reserve: float = 2.0
+    memory_reserve: str = "4Gi"
     #: Which part of a node's memory a rank may use at most; 0 is no limit.
     memory_limit_share: float = 0.0
     tolerations: tuple[Mapping[str, Any], ...] = ()

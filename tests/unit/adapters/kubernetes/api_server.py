@@ -13,6 +13,7 @@ from kubernetes.aio.client import ApiClient, Configuration
 
 from hai_scheduler.adapters.kubernetes.client import Api
 from hai_scheduler.ports import Clock
+from unit.adapters.kubernetes.things import unlocated
 
 Thing = dict[str, Any]
 NAMESPACE = "runs"
@@ -30,6 +31,8 @@ class ApiServer:
         #: What the account may not do.
         self.forbidden: set[tuple[str, str]] = set()
         self.namespace = NAMESPACE
+        #: How kubelets end pods: "1.20" removes one that has not started; "1.27" and newer give it a last phase before.
+        self.kubelet = "1.20"
         #: Watches from before this version have expired.
         self.oldest = 0
         self._version = 10
@@ -66,6 +69,21 @@ class ApiServer:
         pod = self.objects["pods"][name]
         pod["spec"].setdefault("nodeName", "node-1")
         self.put("pods", {**pod, "status": status})
+
+    def delete_pod(self, name: str, *, grace: int) -> None:
+        """Delete a pod as the API server and its kubelet do: one that runs is only told to end."""
+        pod = self.objects["pods"][name]
+        status = pod.get("status") or {}
+        phase = status.get("phase")
+        told = phase == "Running" or (self.kubelet != "1.20" and phase == "Pending" and pod["spec"].get("nodeName"))
+        if told:
+            marks = {"deletionTimestamp": "2026-01-05T08:05:00Z", "deletionGracePeriodSeconds": grace}
+            pod = self.put("pods", {**pod, "metadata": {**pod["metadata"], **marks}})
+        if phase == "Running":
+            return
+        if told:
+            self.put("pods", {**pod, "status": {**status, "phase": "Failed", **unlocated()}})
+        self.remove("pods", name)
 
     def fail(self, method: str, path_end: str, status: int, times: int = 1, **more: Any) -> None:
         """Answer the next such requests with an error; `headers` and `body` if wanted."""
@@ -171,11 +189,8 @@ class ApiServer:
             return self._error(404, f'{kind} "{name}" not found')
         names = [name] if name else [n for n, t in self.objects[kind].items() if _selected(t, request.query)]
         for each in names:
-            thing = self.objects[kind][each]
-            if kind == "pods" and (thing.get("status") or {}).get("phase") == "Running":
-                grace = body.get("gracePeriodSeconds", 30)
-                marks = {"deletionTimestamp": "2026-01-05T08:05:00Z", "deletionGracePeriodSeconds": grace}
-                self.put(kind, {**thing, "metadata": {**thing["metadata"], **marks}})
+            if kind == "pods":
+                self.delete_pod(each, grace=body.get("gracePeriodSeconds", 30))
             else:
                 self.remove(kind, each)
         return web.json_response({"kind": "Status", "status": "Success"})

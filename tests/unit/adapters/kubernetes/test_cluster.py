@@ -133,9 +133,9 @@ async def test_a_run_whose_record_is_refused_says_so(server, cluster) -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        'User "x" cannot create resource "pods"',
-        "unable to create new content in namespace runs because it is being terminated",
-        "error looking up service account runs/default",
+        'pods is forbidden: User "x" cannot create resource "pods" in API group "" in the namespace "runs"',
+        'pods "x" is forbidden: unable to create new content in namespace runs because it is being terminated',
+        'pods "x" is forbidden: error looking up service account runs/default: serviceaccount "default" not found',
     ],
     ids=["right", "namespace", "account"],
 )

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from builders import at
-from hai_scheduler.adapters.kubernetes.ranks import has_started, keep_end, observe_pod
+from hai_scheduler.adapters.kubernetes.pod_status import has_started
+from hai_scheduler.adapters.kubernetes.ranks import keep_end, observe_pod
 from hai_scheduler.core.model import Blame, RankObservation, RankState
 from unit.adapters.kubernetes.things import a_kube_node, a_pod, around, container, running, stamp, terminated, waiting
 

@@ -78,6 +78,25 @@ def terminated(code: int = 0, **more: Any) -> dict[str, Any]:
     return {"phase": "Failed" if code else "Succeeded", **container(terminated=ended)}
 
 
+#: What kubelets since 1.27 write of a container of which they find no trace when its pod has ended.
+LOST_TRACK = {
+    "exitCode": 137,
+    "reason": "ContainerStatusUnknown",
+    "message": "The container could not be located when the pod was terminated",
+    "startedAt": None,
+    "finishedAt": None,
+}
+
+
+def unlocated(name: str = "rank") -> dict[str, Any]:
+    """`containerStatuses` of a container that was never made, in a pod that has ended, since 1.27."""
+    return {
+        "containerStatuses": [
+            {"name": name, "containerID": "", "started": False, "state": {"terminated": dict(LOST_TRACK)}}
+        ]
+    }
+
+
 def a_service(launch: Launch | None = None, **annotations: str) -> Thing:
     made = manifests.service(
         launch or a_launch(), {f"hai.jupyter.org/{key}": text for key, text in annotations.items()}

@@ -1,0 +1,70 @@
+"""What the chart says after an installation can be typed as it stands."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hai_client.cli.app import find
+from hai_client.cli.parser import build
+from helm_kit.rendering import CHART
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def notes(run_helm: Run, values: dict[str, Any] | None = None) -> list[str]:
+    words = ("install", "lab", str(CHART), "--namespace", "platform", "--dry-run=client")
+    result = run_helm(*words, values=values)
+    assert result.returncode == 0, result.stderr
+    return [line.strip() for line in result.stdout.partition("NOTES:\n")[2].splitlines()]
+
+
+def commands(lines: list[str], program: str) -> list[list[str]]:
+    return [shlex.split(line, comments=True) for line in lines if line.startswith(f"{program} ")]
+
+
+def test_every_hai_command_is_one_that_the_command_takes(run_helm: Run) -> None:
+    given = commands(notes(run_helm), "hai")
+    assert [words[1] for words in given] == ["login", "submit", "logs"]
+    for words in given:
+        found = find(words[1])
+        assert found is not None
+        build(found).parse_args(words[2:])
+    assert "--cwd" in given[1], "the folder of whoever types it is not there in the pod"
+
+
+@pytest.mark.parametrize(
+    ("values", "service", "port", "address"),
+    [
+        ({}, "proxy-public", "80", "http://127.0.0.1:8000"),
+        ({"hub": {"baseUrl": "/lab/"}}, "proxy-public", "80", "http://127.0.0.1:8000/lab"),
+        ({"fullnameOverride": "x"}, "x-proxy-public", "80", "http://127.0.0.1:8000"),
+        (
+            {"proxy": {"https": {"enabled": True, "secret": {"name": "cert"}}}},
+            "proxy-public",
+            "443",
+            "https://127.0.0.1:8000",
+        ),
+    ],
+    ids=["plain", "below a path", "with a prefix", "https"],
+)
+def test_what_is_forwarded_is_what_one_logs_in_at(
+    run_helm: Run, values: dict[str, Any], service: str, port: str, address: str
+) -> None:
+    lines = notes(run_helm, values)
+    forward = next(words for words in commands(lines, "kubectl") if "port-forward" in words)
+    assert forward == ["kubectl", "-n", "platform", "port-forward", f"service/{service}", f"8000:{port}"]
+    assert commands(lines, "hai")[0] == ["hai", "login", "--url", address]
+    assert f"{address}/" in lines
+
+
+def test_behind_an_ingress_nothing_is_forwarded(run_helm: Run) -> None:
+    host = "hai.example.org"
+    ingress = {"enabled": True, "hosts": [host], "tls": [{"hosts": [host], "secretName": "x"}]}
+    lines = notes(run_helm, {"ingress": ingress})
+    assert not [words for words in commands(lines, "kubectl") if "port-forward" in words]
+    assert commands(lines, "hai")[0] == ["hai", "login", "--url", "https://hai.example.org"]
