@@ -411,7 +411,7 @@ class Cluster(Protocol):
     async def observe(self) -> Sequence[Observation]:
         """Every run that it has not forgotten and is not sure to have ended long ago. Raises Temporary.
 
-        One that was killed before its launch is `killed` and without ranks. A rank is EXITED or LOST only when no process of it is left.
+        One that was killed before its launch shows no ranks. A rank is EXITED or LOST only when no process is left.
         """
         ...
 
@@ -430,10 +430,9 @@ class Cluster(Protocol):
         ...
 
     async def kill(self, run_id: RunId) -> None:
-        """End every rank: SIGTERM, ten seconds later SIGKILL, with all their descendants.
+        """End every rank: SIGTERM, ten seconds later SIGKILL, with all their descendants. Raises Temporary.
 
-        From then on it is observed as `killed`, and no launch, from whichever replica, starts anything of it, also if
-        it is not known yet. Raises Temporary when that is not sure.
+        From then on the run, also one that is not known yet, is `killed`: no launch of any replica starts it.
         """
         ...
 
