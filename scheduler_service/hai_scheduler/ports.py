@@ -411,8 +411,7 @@ class Cluster(Protocol):
     async def observe(self) -> Sequence[Observation]:
         """Every run that it has not forgotten and is not sure to have ended long ago. Raises Temporary.
 
-        One that was killed before it was launched is shown without ranks, and `killed`, as long as its order may
-        still come. A rank is EXITED or LOST only when no process of it is left.
+        One that was killed before its launch shows no ranks. A rank is EXITED or LOST only when no process is left.
         """
         ...
 
@@ -431,10 +430,9 @@ class Cluster(Protocol):
         ...
 
     async def kill(self, run_id: RunId) -> None:
-        """End every rank: SIGTERM, ten seconds later SIGKILL, with all their descendants.
+        """End every rank: SIGTERM, ten seconds later SIGKILL, with all their descendants. Raises Temporary.
 
-        Of a run that it has not heard of it keeps the order: no launch that comes later, from whichever replica,
-        starts anything of it. From then on the run is observed as `killed`. Raises Temporary when that is not sure.
+        From then on the run, also one that is not known yet, is `killed`: no launch of any replica starts it.
         """
         ...
 
@@ -494,10 +492,7 @@ class Clock(Protocol):
         ...
 
     def steady(self) -> float:
-        """Seconds since some moment, as they pass: whoever sets the machine's clock does not change it.
-
-        It counts on while this process is stopped, and may stand still while the machine sleeps.
-        """
+        """Seconds since some moment, as they pass, also while this process is stopped: nobody sets this clock."""
         ...
 
     async def sleep(self, seconds: float) -> None:

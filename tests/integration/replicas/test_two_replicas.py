@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -142,14 +143,21 @@ async def _text(replica: Replica, path: str) -> str:
         return await response.text()
 
 
-async def test_a_replica_whose_database_is_not_there_says_so_in_one_line(pair: Pair) -> None:
+async def test_a_replica_whose_database_is_not_there_says_so_in_one_line_and_waits(pair: Pair) -> None:
     environ = pair.one.environ | {"HAI_DB_URL": "postgresql://hai:s3cret-of-postgres@127.0.0.1:1/hai"}
     alone = Replica("alone", pair.folder / "alone.log", pair.one.words, environ, pair.one.client)
     await alone.launch()
     assert alone.process is not None
-    async with asyncio.timeout(SOON):
-        assert await alone.process.wait() == 1
+
+    async def waits() -> bool:
+        return "database does not answer" in alone.log.read_text()
+
+    try:
+        await until(waits)
+        assert alone.up
+    finally:
+        assert await alone.end(signal.SIGTERM) == 0
     said = alone.log.read_text()
-    assert "database does not answer" in said
+    assert len([line for line in said.splitlines() if "cannot start yet" in line]) == 1
     assert "Traceback" not in said
     assert "s3cret" not in said
