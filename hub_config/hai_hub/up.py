@@ -37,7 +37,7 @@ _RANKS_STOP_S: Final = 13.0
 _INTERRUPTED: Final = 130
 _TURN_S: Final = 0.5
 #: While something is starting again.
-_STARTING_TURN_S: Final = 0.05
+_STARTING_TURN_S: Final = 0.2
 _ROTATE_EVERY_S: Final = 10.0
 #: What another Hub, or a login of the `hai` command, has put into the environment, and this Hub must not see.
 _FOREIGN: Final = ("JUPYTERHUB_", "JPY_", "CONFIGPROXY_", "HAI_")

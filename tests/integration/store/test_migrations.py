@@ -328,8 +328,7 @@ async def test_one_look_tells_whether_anything_is_to_be_migrated(engine: AsyncEn
     assert not await is_newest(engine)
 
 
-def test_a_start_on_tables_of_this_version_does_not_load_alembic(tmp_path: Path) -> None:
-    """Its import takes a fifth of the start, which a restart of the service is to be spared."""
+def test_a_store_on_tables_of_this_version_is_opened_without_alembic(tmp_path: Path) -> None:
     url = sqlite_url(tmp_path / "hai.sqlite")
     opened = (
         "import asyncio, sys\n"

@@ -1,7 +1,4 @@
-"""Bringing the tables to the revision that this code knows.
-
-Importing Alembic takes long: a start on tables of the newest revision (revision.py) does without this module.
-"""
+"""Bringing the tables to the revision that this code knows, where revision.py has found that they are not of it."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ async def open_store(url: str) -> SqlStore:
     try:
         with translated():
             if not await is_newest(engine):
-                # Alembic is needed once a version, and its import takes long.
+                # Alembic is needed once a version; a restart is spared its machinery.
                 from hai_scheduler.adapters.sql.migrate import upgrade
 
                 await upgrade(engine)
