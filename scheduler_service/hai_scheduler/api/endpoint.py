@@ -42,6 +42,8 @@ KEEP_ALIVE: Final = 15.0
 STALLED: Final = 60.0
 #: A stream ends after this time, in seconds, so that rights are looked at again; clients resume it.
 STREAM_LIFE: Final = 3600.0
+#: When to try again what cannot be done for now, in seconds.
+RETRY_AFTER: Final = 1
 #: Streams that one user may have open.
 STREAMS_PER_USER: Final = 64
 
@@ -291,6 +293,8 @@ class Endpoint(HubHandler):
         self.set_header("Content-Type", problems.CONTENT_TYPE)
         if close:
             self.set_header("Connection", "close")
+        if problem.code == "unavailable":
+            self.set_header("Retry-After", str(RETRY_AFTER))
         for name, value in getattr(error, "headers", {}).items() if isinstance(error, Refused) else ():
             self.set_header(name, value)
         self.finish(problem.model_dump_json().encode())
