@@ -64,7 +64,7 @@ class _EveryMethod(tuple[str, ...]):
 class Endpoint(HubHandler):
     """Every route of the table."""
 
-    SUPPORTED_METHODS = _EveryMethod()  # type: ignore[assignment]  # tornado counts its own
+    SUPPORTED_METHODS = _EveryMethod()
 
     def initialize(  # type: ignore[override]  # tornado hands on what the routing rule says
         self, *, auth: Auth, table: Table, services: Services, users: UserBook, streams: dict[str, int]
