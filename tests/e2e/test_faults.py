@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -106,3 +107,49 @@ def test_following_a_log_outlives_the_service_and_loses_no_line(platform: Platfo
     shown, _ = follower.communicate(timeout=60)
     assert follower.returncode == 0
     assert [line for line in shown.splitlines() if line.startswith("line")] == [f"line {n}" for n in range(30)]
+
+
+def test_a_restart_of_the_whole_platform_is_waited_for_and_never_called_wrong_input(
+    platform: Platform, tmp_path: Path
+) -> None:
+    over = tmp_path / "over"
+    counting = (
+        "import itertools, pathlib, sys, time\nfor n in itertools.count():\n    print('line', n, flush=True)\n"
+        "    time.sleep(0.1)\n    if pathlib.Path(sys.argv[1]).exists():\n        break"
+    )
+    number = submit(platform, "counting", "--", "python", "-c", counting, str(over))
+    hai = str(BIN / "hai")
+    follower = subprocess.Popen(
+        [hai, "logs", "-f", str(number)], env=platform.env, cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    wait_for("the task to print", lambda: "line 3" in platform.hai("logs", str(number)).stdout)
+    assert platform.process is not None
+    platform.process.kill()
+    platform.process.wait()
+    codes: list[int] = []
+    back = threading.Event()
+
+    def ask() -> None:
+        while not back.is_set():
+            codes.append(platform.hai("list", check=False).returncode)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    # What a restart takes on a busy machine may be longer than the patience of one call.
+    words = [hai, "--json", "submit", "--name", "meanwhile", "--", "true"]
+    submitted = subprocess.Popen(words, env=platform.env, cwd=ROOT, stdout=subprocess.DEVNULL)
+    try:
+        platform.start()
+    finally:
+        back.set()
+        asking.join()
+        over.touch()
+    assert submitted.wait(60) in (0, 4)
+    tasks = platform.json("list", "--name", "meanwhile")["items"]
+    assert len(tasks) == (1 if submitted.returncode == 0 else 0)
+    shown, _ = follower.communicate(timeout=60)
+    assert follower.returncode == 0
+    lines = [line for line in shown.splitlines() if line.startswith("line")]
+    assert lines == [f"line {n}" for n in range(len(lines))]
+    assert set(codes) <= {0, 4}
+    assert 0 in codes

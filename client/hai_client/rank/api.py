@@ -101,6 +101,9 @@ class Api:
                 connection.request(method, f"{slash}{base}".rstrip("/") + self._run + path, data, headers)
                 self._wait(connection, url, timeout)
                 answer = connection.getresponse()
+                if answer.status != 204 and "json" not in (answer.getheader("Content-Type") or ""):
+                    # Another program has the port: what it thinks of a report must not count as said by the service.
+                    raise http.client.HTTPException("this is not the service")
                 return Answer(answer.status, _object(answer.read(1 << 20)), answer.getheader(OFFSET_HEADER))
             finally:
                 connection.close()

@@ -45,6 +45,8 @@ STREAM_LIFE: Final = 3600.0
 #: How often a stream asks whether its reader may still read it, in seconds. The Hub's answer is believed for
 #: `auth.BELIEVED` seconds, so a revoked token is good for the sum of both at most.
 LOOKS_AGAIN: Final = 10.0
+#: When to try again what cannot be done for now, in seconds.
+RETRY_AFTER: Final = 1
 #: Streams that one user may have open.
 STREAMS_PER_USER: Final = 64
 
@@ -320,6 +322,8 @@ class Endpoint(HubHandler):
         self.set_header("Content-Type", problems.CONTENT_TYPE)
         if close:
             self.set_header("Connection", "close")
+        if problem.code == "unavailable":
+            self.set_header("Retry-After", str(RETRY_AFTER))
         for name, value in getattr(error, "headers", {}).items() if isinstance(error, Refused) else ():
             self.set_header(name, value)
         self.finish(problem.model_dump_json().encode())

@@ -58,6 +58,13 @@ word to branch on, `errors` names each wrong field with its value and the remedy
 |---|---|---|
 """
 
+_IN_BETWEEN = """
+While something restarts, a proxy or the Hub answers in the service's place: 503 `restarting` with `Retry-After` says
+that nobody has seen the request, so that it may be sent again, whatever it is; 502 `unavailable` says that the
+connection broke off behind the proxy, and that a change may have been made. A 503 `unavailable` of the service says
+when to try again in `Retry-After`, in seconds. A submission with an `Idempotency-Key` may be sent again in any case.
+"""
+
 _FEED = """
 ## Streams
 
@@ -85,6 +92,7 @@ def reference() -> str:
         *(f"| `{scope}` | {meaning} |" for scope, meaning in _SCOPES.items()),
         _CONVENTIONS.rstrip("\n"),
         *(f"| `{code}` | {status} | {title} |" for code, (status, title) in CODES.items()),
+        _IN_BETWEEN.rstrip("\n"),
         "\n## Endpoints\n",
         "| method | path | who | what |",
         "|---|---|---|---|",

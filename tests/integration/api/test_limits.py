@@ -11,6 +11,8 @@ import pytest
 from yarl import URL
 
 from hai_scheduler.api.endpoint import MAX_BODY
+from hai_scheduler.ports import Temporary
+from hai_scheduler.service.queries import Queries
 
 MIB = 1024 * 1024
 
@@ -106,6 +108,17 @@ async def test_a_method_that_there_is_not_is_refused_once_its_body_has_gone_by(w
         assert b"method_not_allowed" in await reader.readexactly(int(length[16:]))
     writer.close()
     await writer.wait_closed()
+
+
+async def test_what_cannot_be_done_for_now_says_when_to_try_again(world, monkeypatch) -> None:
+    async def away(*_: object) -> None:
+        raise Temporary("the database is away")
+
+    monkeypatch.setattr(Queries, "cluster", away)
+    async with world.ask("GET", "/cluster") as response:
+        assert (response.status, response.headers["Retry-After"]) == (503, "1")
+    async with world.ask("GET", "/nowhere") as response:
+        assert "Retry-After" not in response.headers
 
 
 async def test_a_wrong_method_names_the_right_ones(world) -> None:

@@ -92,6 +92,7 @@ class FakeService:
                 data = b"" if body is None else json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(data)))
+                self.send_header("Content-Type", "application/json")
                 for name, value in (headers or {}).items():
                     self.send_header(name, value)
                 self.end_headers()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hai_client.rank.address import Address
+from hai_client.rank.api import Api, Unreachable
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, announce
 
 SAVES = (
@@ -62,7 +63,9 @@ def strangers() -> Iterator[list[Stranger]]:
         stranger.close()
 
 
-@pytest.mark.parametrize("answer", [None, NOT_FOUND, b"220 mail.example ESMTP\r\n"], ids=["mute", "http", "other"])
+@pytest.mark.parametrize(
+    "answer", [None, NOT_FOUND, NOT_FOUND.replace(b"404 Not Found", b"200 OK"), b"220 mail.example ESMTP\r\n"]
+)
 def test_a_rank_hears_its_notice_and_is_heard_although_the_old_port_is_somebody_elses(
     bench, service, eventually, strangers, tmp_path, answer
 ) -> None:
@@ -84,6 +87,17 @@ def test_a_rank_hears_its_notice_and_is_heard_although_the_old_port_is_somebody_
     bench.printed("told")
     assert bench.wait()["notified_at"] is not None
     assert service.kinds() == ["received"]
+
+
+@pytest.mark.parametrize("status", [b"200 OK", b"404 Not Found"])
+def test_what_another_program_says_of_a_report_does_not_count(strangers, tmp_path, status) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    strangers.append(Stranger(port, NOT_FOUND.replace(b"404 Not Found", status)))
+    api = Api(f"http://127.0.0.1:{port}/api", "run:41.2:abc", "41.2", 0)
+    with pytest.raises(Unreachable):
+        api.report({"kind": "saved", "step": 7})
 
 
 def test_a_rank_without_such_a_file_calls_where_it_was_told_to(bench, service, tmp_path) -> None:
