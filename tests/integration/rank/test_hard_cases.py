@@ -60,10 +60,12 @@ async def test_a_supervisor_that_does_not_heed_the_order_is_killed_and_leaves_no
 
     await settle(up)
     await cluster.kill(RUN)
-    long_ago = time.time() - 600 - 2 * OVERDUE_S
-    os.utime(world.rank_folder() / "kill", (long_ago, long_ago))
+    then = time.time() - 600 - 2 * OVERDUE_S
+    os.utime(world.rank_folder() / "kill", (then, then))
     await cluster.kill(RUN)
     await world.ranks(cluster, RankState.LOST)
+    said = (world.rank_folder() / "supervisor.log").read_text()
+    assert "the supervisor was killed by signal 9" in said
     assert (named(nap), world.processes()) == ([], [])
 
 
