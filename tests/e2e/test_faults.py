@@ -86,11 +86,13 @@ def test_a_rank_that_hides_and_ignores_signals_is_gone_after_stop(platform: Plat
     assert not [line for line in processes_with(mark).values() if "hai submit" not in line]
 
 
-def test_a_killed_supervisor_costs_a_run_and_never_the_task(platform: Platform) -> None:
+@pytest.mark.parametrize("which", [0, 1], ids=["keeper", "supervisor"])
+def test_a_killed_supervisor_costs_a_run_and_never_the_task(platform: Platform, which: int) -> None:
     number = submit(platform, "orphaned", "-n", "2", "--", "sleep", "600")
     wait_for("both ranks", lambda: task(platform, number).get("state") == "running")
-    (victim,) = processes_with(str(platform.state / f"runs/{number}/1/1"))
-    os.kill(victim, signal.SIGKILL)
+    both = sorted(processes_with(str(platform.state / f"runs/{number}/1/1")))
+    assert len(both) == 2
+    os.kill(both[which], signal.SIGKILL)
     wait_for("the second run", lambda: task(platform, number) == {"state": "running", "runs": 2})
     assert not processes_with(str(platform.state / f"runs/{number}/1/"))
     platform.hai("stop", str(number))

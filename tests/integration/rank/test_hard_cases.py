@@ -60,10 +60,12 @@ async def test_a_supervisor_that_does_not_heed_the_order_is_killed_and_leaves_no
 
     await settle(up)
     await cluster.kill(RUN)
-    long_ago = time.time() - 600 - 2 * OVERDUE_S
-    os.utime(world.rank_folder() / "kill", (long_ago, long_ago))
+    then = time.time() - 600 - 2 * OVERDUE_S
+    os.utime(world.rank_folder() / "kill", (then, then))
     await cluster.kill(RUN)
     await world.ranks(cluster, RankState.LOST)
+    said = (world.rank_folder() / "supervisor.log").read_text()
+    assert "the supervisor was killed by signal 9" in said
     assert (named(nap), world.processes()) == ([], [])
 
 
@@ -91,3 +93,39 @@ async def test_lines_lost_on_a_full_disk_are_told_in_the_log_and_in_the_ranks_me
     assert lines[-1].startswith("[hai] ")
     assert lines[-1].endswith(" lost: no space left on device")
     assert len([line for line in lines if not line.startswith("[hai]")]) + int(count) == 8000
+
+
+def kill_both_at_once(world: World) -> None:
+    """Neither has a moment left in which it could end anything."""
+    keeper, supervisor = platform_of(world)
+    os.kill(keeper, signal.SIGSTOP)
+    for pid in (supervisor, keeper):
+        os.kill(pid, signal.SIGKILL)
+
+
+async def test_what_both_leave_when_they_are_killed_at_once_is_found_by_its_variables(world: World) -> None:
+    cluster = world.open()
+    stubborn = "trap '' TERM; setsid sh -c 'trap \"\" TERM HUP; sleep 600' & setsid sleep 601 & sleep 602"
+    await cluster.launch(world.launch(stubborn))
+
+    async def up() -> bool:
+        return len(world.processes()) >= 5
+
+    await settle(up)
+    kill_both_at_once(world)
+    await world.ranks(cluster, RankState.LOST)
+    assert world.processes() == []
+
+
+async def test_what_both_leave_and_has_no_variables_is_found_by_the_supervisors_list(world: World, nap: str) -> None:
+    cluster = world.open()
+    await cluster.launch(world.launch(f"env -i setsid sleep {nap} & sleep 600"))
+
+    async def listed() -> bool:
+        found, known = named(nap), world.rank_folder() / "processes"
+        return bool(found) and known.exists() and f"\n{found[0]} " in known.read_text()
+
+    await settle(listed)
+    kill_both_at_once(world)
+    await world.ranks(cluster, RankState.LOST)
+    assert named(nap) == []

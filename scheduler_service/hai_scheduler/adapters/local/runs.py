@@ -151,10 +151,11 @@ class LocalRank:
         self.folder.mark_killed()
         if self.gone or self.folder.end_unstarted(NEVER_STARTED, None):
             return
-        pid = self.folder.supervisor()
+        keeper = self.folder.supervisor()
         # None: dead, or so young that it sees the mark before it starts the command; or the lock does not name it.
-        for each in self.folder.find_supervisors() if pid is None else [pid]:
-            self._signal(each, signal.SIGKILL if overdue else signal.SIGTERM)
+        for pid in self.folder.find_supervisors() if keeper is None or overdue else [keeper]:
+            # The keeper is never killed: it ends what the supervisor leaves.
+            self._signal(pid, signal.SIGKILL if overdue and pid != keeper else signal.SIGTERM)
 
     def _signal(self, pid: int, number: int) -> None:
         """Send a signal to a supervisor or its keeper; one that somebody has stopped goes on to heed it."""
