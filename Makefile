@@ -77,8 +77,8 @@ clean:  ## remove .venv and everything that was built
 # -- stamps: what is installed already ----------------------------------------------------------------
 
 $(VENV)/.venv:
-	@test -n "$(PYTHON)" || { echo "HAI needs Python 3.11 or newer: install it, or name it: make up PYTHON=/path/to/python3.11"; exit 2; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "HAI needs Python 3.11 or newer, $(PYTHON) is older: make up PYTHON=/path/to/python3.11"; exit 2; }
+	@test -n "$(PYTHON)" || { echo "HAI needs Python 3.11.5 or newer: install it, or name it: make up PYTHON=/path/to/python3.11"; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 5))' || { echo "HAI needs Python 3.11.5 or newer, $(PYTHON) is older: make up PYTHON=/path/to/python3.11"; exit 2; }
 	@echo "[1/3] creating $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@

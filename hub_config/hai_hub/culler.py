@@ -33,6 +33,8 @@ BIND_VARIABLE: Final = "HAI_CULLER_BIND"
 SCHEDULER_VARIABLE: Final = "HAI_API_URL"
 #: Seconds between two looks.
 EVERY_S: Final = 30.0
+#: How long the Hub's answer about a token is believed, as in the scheduler.
+BELIEVED_S: Final = 10
 #: Time between two looks that somebody asks for by asking about a server that has not been seen.
 _ASKED_AT_MOST_EVERY: Final = timedelta(seconds=3)
 log = logging.getLogger("hai_culler")
@@ -256,7 +258,8 @@ async def main(environ: Mapping[str, str] = os.environ) -> None:
     )
     async with hub:
         culler = Culler(hub, terms, Path(environ[STATE_VARIABLE]), lambda: datetime.now(UTC))
-        server = HTTPServer(application(culler, HubAuth(), environ["JUPYTERHUB_SERVICE_PREFIX"]))
+        auth = HubAuth(cache_max_age=BELIEVED_S)
+        server = HTTPServer(application(culler, auth, environ["JUPYTERHUB_SERVICE_PREFIX"]))
         server.listen(int(port), ip)
         looking = asyncio.create_task(keep_looking(culler))
         stopped = asyncio.create_task(stop.wait())

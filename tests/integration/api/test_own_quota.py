@@ -52,7 +52,9 @@ async def test_a_wrong_row_is_refused_with_its_field(world, body, field) -> None
 
 async def test_a_time_without_an_offset_is_refused_with_the_remedy(world) -> None:
     problem = (await world.json("PUT", "/quotas", "admin", json={**ROW, "expires_at": "2126-01-01T00:00:00"}))[1]
-    assert problem["detail"] == "expires_at: must say how far it is from UTC, as 2026-11-21T04:00:00Z does"
+    assert problem["detail"] == (
+        'expires_at: "2126-01-01T00:00:00" must say how far it is from UTC, as 2026-11-21T04:00:00Z does'
+    )
 
 
 @pytest.mark.parametrize(

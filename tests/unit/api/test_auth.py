@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from hai_scheduler.api.auth import caller_of, has_scope
+from hai_hub.culler import BELIEVED_S
+from hai_scheduler.api.auth import BELIEVED, Auth, caller_of, has_scope
+from hai_scheduler.api.endpoint import LOOKS_AGAIN
+from hai_scheduler.ports import Secret
 from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
+from hai_scheduler.service.run_tokens import RunTokens
 
 READ, WRITE, ADMIN = SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN
 
@@ -38,3 +44,12 @@ def test_groups_may_be_left_out() -> None:
 def test_a_service_is_named_apart_from_users() -> None:
     caller = caller_of({"name": "alice", "kind": "service", "scopes": []})
     assert (caller.name, caller.kind) == ("service:alice", "service")
+
+
+def test_the_hubs_answer_is_believed_for_as_long_as_the_docs_say(monkeypatch) -> None:
+    monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "x")
+    auth = Auth.from_environment(run_tokens=RunTokens(Secret("s")), cookie_secret=Secret("c"))
+    page = " ".join((Path(__file__).parents[3] / "docs" / "security.md").read_text().split())
+    assert auth.hub.cache.max_age == BELIEVED == BELIEVED_S
+    assert f"believe the answer for {BELIEVED} seconds" in page
+    assert f"an open stream (`/events`, `hai logs -f`) within {BELIEVED + LOOKS_AGAIN:.0f}" in page
