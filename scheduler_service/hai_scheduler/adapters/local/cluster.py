@@ -14,11 +14,12 @@ from typing import Any
 
 from hai_scheduler.adapters.local.environment import MASTER, rank_environment
 from hai_scheduler.adapters.local.folders import RankFolder, RunFolder, sweep
+from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.runs import NEVER_STARTED, LocalRank, LocalRun, runs_in
 from hai_scheduler.adapters.log_parts import read_log
 from hai_scheduler.core.model import Node, Observation, RunId
-from hai_scheduler.ports import Launch, LogChunk, NotFound, Temporary
+from hai_scheduler.ports import Launch, LogChunk, Mark, NotFound, Temporary
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +62,9 @@ class LocalCluster:
         self._loading = asyncio.Lock()
         self._loaded = False
         self._listeners: set[asyncio.Event] = set()
+        self._marks = Marks(self._root)
+        #: Nobody else uses the folder.
+        self.exclusive = True
         #: Handles that become readable when a supervisor ends, by its pid.
         self._handles: dict[int, int] = {}
 
@@ -169,6 +173,10 @@ class LocalCluster:
                 log.warning("run %s is not started: a later one of its task has been", launch.run_id)
                 return
         run = self._runs.setdefault(str(launch.run_id), LocalRun(folder, self._settings.python))
+        with _as_temporary(f"run {launch.run_id} cannot be read"):
+            if await asyncio.to_thread(lambda: bool(folder.ranks()) and folder.facts().origin != launch.origin):
+                log.warning("run %s is not started: a run of another database has its folder", launch.run_id)
+                return
         with _as_temporary(f"run {launch.run_id} cannot be started"):
             await asyncio.to_thread(self._launch, run, launch)
         self._follow()
@@ -218,6 +226,8 @@ class LocalCluster:
         return {
             "run_id": launch.run_id,
             "task_id": launch.task_id,
+            "user": launch.user,
+            "origin": None if launch.origin is None else str(launch.origin),
             "rank": folder.rank,
             "node": name,
             "command": list(launch.command),
@@ -287,6 +297,34 @@ class LocalCluster:
             if not run.gone:
                 raise Temporary(f"run {run.folder.run_id} cannot be forgotten: it has not ended")
             run.folder.remove()
+
+    async def marks(self) -> Sequence[Mark]:
+        """The marks in the file beside the runs."""
+        with _as_temporary(f"{self._marks.path} cannot be read"):
+            return await asyncio.to_thread(self._marks.all)
+
+    async def put_mark(self, mark: Mark) -> None:
+        """Write the file anew."""
+        with _as_temporary(f"{self._marks.path} cannot be written"):
+            await asyncio.to_thread(self._marks.put, mark)
+
+    async def put_aside(self, run_id: RunId) -> str | None:
+        """Move the run's folder to `.aside/<database>-<epoch>/<task>/<run>`."""
+        await self._load()
+        run = self._runs.get(str(run_id))
+        if run is None:
+            return None
+        with _as_temporary(f"run {run_id} cannot be put aside"):
+            place = await asyncio.to_thread(self._put_aside, run)
+        del self._runs[str(run_id)]
+        return None if place is None else str(place)
+
+    def _put_aside(self, run: LocalRun) -> Path | None:
+        with run.guard:
+            seen = run.observe()
+            if not run.gone:
+                raise Temporary(f"run {run.folder.run_id} cannot be put aside: it has not ended")
+            return run.folder.put_aside(seen.origin)
 
     async def close(self) -> None:
         """Let go of handles; supervisors and their ranks go on."""

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from hai_scheduler.adapters.local.folders import RankFolder, RunFolder
+from hai_scheduler.adapters.local.folders import RankFolder, RunFacts, RunFolder
 from hai_scheduler.adapters.local.leftovers import kill_leftovers
 from hai_scheduler.adapters.status import checkpoint_of, time_of
 from hai_scheduler.core.model import Observation, RankObservation, RankState
@@ -156,6 +156,8 @@ class LocalRun:
         self.folder = folder
         self._python = python
         self._end: Observation | None = None
+        #: Whose run it is and where, once a whole rank is prepared: that never changes.
+        self._facts: RunFacts | None = None
         self.ranks = {rank: LocalRank(folder.rank(rank), python) for rank in folder.ranks()}
 
     def rank(self, rank: int) -> LocalRank:
@@ -175,12 +177,22 @@ class LocalRun:
         for rank in self.ranks.values():
             rank.let_go()
 
+    def facts(self) -> RunFacts:
+        """Whose run it is and where. Raises OSError."""
+        if self._facts is not None and len(self._facts.nodes) == len(self.ranks):
+            return self._facts
+        self._facts = self.folder.facts()
+        return self._facts
+
     def observe(self) -> Observation:
         """What is known of it now. Raises OSError."""
         if self._end is not None:
             return self._end
         ranks = tuple(rank.observe() for _, rank in sorted(self.ranks.items()))
-        seen = Observation(run_id=self.folder.run_id, ranks=ranks)
+        facts = self.facts()
+        seen = Observation(
+            run_id=self.folder.run_id, ranks=ranks, origin=facts.origin, nodes=facts.nodes, user=facts.user
+        )
         if self.gone:
             self._end = seen
         return seen

@@ -13,7 +13,7 @@ from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.clock import wait_until_set
 from hai_scheduler.adapters.memory.scripted import Fate, ScriptedRank, ScriptedRun
 from hai_scheduler.core.model import Checkpoint, Node, Notice, Observation, RankState, RunId, TaskId
-from hai_scheduler.ports import Clock, Launch, LogChunk, NotFound, Store, Temporary
+from hai_scheduler.ports import Clock, Launch, LogChunk, Mark, NotFound, Store, Temporary, check_mark
 
 #: What a run's supervisors would read of the REST interface now.
 Notices = Callable[[RunId], Awaitable[Notice | None]]
@@ -62,6 +62,7 @@ class MemoryCluster:
         behaviour: Behaviour | Callable[[Launch], Behaviour] | None = None,
         notices: Notices | None = None,
         remember: timedelta = timedelta(hours=1),
+        exclusive: bool = True,
     ) -> None:
         """See the class.
 
@@ -71,7 +72,10 @@ class MemoryCluster:
             behaviour: What jobs do that have no script of their own.
             notices: Asked at each `observe()`; None leaves it to `tell`.
             remember: How long ended runs are shown by `observe()`; they are kept until they are forgotten.
+            exclusive: See `Cluster.exclusive`.
         """
+        #: See `Cluster.exclusive`.
+        self.exclusive = exclusive
         self._clock = clock
         self._nodes = {node.name: node for node in nodes}
         self._behaviour = behaviour or Behaviour()
@@ -98,6 +102,10 @@ class MemoryCluster:
         self.launches: list[RunId] = []
         self.kills: list[RunId] = []
         self.settled: list[RunId] = []
+        #: Runs that were put aside, and the marks by database.
+        self.aside: dict[RunId, ScriptedRun] = {}
+        self._marks: dict[str, Mark] = {}
+        self.marks_written = 0
 
     # -- the port ---------------------------------------------------------------------------------
 
@@ -141,7 +149,7 @@ class MemoryCluster:
         self.launches.append(launch.run_id)
         lost = [name for name in launch.nodes if name in self._nodes and not self._nodes[name].ready]
         run = self._runs.get(launch.run_id)
-        if self._comes_late(launch, run):
+        if self._comes_late(launch, run) or (run is not None and run.launch.origin != launch.origin):
             return
         missing = [rank for rank in range(len(launch.nodes)) if run is None or rank not in run.ranks]
         if missing and lost:
@@ -203,6 +211,31 @@ class MemoryCluster:
         if run is not None and run.gone(self._clock.now()):
             for known in (self._runs, self._shown, self._live):
                 known.pop(run_id, None)
+
+    async def marks(self) -> Sequence[Mark]:
+        """See `Cluster.marks`."""
+        self._reach()
+        return list(self._marks.values())
+
+    async def put_mark(self, mark: Mark) -> None:
+        """See `Cluster.put_mark`."""
+        self._reach()
+        check_mark(self._marks.get(mark.database), mark)
+        self._marks[mark.database] = mark
+        self.marks_written += 1
+
+    async def put_aside(self, run_id: RunId) -> str | None:
+        """See `Cluster.put_aside`."""
+        self._reach()
+        run = self._runs.get(run_id)
+        if run is None:
+            return None
+        if not run.gone(self._clock.now()):
+            raise Temporary(f"run {run_id} cannot be put aside: it has not ended")
+        self.aside[run_id] = run
+        for known in (self._runs, self._shown, self._live):
+            known.pop(run_id, None)
+        return f"aside/{run.launch.origin or 'unmarked'}/{run_id}"
 
     async def close(self) -> None:
         """See `Cluster.close`. Ends `changes()`; the object can be used on, as a restarted service does."""

@@ -190,7 +190,14 @@ class ScriptedRun:
         """What a cluster shows of the run."""
         ranks = tuple(self._show_rank(self.ranks[number], now) for number in sorted(self.ranks))
         unsettled = self.gone(now) and not self.settled
-        return Observation(run_id=self.launch.run_id, ranks=ranks, unsettled=unsettled)
+        return Observation(
+            run_id=self.launch.run_id,
+            ranks=ranks,
+            unsettled=unsettled,
+            origin=self.launch.origin,
+            nodes=self.launch.nodes,
+            user=self.launch.user,
+        )
 
     def _show_rank(self, rank: ScriptedRank, now: datetime) -> RankObservation:
         fate = rank.fate if rank.gone(now) else None
