@@ -28,6 +28,7 @@ from hai_scheduler.files import Files
 from hai_scheduler.kubernetes_start import open_kubernetes
 from hai_scheduler.ports import Bus, Clock, Cluster, Secret, Store
 from hai_scheduler.service.admin import Administration
+from hai_scheduler.service.belonging import Belonging
 from hai_scheduler.service.cycle import Cycle
 from hai_scheduler.service.decisions import Decisions
 from hai_scheduler.service.effects import Effects
@@ -120,6 +121,7 @@ def assemble(world: World, settings: ServiceSettings, *, tokens: RunTokens, plac
             policies=book,
             watch=watch,
             leadership=Leadership(store=store, clock=clock, holder=holder, length=settings.lease_length),
+            belonging=Belonging(cluster=world.cluster),
         ),
         following=Following(store=store, cluster=world.cluster, bus=bus, clock=clock, policies=book, watch=watch),
         services=Services(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -26,6 +26,7 @@ from hai_scheduler.core.model import (
     Use,
 )
 from hai_scheduler.core.mounts import MountRule
+from hai_scheduler.lineage_ports import DatabaseTx, MarkedCluster
 
 
 class NotFound(LookupError):
@@ -100,61 +101,11 @@ class Lease:
     expires_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """How far a database has come. The cluster keeps the latest one of each database, outside of it (decision 0016).
-
-    All numbers only grow. A database that is behind its own mark is older than the runs on the cluster.
-    """
-
-    #: The name that the database was made with.
-    database: str
-    #: From 1; see `Origin`.
-    epoch: int
-    #: How many runs have ever been decided.
-    launches: int
-    #: The greatest task id that has been given.
-    task: int
-    #: The greatest number that a run of any task has had.
-    number: int
-
-    @property
-    def origin(self) -> Origin:
-        """What runs that are decided now are marked with."""
-        return Origin(self.database, self.epoch)
-
-    def behind(self, other: Mark) -> bool:
-        """Whether the other one, of the same database, knows of anything that this one does not."""
-        mine = (self.epoch, self.launches, self.task, self.number)
-        theirs = (other.epoch, other.launches, other.task, other.number)
-        return any(own < seen for own, seen in zip(mine, theirs, strict=True))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LostPast:
-    """What a database must not use again, because it may have been used in a past that it has lost."""
-
-    #: Tasks with smaller ids may have had runs that are not known any more,
-    first_task: int = 0
-    #: with numbers up to this.
-    above: int = 0
-
-
 class Superseded(Conflict):
     """The cluster has been told more than the mark says: another process leads, or the database went back."""
 
 
-def check_mark(known: Mark | None, mark: Mark) -> None:
-    """See that a mark may take the place of the one that a cluster keeps of its database. Raises Superseded."""
-    if known is not None and mark.behind(known):
-        raise Superseded(
-            f"database {mark.database} is behind what the cluster was told of it (epoch {mark.epoch} after "
-            f"{known.epoch}, {mark.launches} runs after {known.launches}, task {mark.task} after {known.task}): "
-            "another service leads, or the database was restored"
-        )
-
-
-class Tx(Protocol):
+class Tx(DatabaseTx, Protocol):
     """One transaction: all of it or nothing. Reads see its own writes."""
 
     async def add_task(self, task: Task, spec: TaskSpec, *, idempotency_key: str | None = None) -> Task:
@@ -180,33 +131,6 @@ class Tx(Protocol):
         """Write the task and its latest run; returns it with the next version.
 
         Raises Conflict if the stored version is not `task.version`, NotFound if there is no such task.
-        """
-        ...
-
-    async def origins(self, task_ids: Collection[TaskId]) -> Mapping[RunId, Origin | None]:
-        """By run id, the origin of every run of those tasks; tasks that are not there are left out."""
-        ...
-
-    async def mark(self) -> Mark:
-        """Who this database is, and how far it has come."""
-        ...
-
-    async def lost_past(self) -> LostPast:
-        """What must not be used again."""
-        ...
-
-    async def count_launches(self, count: int, *, number: int) -> None:
-        """So many more runs have been decided, the greatest number among them is `number`."""
-        ...
-
-    async def begin_epoch(self, epoch: int, *, launches: int, after_task: int, past: LostPast) -> None:
-        """The database was restored, or is new on its cluster.
-
-        Args:
-            epoch: The new epoch.
-            launches: How many runs have been decided at least.
-            after_task: Ids that are given from now on are greater than this.
-            past: What must not be used again.
         """
         ...
 
@@ -482,7 +406,7 @@ class KeptLogs(LogSource, Protocol):
         ...
 
 
-class Cluster(Protocol):
+class Cluster(MarkedCluster, Protocol):
     """The machines. Everything is idempotent by run id; all truth is read by `observe`.
 
     Ranks learn of notices from the service's REST interface through their supervisor, on every cluster alike.
@@ -507,10 +431,9 @@ class Cluster(Protocol):
         """Order every rank of the run. Repeating it starts no rank twice and completes a partial start.
 
         One that comes late starts nothing: the run was killed or settled, or a later one of its task was launched.
-        Nor is anything started where a run of another origin has the id.
 
-        Raises Temporary when it should be tried again. A rank that cannot be started is observed
-        EXITED with a `start_error`.
+        Raises Temporary when it should be tried again, and while a run of another origin has the id. A rank that cannot
+        be started is observed EXITED with a `start_error`.
         """
         ...
 
@@ -535,30 +458,6 @@ class Cluster(Protocol):
 
     async def forget(self, run_id: RunId) -> None:
         """Remove all that is kept of an ended run, its logs included."""
-        ...
-
-    @property
-    def exclusive(self) -> bool:
-        """Whether all runs on it are this platform's, whatever their database; else another platform may be there."""
-        ...
-
-    async def marks(self) -> Sequence[Mark]:
-        """The latest mark of every database that has ever used this cluster. Raises Temporary."""
-        ...
-
-    async def put_mark(self, mark: Mark) -> None:
-        """Keep the mark in place of its database's last one; it survives whatever the runs survive.
-
-        Raises Superseded if a number of it is smaller than that one's, Temporary when it should be tried again.
-        """
-        ...
-
-    async def put_aside(self, run_id: RunId) -> str | None:
-        """An ended run that no task belongs to: show it no more, but keep its logs. Unknown runs are fine.
-
-        Returns:
-            Where an admin finds what is left of it, if that is anywhere. Raises Temporary if it has not ended.
-        """
         ...
 
     async def close(self) -> None:

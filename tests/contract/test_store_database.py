@@ -10,8 +10,9 @@ import pytest
 
 from builders import a_run, a_task, at
 from contract.store_kit import Opener, add, get, on_disk
+from hai_scheduler.core.marks import LostPast, Mark
 from hai_scheduler.core.model import Origin, RunId, Task, TaskId, TaskState
-from hai_scheduler.ports import LostPast, Mark, Store
+from hai_scheduler.ports import Store
 
 
 async def mark_of(store: Store) -> Mark:

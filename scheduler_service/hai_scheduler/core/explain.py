@@ -105,6 +105,10 @@ def _quota(verdict: Verdict, _now: datetime) -> str:
 
 def _capacity(verdict: Verdict, _now: datetime) -> str:
     held = f"; held by {who(verdict.holders)}" if verdict.holders else ", the others cannot be used now"
+    orphaned = verdict.data.get("orphaned")
+    if isinstance(orphaned, int):
+        # Nobody's: only an admin can end what is there (decision 0016).
+        held += f"; {nodes(orphaned)} {'is' if orphaned == 1 else 'are'} held by runs that belong to no task any more"
     return f"{_needs_but(verdict)}{held}."
 
 

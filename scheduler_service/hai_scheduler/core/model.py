@@ -16,6 +16,7 @@ TaskId = NewType("TaskId", int)
 #: `"<task id>.<run number>"`, for example `"41.2"`. Everything a cluster does is idempotent by it.
 RunId = NewType("RunId", str)
 
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Which database has decided a run, and in which of its epochs.

@@ -18,8 +18,10 @@ from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.runs import NEVER_STARTED, LocalRank, LocalRun, runs_in
 from hai_scheduler.adapters.log_parts import read_log
+from hai_scheduler.adapters.origins import check_origin
+from hai_scheduler.core.marks import Mark
 from hai_scheduler.core.model import Node, Observation, RunId
-from hai_scheduler.ports import Launch, LogChunk, Mark, NotFound, Temporary
+from hai_scheduler.ports import Launch, LogChunk, NotFound, Temporary
 
 log = logging.getLogger(__name__)
 
@@ -174,9 +176,7 @@ class LocalCluster:
                 return
         run = self._runs.setdefault(str(launch.run_id), LocalRun(folder, self._settings.python))
         with _as_temporary(f"run {launch.run_id} cannot be read"):
-            if await asyncio.to_thread(lambda: bool(folder.ranks()) and folder.facts().origin != launch.origin):
-                log.warning("run %s is not started: a run of another database has its folder", launch.run_id)
-                return
+            await asyncio.to_thread(_check_origin, folder, launch)
         with _as_temporary(f"run {launch.run_id} cannot be started"):
             await asyncio.to_thread(self._launch, run, launch)
         self._follow()
@@ -332,6 +332,11 @@ class LocalCluster:
             self._drop(pid)
         for run in self._runs.values():
             run.let_go()
+
+
+def _check_origin(folder: RunFolder, launch: Launch) -> None:
+    """See that nobody else's run has the id. Raises Temporary, OSError."""
+    check_origin(launch, folder.facts().origin)
 
 
 def _missing(launch: Launch, rank: int, name: str, node: LocalNode | None) -> str | None:

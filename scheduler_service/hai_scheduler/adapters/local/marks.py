@@ -11,7 +11,9 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Final
 
-from hai_scheduler.ports import Mark, Temporary, check_mark
+from hai_scheduler.adapters.origins import check_mark
+from hai_scheduler.core.marks import Mark
+from hai_scheduler.ports import Temporary
 
 _SCHEMA: Final = 1
 _NUMBERS: Final = tuple(field.name for field in fields(Mark) if field.name != "database")

@@ -12,8 +12,10 @@ from datetime import datetime, timedelta
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.clock import wait_until_set
 from hai_scheduler.adapters.memory.scripted import Fate, ScriptedRank, ScriptedRun
+from hai_scheduler.adapters.origins import check_mark, check_origin
+from hai_scheduler.core.marks import Mark
 from hai_scheduler.core.model import Checkpoint, Node, Notice, Observation, RankState, RunId, TaskId
-from hai_scheduler.ports import Clock, Launch, LogChunk, Mark, NotFound, Store, Temporary, check_mark
+from hai_scheduler.ports import Clock, Launch, LogChunk, NotFound, Store, Temporary
 
 #: What a run's supervisors would read of the REST interface now.
 Notices = Callable[[RunId], Awaitable[Notice | None]]
@@ -149,7 +151,9 @@ class MemoryCluster:
         self.launches.append(launch.run_id)
         lost = [name for name in launch.nodes if name in self._nodes and not self._nodes[name].ready]
         run = self._runs.get(launch.run_id)
-        if self._comes_late(launch, run) or (run is not None and run.launch.origin != launch.origin):
+        if run is not None:
+            check_origin(launch, run.launch.origin)
+        if self._comes_late(launch, run):
             return
         missing = [rank for rank in range(len(launch.nodes)) if run is None or rank not in run.ranks]
         if missing and lost:

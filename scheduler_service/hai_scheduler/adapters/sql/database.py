@@ -9,8 +9,8 @@ from sqlalchemy import Row, select, text, update
 
 from hai_scheduler.adapters.sql.base import Part
 from hai_scheduler.adapters.sql.tables import DATABASE, RUNS
+from hai_scheduler.core.marks import LostPast, Mark
 from hai_scheduler.core.model import Origin, RunId, TaskId
-from hai_scheduler.ports import LostPast, Mark
 
 #: Ids that are asked for at once: SQLite takes some thousands of values in one statement.
 _MANY = 500

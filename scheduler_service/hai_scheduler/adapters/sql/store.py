@@ -9,8 +9,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from hai_scheduler.adapters.sql.engine import connect, lock_writer, parse, reading, writing
 from hai_scheduler.adapters.sql.database import DatabasePart
+from hai_scheduler.adapters.sql.engine import connect, lock_writer, parse, reading, writing
 from hai_scheduler.adapters.sql.events import EventPart
 from hai_scheduler.adapters.sql.facts import FactPart
 from hai_scheduler.adapters.sql.kept_logs import SqlLogs
