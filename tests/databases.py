@@ -53,7 +53,7 @@ async def empty_postgres(url: str, *, drop: bool = False) -> None:
             names = ", ".join(name for name in METADATA.tables if name != DATABASE.name)
             await connection.execute(text(f"TRUNCATE {names} RESTART IDENTITY"))
             # As good as new: this row is made with the tables.
-            new = {"epoch": 1, "launches": 0, "number": 0, "first_task": 0, "above": 0}
+            new = {"epoch": 1, "steps": 0, "number": 0, "first_task": 0, "above": 0}
             await connection.execute(update(DATABASE), {"name": secrets.token_hex(8), **new})
     await engine.dispose()
 

@@ -24,16 +24,16 @@ class DatabaseTx(Protocol):
         """What must not be used again."""
         ...
 
-    async def count_launches(self, count: int, *, number: int) -> None:
-        """So many more runs have been decided, the greatest number among them is `number`."""
+    async def count_steps(self, count: int, *, number: int) -> None:
+        """So many more runs have been started or ended; the greatest number of a started one is `number`."""
         ...
 
-    async def begin_epoch(self, epoch: int, *, launches: int, after_task: int, past: LostPast) -> None:
+    async def begin_epoch(self, epoch: int, *, steps: int, after_task: int, past: LostPast) -> None:
         """The database was restored, or is new on its cluster.
 
         Args:
             epoch: The new epoch.
-            launches: How many runs have been decided at least.
+            steps: How many starts and ends of runs there have been at least.
             after_task: Ids that are given from now on are greater than this.
             past: What must not be used again.
         """

@@ -17,7 +17,7 @@ from hai_scheduler.core.marks import Mark
 from hai_scheduler.core.model import Origin, RankState, RunId
 from hai_scheduler.ports import Cluster, NotFound, Superseded, Temporary
 
-MARK = Mark(database="a1b2", epoch=2, launches=10, task=7, number=3)
+MARK = Mark(database="a1b2", epoch=2, steps=10, task=7, number=3)
 OURS, THEIRS = Origin("a1b2", 2), Origin("c3d4", 2)
 
 
@@ -60,14 +60,14 @@ class TestMarks:
         assert await cluster.marks() == []
 
     async def test_the_latest_of_every_database_is_kept_over_restarts(self, harness, cluster) -> None:
-        other, later = replace(MARK, database="c3d4", epoch=1), replace(MARK, launches=11, task=9)
+        other, later = replace(MARK, database="c3d4", epoch=1), replace(MARK, steps=11, task=9)
         for mark in (MARK, other, MARK, later):
             await cluster.put_mark(mark)
         await cluster.close()
         again = await harness.open()
         assert sorted(await again.marks(), key=lambda mark: mark.database) == [later, other]
 
-    @pytest.mark.parametrize("field", ["epoch", "launches", "task", "number"])
+    @pytest.mark.parametrize("field", ["epoch", "steps", "task", "number"])
     async def test_one_that_goes_back_is_refused_and_changes_nothing(self, harness, cluster, field) -> None:
         await cluster.put_mark(MARK)
         smaller = {field: getattr(MARK, field) - 1}

@@ -22,13 +22,13 @@ async def mark_of(store: Store) -> Mark:
 
 async def restored(store: Store, epoch: int = 2, *, after_task: int = 0) -> None:
     async with store.write() as tx:
-        await tx.begin_epoch(epoch, launches=7, after_task=after_task, past=LostPast(first_task=50, above=9))
+        await tx.begin_epoch(epoch, steps=7, after_task=after_task, past=LostPast(first_task=50, above=9))
 
 
 class TestTheDatabase:
     async def test_a_new_one_has_a_name_and_is_in_its_first_epoch(self, store: Store) -> None:
         mark = await mark_of(store)
-        assert mark == Mark(database=mark.database, epoch=1, launches=0, task=0, number=0)
+        assert mark == Mark(database=mark.database, epoch=1, steps=0, task=0, number=0)
         assert Origin.parse(str(mark.origin)) == Origin(mark.database, 1)
         async with store.read() as tx:
             assert await tx.lost_past() == LostPast()
@@ -38,17 +38,17 @@ class TestTheDatabase:
 
     async def test_what_is_decided_is_counted(self, store: Store) -> None:
         async with store.write() as tx:
-            await tx.count_launches(3, number=2)
-            await tx.count_launches(1, number=1)
+            await tx.count_steps(3, number=2)
+            await tx.count_steps(1, number=1)
         mark = await mark_of(store)
-        assert (mark.launches, mark.number) == (4, 2)
+        assert (mark.steps, mark.number) == (4, 2)
 
     async def test_a_count_that_is_rolled_back_has_not_been(self, store: Store) -> None:
         with contextlib.suppress(RuntimeError):
             async with store.write() as tx:
-                await tx.count_launches(3, number=2)
+                await tx.count_steps(3, number=2)
                 raise RuntimeError
-        assert (await mark_of(store)).launches == 0
+        assert (await mark_of(store)).steps == 0
 
     async def test_the_mark_knows_every_id_that_was_given(self, store: Store) -> None:
         await add(store, a_task(name="a"), a_task(name="b", state=TaskState.STOPPED, ended_at=at(1)))
@@ -60,9 +60,9 @@ class TestTheDatabase:
     async def test_nothing_is_written_in_a_read_view(self, store: Store) -> None:
         async with store.read() as tx:
             with pytest.raises(RuntimeError, match="read view"):
-                await tx.count_launches(1, number=1)
+                await tx.count_steps(1, number=1)
             with pytest.raises(RuntimeError, match="read view"):
-                await tx.begin_epoch(2, launches=0, after_task=0, past=LostPast())
+                await tx.begin_epoch(2, steps=0, after_task=0, past=LostPast())
 
 
 class TestANewEpoch:
@@ -71,7 +71,7 @@ class TestANewEpoch:
         await add(store, *(a_task(name=f"t{n}") for n in range(before)))
         await restored(store, after_task=2000)
         mark = await mark_of(store)
-        assert (mark.epoch, mark.launches, mark.task, mark.number) == (2, 7, 2000, 9)
+        assert (mark.epoch, mark.steps, mark.task, mark.number) == (2, 7, 2000, 9)
         assert [task.id for task in await add(store, a_task(name="x"), a_task(name="y"))] == [2001, 2002]
         async with store.read() as tx:
             assert await tx.lost_past() == LostPast(first_task=50, above=9)

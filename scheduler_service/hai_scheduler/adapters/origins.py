@@ -12,7 +12,7 @@ def check_mark(known: Mark | None, mark: Mark) -> None:
     if known is not None and mark.behind(known):
         raise Superseded(
             f"database {mark.database} is behind what the cluster was told of it (epoch {mark.epoch} after "
-            f"{known.epoch}, {mark.launches} runs after {known.launches}, task {mark.task} after {known.task}): "
+            f"{known.epoch}, step {mark.steps} after {known.steps}, task {mark.task} after {known.task}): "
             "another service leads, or the database was restored"
         )
 

@@ -18,8 +18,8 @@ class Mark:
     database: str
     #: From 1; see `Origin`.
     epoch: int
-    #: How many runs have ever been decided.
-    launches: int
+    #: How many starts and ends of runs have ever been written.
+    steps: int
     #: The greatest task id that has been given.
     task: int
     #: The greatest number that a run of any task has had.
@@ -32,8 +32,8 @@ class Mark:
 
     def behind(self, other: Mark) -> bool:
         """Whether the other one, of the same database, knows of anything that this one does not."""
-        mine = (self.epoch, self.launches, self.task, self.number)
-        theirs = (other.epoch, other.launches, other.task, other.number)
+        mine = (self.epoch, self.steps, self.task, self.number)
+        theirs = (other.epoch, other.steps, other.task, other.number)
         return any(own < seen for own, seen in zip(mine, theirs, strict=True))
 
 

@@ -55,6 +55,8 @@ class Belonging:
     cluster: Cluster
     #: What the cluster keeps; None before it was asked.
     _marks: dict[str, Mark] | None = None
+    #: What this leader has told the cluster last.
+    _told: Mark | None = None
     #: Runs that the database was asked about before, and which of them are not its own.
     _known: dict[_Key, bool] = field(default_factory=dict)
     #: Ended orphans that a line of history names.
@@ -62,7 +64,7 @@ class Belonging:
 
     def forget(self) -> None:
         """Another may have led meanwhile."""
-        self._marks = None
+        self._marks, self._told = None, None
         self._known.clear()
 
     async def look(self) -> None:
@@ -75,6 +77,9 @@ class Belonging:
         assert self._marks is not None, "look comes first"
         marks = list(self._marks.values())
         own = await tx.mark()
+        if own.database in self._marks and own.behind(self._marks[own.database]):
+            # It may have forgotten, since it was last asked, what it said of runs.
+            self._known.clear()
         strangers = await self._strangers(tx, observed)
         restored = is_behind(own, marks, strangers=bool(strangers))
         if restored:
@@ -171,7 +176,7 @@ class Belonging:
             What stands in the way, if something does: nothing may be launched then.
         """
         assert self._marks is not None, "look comes first"
-        if self._marks.get(mark.database) == mark:
+        if self._told == mark:
             return None
         try:
             await self.cluster.put_mark(mark)
@@ -179,7 +184,7 @@ class Belonging:
             log.warning("nothing is started: the cluster does not take the mark of the database: %s", error)
             self.forget()
             return str(error)
-        self._marks[mark.database] = mark
+        self._marks[mark.database] = self._told = mark
         return None
 
     async def put_aside(self, runs: Iterable[RunId]) -> str | None:

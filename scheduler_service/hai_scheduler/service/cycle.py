@@ -131,6 +131,7 @@ class Cycle:
         effects: list[Effect] = [Kill(run_id) for run_id in belongings.kill]
         tasks: dict[TaskId, Task] = {}
         live: set[RunId] = set()
+        ended = 0
         for task in await tx.unfinished_tasks():
             if belongings.restored:
                 task = await _given_up(tx, task, observed, now)
@@ -142,11 +143,14 @@ class Cycle:
                 await ends.note(before, task, seen.events)
                 effects += wanted
                 run = task.live_run
+                ended += run is None
                 if run is not None:
                     live.add(run.id)
                     effects += _wanted_again(run, task, launch=seen.launch_again)
             if not task.state.ended:
                 tasks[task.id] = task
+        if ended:
+            await tx.count_steps(ended, number=0)
         effects += _left_behind(observed.values(), live)
         return tasks, list(dict.fromkeys(effects))
 
@@ -174,7 +178,7 @@ class Cycle:
             if alarms(task, after, policy, self.clock.now()):
                 await self._alarm(tx, after, policy)
         if started:
-            await tx.count_launches(len(started), number=max(started))
+            await tx.count_steps(len(started), number=max(started))
         return effects
 
     async def _quarantine(self, tx: Tx, decision: Quarantine) -> None:

@@ -47,9 +47,9 @@ async def begin_epoch(tx: Tx, marks: Sequence[Mark], observed: Iterable[Observat
     number = max([mark.number for mark in every] + [number for _, number in runs])
     epoch = 1 + max(mark.epoch for mark in every)
     after = (task + _MARGIN + _ROUND - 1) // _ROUND * _ROUND
-    launches = max(mark.launches for mark in every if mark.database == own.database)
+    steps = max(mark.steps for mark in every if mark.database == own.database)
     past = LostPast(first_task=after + 1, above=number)
-    await tx.begin_epoch(epoch, launches=launches, after_task=after, past=past)
+    await tx.begin_epoch(epoch, steps=steps, after_task=after, past=past)
     data = {"database": own.database, "epoch": epoch, "before": own.epoch, "first_task": after + 1, "above": number}
     await tx.add_event(Event(at=now, kind="database.epoch", actor=SCHEDULER, data=data))
     log.warning(

@@ -20,7 +20,14 @@ def observe_run(run: RunSight, around: Surroundings) -> Observation:
     seen = (_observe_rank(run, rank, around) for rank in range(run.ranks))
     shown = tuple(rank for rank in seen if rank is not None)
     recorded = run.record is not None and not run.record.deleting
-    return Observation(run_id=run.run_id, ranks=shown, unsettled=recorded and all(rank.state.gone for rank in shown))
+    return Observation(
+        run_id=run.run_id,
+        ranks=shown,
+        unsettled=recorded and all(rank.state.gone for rank in shown),
+        origin=run.origin,
+        nodes=run.nodes,
+        user=run.user,
+    )
 
 
 def _observe_rank(run: RunSight, rank: int, around: Surroundings) -> RankObservation | None:

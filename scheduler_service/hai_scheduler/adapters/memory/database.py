@@ -19,7 +19,7 @@ class DatabasePart(Part):
         return Mark(
             database=state.database,
             epoch=state.epoch,
-            launches=state.launches,
+            steps=state.steps,
             task=state.last_task,
             number=state.number,
         )
@@ -28,18 +28,18 @@ class DatabasePart(Part):
         """See `Tx.lost_past`."""
         return self._seen().past
 
-    async def count_launches(self, count: int, *, number: int) -> None:
-        """See `Tx.count_launches`."""
+    async def count_steps(self, count: int, *, number: int) -> None:
+        """See `Tx.count_steps`."""
         state = self._writable()
-        self.state = replace(state, launches=state.launches + count, number=max(state.number, number))
+        self.state = replace(state, steps=state.steps + count, number=max(state.number, number))
 
-    async def begin_epoch(self, epoch: int, *, launches: int, after_task: int, past: LostPast) -> None:
+    async def begin_epoch(self, epoch: int, *, steps: int, after_task: int, past: LostPast) -> None:
         """See `Tx.begin_epoch`."""
         state = self._writable()
         self.state = replace(
             state,
             epoch=epoch,
-            launches=launches,
+            steps=steps,
             number=max(state.number, past.above),
             last_task=max(state.last_task, after_task),
             past=past,

@@ -56,6 +56,6 @@ class State:
     #: Who the store is, without the last task; and what it must not use again (decision 0016).
     database: str = field(default_factory=lambda: secrets.token_hex(8))
     epoch: int = 1
-    launches: int = 0
+    steps: int = 0
     number: int = 0
     past: LostPast = field(default_factory=LostPast)

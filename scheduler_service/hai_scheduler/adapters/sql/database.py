@@ -35,7 +35,7 @@ class DatabasePart(Part):
         return Mark(
             database=row.name,
             epoch=row.epoch,
-            launches=row.launches,
+            steps=row.steps,
             task=await self._last_task(),
             number=row.number,
         )
@@ -45,15 +45,15 @@ class DatabasePart(Part):
         row = await self._row()
         return LostPast(first_task=row.first_task, above=row.above)
 
-    async def count_launches(self, count: int, *, number: int) -> None:
-        """See `Tx.count_launches`."""
+    async def count_steps(self, count: int, *, number: int) -> None:
+        """See `Tx.count_steps`."""
         row = await self._row()
-        counted = {"launches": row.launches + count, "number": max(row.number, number)}
+        counted = {"steps": row.steps + count, "number": max(row.number, number)}
         await self._change(update(DATABASE), counted)
 
-    async def begin_epoch(self, epoch: int, *, launches: int, after_task: int, past: LostPast) -> None:
+    async def begin_epoch(self, epoch: int, *, steps: int, after_task: int, past: LostPast) -> None:
         """See `Tx.begin_epoch`."""
-        row = {"epoch": epoch, "launches": launches, "first_task": past.first_task, "above": past.above}
+        row = {"epoch": epoch, "steps": steps, "first_task": past.first_task, "above": past.above}
         await self._change(update(DATABASE), {**row, "number": max((await self._row()).number, past.above)})
         if after_task > await self._last_task():
             await self._go_on_after({"last": after_task})

@@ -249,8 +249,8 @@ DATABASE = Table(
     Column("id", SmallInteger, primary_key=True, autoincrement=False),
     Column("name", Text, nullable=False),
     Column("epoch", Integer, nullable=False),
-    # Runs that have ever been decided, and the greatest number that one of them has had.
-    Column("launches", BigInteger, nullable=False),
+    # Starts and ends of runs that were ever written, and the greatest number that a run has had.
+    Column("steps", BigInteger, nullable=False),
     Column("number", Integer, nullable=False),
     # Tasks below this id may have had runs, up to this number, that the database has lost.
     Column("first_task", BigInteger, nullable=False),

@@ -21,16 +21,16 @@ def upgrade() -> None:
         sa.Column("id", sa.SmallInteger(), autoincrement=False, nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("epoch", sa.Integer(), nullable=False),
-        sa.Column("launches", sa.BigInteger(), nullable=False),
+        sa.Column("steps", sa.BigInteger(), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("first_task", sa.BigInteger(), nullable=False),
         sa.Column("above", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_hai_database"),
     )
     counted = sa.text("SELECT count(*), coalesce(max(number), 0) FROM hai_runs")
-    launches, number = op.get_bind().execute(counted).one()
+    steps, number = op.get_bind().execute(counted).one()
     row = {"id": 1, "name": secrets.token_hex(8), "epoch": 1, "first_task": 0, "above": 0}
-    op.bulk_insert(made, [{**row, "launches": launches, "number": number}])
+    op.bulk_insert(made, [{**row, "steps": steps, "number": number}])
 
 
 def downgrade() -> None:
