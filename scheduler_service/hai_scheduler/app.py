@@ -44,6 +44,7 @@ from hai_scheduler.service.leadership import Leadership
 from hai_scheduler.service.logs import Logs
 from hai_scheduler.service.mount_rules import MountRules
 from hai_scheduler.service.named_environments import NamedEnvironments
+from hai_scheduler.service.orphans import Orphans
 from hai_scheduler.service.own_quota import OwnQuotas
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.policy_changes import PolicyChanges
@@ -139,6 +140,7 @@ def assemble(world: World, settings: ServiceSettings, *, tokens: RunTokens, plac
             forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions),
             logs=Logs(store=store, cluster=world.cluster, bus=bus),
             feed=Feed(store=store, bus=bus),
+            orphans=Orphans(store=store, bus=bus, clock=clock),
             own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, watch=watch),
             policy=PolicyChanges(store=store, bus=bus, clock=clock, watch=watch, book=book),
             mount_rules=MountRules(store=store, bus=bus, clock=clock, watch=watch),

@@ -83,7 +83,7 @@ class Belonging:
         strangers = await self._strangers(tx, observed)
         restored = is_behind(own, marks, strangers=bool(strangers))
         if restored:
-            own = await begin_epoch(tx, marks, observed, now)
+            own = await begin_epoch(tx, marks, [seen.run_id for seen in observed], now)
         ended = [seen for seen in strangers if seen.gone and self._may_go(seen, own)]
         await self._name(tx, ended, now)
         kept, gone = {key_of(seen) for seen in strangers}, {key_of(seen) for seen in ended}
@@ -102,9 +102,9 @@ class Belonging:
         """Runs that the database does not know. What it has once said of a run stays true."""
         news = [seen for seen in observed if key_of(seen) not in self._known]
         if news:
-            origins = await tx.origins({TaskId(parts_of(seen)[0]) for seen in news})
+            origins = await tx.origins({TaskId(parts_of(seen.run_id)[0]) for seen in news})
             for seen in news:
-                self._known[key_of(seen)] = _is_own(seen, origins)
+                self._known[key_of(seen)] = is_own(seen.run_id, seen.origin, origins)
         if len(self._known) > 2 * len(observed) + 100:
             here = {key_of(seen) for seen in observed}
             self._known = {key: own for key, own in self._known.items() if key in here}
@@ -208,9 +208,12 @@ def key_of(seen: Observation) -> _Key:
     return seen.run_id, seen.origin
 
 
-def _is_own(seen: Observation, origins: Mapping[RunId, Origin | None]) -> bool:
-    """Older versions wrote no origin into a run: those are the database's own if it knows them."""
-    return seen.run_id in origins and seen.origin in (None, origins[seen.run_id])
+def is_own(run_id: RunId, origin: Origin | None, origins: Mapping[RunId, Origin | None]) -> bool:
+    """Whether a run that the cluster shows with that origin is one of those that the database knows.
+
+    Older versions wrote no origin into a run: those are the database's own if it knows them.
+    """
+    return run_id in origins and origin in (None, origins[run_id])
 
 
 def _orphan_of(seen: Observation, before: Orphan | None) -> Orphan:

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Final
 
 from hai_scheduler.core.marks import LostPast, Mark
-from hai_scheduler.core.model import Observation
+from hai_scheduler.core.model import RunId
 from hai_scheduler.ports import Event, Tx
 from hai_scheduler.service.changes import SCHEDULER
 
@@ -39,10 +39,10 @@ def is_behind(own: Mark, marks: Iterable[Mark], *, strangers: bool) -> bool:
     return own.behind(mine) if mine is not None else bool(marks) or strangers
 
 
-async def begin_epoch(tx: Tx, marks: Sequence[Mark], observed: Iterable[Observation], now: datetime) -> Mark:
-    """Leave behind all ids that are known to anybody; the database's new mark."""
+async def begin_epoch(tx: Tx, marks: Sequence[Mark], observed: Iterable[RunId], now: datetime) -> Mark:
+    """Leave behind all ids that are known to anybody, those of runs that are observed among them; the new mark."""
     own = await tx.mark()
-    every, runs = [own, *marks], [parts_of(seen) for seen in observed]
+    every, runs = [own, *marks], [parts_of(run_id) for run_id in observed]
     task = max([mark.task for mark in every] + [task for task, _ in runs])
     number = max([mark.number for mark in every] + [number for _, number in runs])
     epoch = 1 + max(mark.epoch for mark in every)
@@ -63,7 +63,7 @@ async def begin_epoch(tx: Tx, marks: Sequence[Mark], observed: Iterable[Observat
     return await tx.mark()
 
 
-def parts_of(seen: Observation) -> tuple[int, int]:
+def parts_of(run_id: RunId) -> tuple[int, int]:
     """Task id and number of a run."""
-    task, _, number = seen.run_id.partition(".")
+    task, _, number = run_id.partition(".")
     return int(task), int(number)
