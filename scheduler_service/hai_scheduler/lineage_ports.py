@@ -9,6 +9,10 @@ from hai_scheduler.core.marks import LostPast, Mark
 from hai_scheduler.core.model import Origin, RunId, TaskId
 
 
+class Superseded(Exception):
+    """The cluster has been told more than the mark says: another process leads, or the database went back."""
+
+
 class DatabaseTx(Protocol):
     """What a transaction knows of its database."""
 

@@ -101,10 +101,6 @@ class Lease:
     expires_at: datetime
 
 
-class Superseded(Conflict):
-    """The cluster has been told more than the mark says: another process leads, or the database went back."""
-
-
 class Tx(DatabaseTx, Protocol):
     """One transaction: all of it or nothing. Reads see its own writes."""
 

@@ -43,7 +43,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("login", "get a token and keep it", "account", _PLATFORM),
     Verb(
         "admin",
-        "nodes, quota, policy, mounts, environments, orphaned runs, users and pauses, for admins",
+        "nodes, quota, policy, mounts, environments, orphans, users, pauses; for admins",
         "admin",
         _PLATFORM,
     ),

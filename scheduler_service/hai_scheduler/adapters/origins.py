@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hai_scheduler.core.marks import Mark
 from hai_scheduler.core.model import Origin
-from hai_scheduler.ports import Launch, Superseded, Temporary
+from hai_scheduler.lineage_ports import Superseded
+from hai_scheduler.ports import Launch, Temporary
 
 
 def check_mark(known: Mark | None, mark: Mark) -> None:

@@ -16,7 +16,8 @@ from datetime import datetime
 from hai_scheduler.core.events import Held, Released
 from hai_scheduler.core.marks import LostPast, Mark
 from hai_scheduler.core.model import Observation, Origin, RunId, Task, TaskId, TaskState
-from hai_scheduler.ports import Cluster, Event, NotFound, Superseded, Temporary, Tx
+from hai_scheduler.lineage_ports import Superseded
+from hai_scheduler.ports import Cluster, Event, NotFound, Temporary, Tx
 from hai_scheduler.service.changes import SCHEDULER, change
 from hai_scheduler.service.lineage import begin_epoch, is_behind, parts_of
 from hai_scheduler.service.orphan_book import Orphan, read_orphans, write_orphans

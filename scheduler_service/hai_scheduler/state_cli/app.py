@@ -10,14 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from hai_client.cli.context import Context
+from hai_client.cli.output import Output
+from hai_client.cli.parser import Command, build
 from hai_client.errors import Invalid
 from hai_scheduler.adapters.local.look import RunSeen, look
 from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.core.marks import Mark
 from hai_scheduler.core.model import TaskId
+from hai_scheduler.lineage_ports import Superseded
 from hai_scheduler.ports import Temporary
 from hai_scheduler.service.belonging import is_own
 from hai_scheduler.service.lineage import begin_epoch, parts_of
@@ -29,42 +33,83 @@ _SHOWN: Final = 100
 
 def run_backup(argv: Sequence[str]) -> int:
     """Copy the database, whether the platform runs or not. Raises Invalid."""
-    parser = _parser("hai backup", "Copy the scheduler's database to a file; the platform may go on meanwhile.")
-    parser.add_argument("file", metavar="FILE", type=Path, help="where to; it must not be there yet")
-    args = parser.parse_args(argv)
-    copy_database(_state_dir(args) / "hai.sqlite", args.file)
-    print(f"{args.file} holds the database as of {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC")
-    print("users and tokens are in jupyterhub.sqlite; logs, checkpoints and homes are folders: back them up as files")
-    return 0
+    return _run(BACKUP, argv)
 
 
 def run_restore(argv: Sequence[str]) -> int:
     """Put a copy of the database in place, and tell what becomes of the runs. Raises Invalid."""
-    parser = _parser(
-        "hai restore",
-        "Put a copy of the scheduler's database in the place of the present one, which is kept beside it. The platform "
-        "must be stopped; runs may go on. No id is given again: a new epoch of the database begins.",
-    )
+    return _run(RESTORE, argv)
+
+
+def _run(command: Command, argv: Sequence[str]) -> int:
+    args = build(command).parse_args(argv)
+    context = Context(Output.of_process(), json=getattr(args, "json", False), url=getattr(args, "url", None))
+    return command.run(args, context)
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--state-dir", metavar="DIR", type=Path, help="the folder of `hai up` ($XDG_STATE_HOME/hai)")
+
+
+def _configure_backup(parser: argparse.ArgumentParser) -> None:
+    _configure(parser)
+    parser.add_argument("file", metavar="FILE", type=Path, help="where to; it must not be there yet")
+
+
+def _configure_restore(parser: argparse.ArgumentParser) -> None:
+    _configure(parser)
     parser.add_argument("file", metavar="FILE", type=Path, help="what `hai backup`, or SQLite's own, has written")
-    args = parser.parse_args(argv)
-    state_dir = _state_dir(args)
+
+
+def _backup(args: argparse.Namespace, ctx: Context) -> int:
+    copy_database(_state_dir(args) / "hai.sqlite", args.file)
+    if ctx.json:
+        ctx.out.json({"file": str(args.file)})
+        return 0
+    ctx.out.line(f"{args.file} holds the scheduler's database as of {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC")
+    ctx.out.line("users and tokens are in jupyterhub.sqlite; logs, checkpoints and homes are plain files")
+    return 0
+
+
+def _restore(args: argparse.Namespace, ctx: Context) -> int:
+    state_dir = _state_dir(args).resolve()
     place, draft = state_dir / "hai.sqlite", state_dir / f".hai.sqlite.{uuid.uuid4().hex}"
     with alone(state_dir):
-        copy_database(args.file, draft)
         try:
+            copy_database(args.file, draft)
             # All that can fail is done to the copy.
-            restored = asyncio.run(_begin(draft, state_dir.resolve() / "runs"))
+            restored = asyncio.run(_begin(draft, state_dir / "runs"))
             replaced = replace_database(place, draft)
         finally:
             for left in state_dir.glob(f"{draft.name}*"):
                 left.unlink()
-    print(f"{place} is restored from {args.file}; its epoch {restored.mark.epoch} begins")
+    if ctx.json:
+        ctx.out.json({"database": str(place), "replaced": replaced and str(replaced), **restored.facts()})
+        return 0
+    ctx.out.line(f"{place} is restored from {args.file}; its epoch {restored.mark.epoch} begins")
     if replaced is not None:
-        print(f"the database that was there is kept as {replaced}")
+        ctx.out.line(f"the database that was there is kept as {replaced}")
     for line in restored.lines():
-        print(line)
-    print("start the platform as always")
+        ctx.out.line(line)
+    ctx.out.line("start the platform as always")
     return 0
+
+
+BACKUP: Final = Command(
+    name="backup",
+    configure=_configure_backup,
+    run=_backup,
+    about="Copy the scheduler's database of this machine to a file; the platform may go on meanwhile.",
+)
+RESTORE: Final = Command(
+    name="restore",
+    configure=_configure_restore,
+    run=_restore,
+    about=(
+        "Put a copy of the scheduler's database in the place of the present one, which is kept beside it.\n"
+        "The platform must be stopped; runs may go on. No id is given again: a new epoch of the database begins."
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +138,18 @@ class Restored:
             )
         return lines
 
+    def facts(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "epoch": self.mark.epoch,
+            "first_task": self.first_task,
+            "known": [run.run_id for run in self.known],
+            "orphans": [
+                {"run": run.run_id, "user": run.user, "nodes": list(run.nodes), "live": run.live}
+                for run in self.orphans
+            ],
+        }
+
     @staticmethod
     def _line(run: RunSeen) -> str:
         task, number = parts_of(run.run_id)
@@ -111,7 +168,7 @@ async def _begin(database: Path, runs_dir: Path) -> Restored:
             mark = await begin_epoch(tx, marks.all(), [run.run_id for run in seen], datetime.now(UTC))
             past = await tx.lost_past()
         marks.put(mark)
-    except (Temporary, OSError) as error:
+    except (Temporary, Superseded, OSError) as error:
         raise Invalid(f"nothing was restored: {error}") from None
     finally:
         # The last connection writes the write-ahead log back into the file, and removes it.
@@ -123,14 +180,6 @@ async def _begin(database: Path, runs_dir: Path) -> Restored:
         known=[run for run, mine in zip(seen, own, strict=True) if mine],
         orphans=[run for run, mine in zip(seen, own, strict=True) if not mine],
     )
-
-
-def _parser(name: str, about: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=name, description=about, allow_abbrev=False)
-    parser.add_argument(
-        "--state-dir", metavar="DIR", type=Path, help="the folder that `hai up` uses ($XDG_STATE_HOME/hai)"
-    )
-    return parser
 
 
 def _state_dir(args: argparse.Namespace) -> Path:
