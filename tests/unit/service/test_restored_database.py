@@ -16,8 +16,9 @@ from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.core.explain import why
 from hai_scheduler.core.model import Origin, Priority, Quota, RunId, TaskId
 from hai_scheduler.ports import Temporary
+from hai_scheduler.service.errors import NotAllowed, Unknown
 from hai_scheduler.service.orphan_book import read_orphans
-from unit.service.service_world import Service, user
+from unit.service.service_world import ADMIN, Service, user
 
 LONG = Behaviour(work=timedelta(hours=9))
 SHORT = Behaviour(work=timedelta(seconds=5))
@@ -260,6 +261,50 @@ async def test_restored_twice_to_the_same_copy_ids_still_do_not_repeat(world: Wo
     assert ids == sorted(set(ids))
     assert (await world.mark()).epoch == 4
     assert len(await world.orphans()) == 2, "the third found no free node"
+
+
+class TestAdmins:
+    async def test_an_orphan_is_ended_when_an_admin_says_so_and_not_before(self, world: World) -> None:
+        backup = world.backup()
+        await world.submit("a", "alice", does=LONG)
+        await world.submit("b", "alice", does=LONG)
+        await world.step(1)
+        world.restore(backup)
+        await take_over(world)
+        ending = await world.parts.services.orphans.end(ADMIN, "1.1")
+        assert ending.ending
+        # Whoever follows a leader that dies now knows it as well.
+        world.restart()
+        await take_over(world)
+        await world.step(60)
+        assert set(world.cluster.kills) == {RunId("1.1")}
+        assert await world.orphans() == [RunId("2.1")]
+        assert list(world.cluster.aside) == [RunId("1.1")]
+
+    async def test_others_may_neither_see_nor_end_them(self, world: World) -> None:
+        with pytest.raises(NotAllowed):
+            await world.parts.services.orphans.show(user("alice"))
+        with pytest.raises(NotAllowed):
+            await world.parts.services.orphans.end(user("alice"), "1.1")
+
+    async def test_only_orphans_can_be_ended_so(self, world: World) -> None:
+        task = await world.submit("a", "alice", does=LONG)
+        await world.step(1)
+        with pytest.raises(Unknown, match="hai admin orphans list"):
+            await world.parts.services.orphans.end(ADMIN, f"{task}.1")
+
+    async def test_what_may_be_another_platforms_is_removed_when_an_admin_says_so(self, world: World) -> None:
+        world.cluster.exclusive = False
+        world.cluster.script(TaskId(7), SHORT)
+        await world.cluster.launch(replace(a_launch_of(world), origin=Origin("somebodyelse", 1)))
+        await world.step(1)
+        await world.step(60)
+        (shown,) = await world.parts.services.orphans.show(ADMIN)
+        assert (shown.live, shown.nodes) == (False, ())
+        await world.parts.services.orphans.end(ADMIN, shown.run_id)
+        await world.step(1)
+        assert list(world.cluster.aside) == [shown.run_id]
+        assert await world.parts.services.orphans.show(ADMIN) == ()
 
 
 class TestTheMark:
