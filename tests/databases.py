@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import subprocess
@@ -18,11 +19,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import text, update
 
 from hai_scheduler.adapters.sql.engine import connect, parse
 from hai_scheduler.adapters.sql.revision import VERSION_TABLE
-from hai_scheduler.adapters.sql.tables import METADATA
+from hai_scheduler.adapters.sql.tables import DATABASE, METADATA
 
 #: Seconds that a PostgreSQL server gets to answer.
 _START = 30.0
@@ -49,8 +50,11 @@ async def empty_postgres(url: str, *, drop: bool = False) -> None:
             await connection.run_sync(METADATA.drop_all)
             await connection.execute(text(f"DROP TABLE IF EXISTS {VERSION_TABLE}"))
         else:
-            names = ", ".join(METADATA.tables)
+            names = ", ".join(name for name in METADATA.tables if name != DATABASE.name)
             await connection.execute(text(f"TRUNCATE {names} RESTART IDENTITY"))
+            # As good as new: this row is made with the tables.
+            new = {"epoch": 1, "steps": 0, "number": 0, "first_task": 0, "above": 0}
+            await connection.execute(update(DATABASE), {"name": secrets.token_hex(8), **new})
     await engine.dispose()
 
 

@@ -15,6 +15,7 @@ from hai_client.codec import decode, encode
 from hai_client.errors import Invalid, NotLoggedIn, Unavailable
 from hai_client.explain_schema import Decision, DecisionPage, Explanation, Forecast
 from hai_client.http import Query, Transport
+from hai_client.orphan_api import OrphanCalls
 from hai_client.policy_schema import Policy
 from hai_client.storage_api import StorageCalls
 
@@ -25,7 +26,7 @@ _PAGE = 200
 _LOG_PAGE = 2000
 
 
-class Client(StorageCalls):
+class Client(StorageCalls, OrphanCalls):
     """A connection to a platform, with one user's rights.
 
     Tasks may be named by id or by name; a name is the caller's latest task of that name. Every method raises

@@ -30,6 +30,7 @@ from hai_scheduler.files import Files
 from hai_scheduler.kubernetes_start import open_kubernetes
 from hai_scheduler.ports import Bus, Clock, Cluster, Secret, Store
 from hai_scheduler.service.admin import Administration
+from hai_scheduler.service.belonging import Belonging
 from hai_scheduler.service.cycle import Cycle
 from hai_scheduler.service.decisions import Decisions
 from hai_scheduler.service.effects import Effects
@@ -45,6 +46,7 @@ from hai_scheduler.service.leadership import Leadership
 from hai_scheduler.service.logs import Logs
 from hai_scheduler.service.mount_rules import MountRules
 from hai_scheduler.service.named_environments import NamedEnvironments
+from hai_scheduler.service.orphans import Orphans
 from hai_scheduler.service.own_quota import OwnQuotas
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.policy_changes import PolicyChanges
@@ -144,6 +146,7 @@ def assemble(
             policies=book,
             watch=watch,
             leadership=leadership,
+            belonging=Belonging(cluster=world.cluster),
         ),
         following=Following(store=store, cluster=world.cluster, bus=bus, clock=clock, policies=book, watch=watch),
         services=Services(
@@ -161,6 +164,7 @@ def assemble(
             forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions),
             logs=Logs(store=store, cluster=world.cluster, bus=bus),
             feed=Feed(store=store, bus=bus),
+            orphans=Orphans(store=store, bus=bus, clock=clock),
             own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, watch=watch),
             policy=PolicyChanges(store=store, bus=bus, clock=clock, watch=watch, book=book),
             mount_rules=MountRules(store=store, bus=bus, clock=clock, watch=watch),

@@ -14,6 +14,7 @@ from hai_scheduler.core.model import (
     Node,
     NodeMark,
     Observation,
+    Origin,
     Quota,
     Run,
     RunId,
@@ -25,6 +26,7 @@ from hai_scheduler.core.model import (
     Use,
 )
 from hai_scheduler.core.mounts import MountRule
+from hai_scheduler.lineage_ports import DatabaseTx, MarkedCluster
 
 
 class NotFound(LookupError):
@@ -99,7 +101,7 @@ class Lease:
     expires_at: datetime
 
 
-class Tx(Protocol):
+class Tx(DatabaseTx, Protocol):
     """One transaction: all of it or nothing. Reads see its own writes."""
 
     async def add_task(self, task: Task, spec: TaskSpec, *, idempotency_key: str | None = None) -> Task:
@@ -339,6 +341,8 @@ class Launch:
     mounts: tuple[Mount, ...] = ()
     #: Rights of the user beyond the ordinary: `rdma`.
     rights: frozenset[str] = frozenset()
+    #: Who decided the run; shown again by `Cluster.observe`.
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -398,7 +402,7 @@ class KeptLogs(LogSource, Protocol):
         ...
 
 
-class Cluster(Protocol):
+class Cluster(MarkedCluster, Protocol):
     """The machines. Everything is idempotent by run id; all truth is read by `observe`.
 
     Ranks learn of notices from the service's REST interface through their supervisor, on every cluster alike.
@@ -424,8 +428,8 @@ class Cluster(Protocol):
 
         One that comes late starts nothing: the run was killed or settled, or a later one of its task was launched.
 
-        Raises Temporary when it should be tried again. A rank that cannot be started is observed
-        EXITED with a `start_error`.
+        Raises Temporary when it should be tried again, and while a run of another origin has the id. A rank that cannot
+        be started is observed EXITED with a `start_error`.
         """
         ...
 

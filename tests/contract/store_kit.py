@@ -20,7 +20,7 @@ from builders import (
     at,
 )
 from hai_scheduler.adapters.sql.store import SqlStore
-from hai_scheduler.core.model import Blame, Priority, Profile, RankState, Retry, Run, Task, TaskId, TaskState
+from hai_scheduler.core.model import Blame, Origin, Priority, Profile, RankState, Retry, Run, Task, TaskId, TaskState
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Store
 
@@ -95,6 +95,7 @@ def full_run(number: int = 2) -> Run:
         clean=False,
         lost=timedelta(seconds=3.25),
         failed_ranks=(0,),
+        origin=Origin("a1b2", 3),
     )
 
 

@@ -16,6 +16,7 @@ from hai_client.cli.parser import build, split_last
 from hai_client.errors import Invalid
 from hai_hub import cluster_cli, options
 from hai_scheduler.sim_cli import app as sim
+from hai_scheduler.state_cli import app as state_cli
 
 ORIGINAL = ("python", "bash", "exec")
 #: Pages that other programs write, or that show shapes instead of commands.
@@ -48,7 +49,12 @@ def wrong_with(words: list[str]) -> str | None:
     if name == "up":
         shown = {word.partition("=")[0] for word in rest if word.startswith("--")} - up_options() - {"--help"}
         return f"hai up has no {sorted(shown)}" if shown else None
-    elsewhere = {"cluster": cluster_cli.COMMAND, "sim": sim.COMMAND}
+    elsewhere = {
+        "backup": state_cli.BACKUP,
+        "cluster": cluster_cli.COMMAND,
+        "restore": state_cli.RESTORE,
+        "sim": sim.COMMAND,
+    }
     command = elsewhere.get(name) or (find(name) if name in verbs.BY_NAME else None)
     if command is None:
         return f"{name} is no verb of hai"

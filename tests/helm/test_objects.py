@@ -77,7 +77,13 @@ def test_a_token_of_the_api_server_is_where_it_is_needed_alone(render: Render, v
 
 def granted(role: Object) -> dict[str, set[str]]:
     assert all(rule["apiGroups"] == [""] for rule in role["rules"])
-    return {resource: set(rule["verbs"]) for rule in role["rules"] for resource in rule["resources"]}
+    found: dict[str, set[str]] = {}
+    for rule in role["rules"]:
+        for resource in rule["resources"]:
+            for name in rule.get("resourceNames", [""]):
+                key = f"{resource}/{name}" if name else resource
+                found[key] = found.get(key, set()) | set(rule["verbs"])
+    return found
 
 
 @ALL
@@ -95,6 +101,8 @@ def test_rights_are_these_and_no_others(render: Render, values: dict[str, Any]) 
         "pods": look | {"create", "delete", "deletecollection"},
         "services": look | {"create", "delete", "patch"},
         "secrets": {"create", "delete"},
+        "configmaps": {"create"},
+        "configmaps/hai-databases": {"get", "patch"},
     }
     (nodes,) = made.all("ClusterRole")
     assert granted(nodes) == {"nodes": look}

@@ -78,7 +78,8 @@ MAY = {
     "events": set(LOOK),
     "services": {*LOOK, "create", "delete", "patch"},
     "secrets": {"create", "delete"},
-    "configmaps": set(),
+    # Of the one named `hai-databases` it may get and patch as well.
+    "configmaps": {"create"},
     "serviceaccounts": set(),
 }
 

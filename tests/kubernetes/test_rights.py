@@ -21,7 +21,15 @@ RUN = RunId("1.1")
 
 def rules(namespaced: bool) -> list[dict[str, Any]]:
     wanted = [need for need in NEEDS if need.namespaced is namespaced]
-    return [{"apiGroups": [""], "resources": [need.resource], "verbs": list(need.verbs)} for need in wanted]
+    return [
+        {
+            "apiGroups": [""],
+            "resources": [need.resource],
+            "verbs": list(need.verbs),
+            **({"resourceNames": [need.name]} if need.name else {}),
+        }
+        for need in wanted
+    ]
 
 
 def binding(kind: str, name: str, role: str, place: Place) -> dict[str, Any]:

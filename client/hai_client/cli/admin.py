@@ -1,4 +1,4 @@
-"""`hai admin`: nodes, quota, policy, mounts, environments, users and pauses."""
+"""`hai admin`: nodes, quota, policy, mounts, environments, orphaned runs, users and pauses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hai_client.api import Client
-from hai_client.cli import environments, mounts, nodes, policy
+from hai_client.cli import environments, mounts, nodes, orphans, policy
 from hai_client.cli import parser as words_
 from hai_client.cli.context import Context
 from hai_client.cli.output import Cell, Column, ago
@@ -68,6 +68,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     mounts.configure_admin(rules, _leaf)
     named = _group(group.add_parser("environments", help="list, set or remove environments"), "environments_verb")
     environments.configure_admin(named, _leaf)
+    strays = _group(group.add_parser("orphans", help="list or end runs that belong to no task"), "orphans_verb")
+    orphans.configure_admin(strays, _leaf)
     user = _group(group.add_parser("user", help="list or add users of the Hub"), "user_verb")
     _leaf(user, "list", "list all users", _user_list)
     adding = _leaf(user, "add", "add a user", _user_add)

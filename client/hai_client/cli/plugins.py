@@ -9,7 +9,7 @@ from hai_client.errors import Invalid
 
 GROUP = "hai.commands"
 #: The part of the distribution to install for a verb.
-_EXTRAS = {"up": "up"}
+_EXTRAS = {"up": "up", "backup": "scheduler", "restore": "scheduler"}
 
 
 def installed() -> tuple[str, ...]:

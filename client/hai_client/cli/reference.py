@@ -33,7 +33,9 @@ Every verb takes `--help`, `--json` (print JSON) and `--url ADDRESS` (the Hub's 
 _COMMON = ("--help", "--json", "--url")
 #: Where verbs are described that another package brings.
 _ELSEWHERE = {
+    "backup": "Described in [operations.md](../operations.md#backups).\n",
     "cluster": "Its verbs and options are in [install.md](../install.md#hai-cluster).\n",
+    "restore": "Described in [operations.md](../operations.md#backups).\n",
     "sim": "Its verbs and options are in [simulator.md](../simulator.md).\n",
     "up": "Its options are in [operations.md](../operations.md#starting-and-stopping).\n",
 }

@@ -41,10 +41,17 @@ VERBS: tuple[Verb, ...] = (
     Verb("policy", "show the numbers that the scheduler decides with", "policy", _PLATFORM),
     Verb("whoami", "show who you are and what you may do", "account", _PLATFORM),
     Verb("login", "get a token and keep it", "account", _PLATFORM),
-    Verb("admin", "nodes, quota, policy, mounts, environments, users and pauses, for admins", "admin", _PLATFORM),
+    Verb(
+        "admin",
+        "nodes, quota, policy, mounts, environments, orphans, users, pauses; for admins",
+        "admin",
+        _PLATFORM,
+    ),
     Verb("completion", "print a completion script for bash, zsh or fish", "completion", _PLATFORM),
     Verb("sim", "try scheduling rules on a trace, without a cluster", None, _PLATFORM),
     Verb("up", "start the whole platform on this machine", None, _PLATFORM),
+    Verb("backup", "copy the scheduler's database of this machine to a file", None, _PLATFORM),
+    Verb("restore", "put a copy of the scheduler's database in place again", None, _PLATFORM),
     Verb("cluster", "install the platform on a Kubernetes cluster", None, _PLATFORM),
 )
 

@@ -16,6 +16,7 @@ from hai_scheduler.service.jobs import Jobs
 from hai_scheduler.service.logs import Logs
 from hai_scheduler.service.mount_rules import MountRules
 from hai_scheduler.service.named_environments import NamedEnvironments
+from hai_scheduler.service.orphans import Orphans
 from hai_scheduler.service.own_quota import OwnQuotas
 from hai_scheduler.service.policy_changes import PolicyChanges
 from hai_scheduler.service.queries import Queries
@@ -44,6 +45,7 @@ class Services:
     forecasts: Forecasts
     logs: Logs
     feed: Feed
+    orphans: Orphans
     own_quotas: OwnQuotas
     policy: PolicyChanges
     mount_rules: MountRules

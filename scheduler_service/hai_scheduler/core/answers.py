@@ -249,7 +249,9 @@ class Answers:
     def _needs(self, wait: Wait) -> dict[str, Value]:
         kept = self._kept_from(wait.task, self._queue.place_of(wait.task.id))
         free = sum(name not in kept for name in self._free(wait.task, wait.priority))
-        return {"needs": wait.task.nodes, "gpus": wait.task.gpus, "free": free}
+        found: dict[str, Value] = {"needs": wait.task.nodes, "gpus": wait.task.gpus, "free": free}
+        orphaned = sum(node.orphan is not None for node in self._ledger.floor.nodes.values())
+        return {**found, "orphaned": orphaned} if orphaned else found
 
     def _draining(self, wait: Wait) -> _Data:
         task, now = wait.task, self._rules.now

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from hai_scheduler.core.model import Blame, Checkpoint, Priority, Rank, TaskId
+from hai_scheduler.core.model import Blame, Checkpoint, Origin, Priority, Rank, TaskId
 from hai_scheduler.core.reasons import Reason
 
 
@@ -24,6 +24,10 @@ class Started(Event):
     priority: Priority
     #: GPU indices by rank; empty is whole nodes (U2).
     gpus: tuple[tuple[int, ...], ...] = ()
+    #: Who decides it; None where nobody else ever does (the simulator).
+    origin: Origin | None = None
+    #: The run's number is greater than this: smaller ones may have been used in a past that the database has lost.
+    above: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,7 +83,15 @@ def _free(verdict: Verdict) -> str:
 
 
 def _needs_but(verdict: Verdict) -> str:
-    return f"Needs {_needs(verdict)} but {_free(verdict)}"
+    return f"Needs {_needs(verdict)} but {_free(verdict)}{_orphaned(verdict)}"
+
+
+def _orphaned(verdict: Verdict) -> str:
+    """What runs of a database that was restored, or replaced, hold: only an admin can end them (decision 0016)."""
+    count = verdict.data.get("orphaned")
+    if not isinstance(count, int):
+        return ""
+    return f" ({nodes(count)} {'is' if count == 1 else 'are'} held by runs that belong to no task any more)"
 
 
 def _until(verdict: Verdict, name: str, now: datetime) -> str:

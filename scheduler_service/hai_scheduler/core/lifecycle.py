@@ -107,7 +107,7 @@ def _live(task: Task) -> Run:
 
 
 def _start(task: Task, event: Started) -> Advanced:
-    number = 1 if task.run is None else task.run.number + 1
+    number = max(event.above, 0 if task.run is None else task.run.number) + 1
     run = Run(
         id=task.run_id(number),
         number=number,
@@ -116,6 +116,7 @@ def _start(task: Task, event: Started) -> Advanced:
         ),
         priority=event.priority,
         started_at=event.at,
+        origin=event.origin,
     )
     task = replace(task, state=TaskState.STARTING, run=run, reason=None, promise=frozenset(), not_before=None)
     return task, (Launch(task.id, run.id),)

@@ -16,6 +16,31 @@ TaskId = NewType("TaskId", int)
 #: `"<task id>.<run number>"`, for example `"41.2"`. Everything a cluster does is idempotent by it.
 RunId = NewType("RunId", str)
 
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which database has decided a run, and in which of its epochs.
+
+    A database gets its name when it is made, and begins a new epoch when it finds that it is older than the runs on
+    the cluster: it was restored. So a run's id and origin together are never given twice.
+    """
+
+    #: Lower-case letters and digits.
+    database: str
+    #: From 1.
+    epoch: int
+
+    def __str__(self) -> str:
+        return f"{self.database}-{self.epoch}"
+
+    @classmethod
+    def parse(cls, text: str | None) -> Origin | None:
+        """Read what `str` gave; None for anything else."""
+        database, dash, epoch = (text or "").partition("-")
+        known = database.isascii() and database.isalnum() and dash and epoch.isascii() and epoch.isdigit()
+        return cls(database, int(epoch)) if known else None
+
+
 #: How many of its rotations a task remembers (P7).
 KEPT_ROTATIONS = 16
 
@@ -135,11 +160,13 @@ class Node:
     #: Why it is not ready, or closed, in the cluster's words.
     message: str = ""
     mark: NodeMark = NodeMark.NONE
+    #: A run on it that the database does not know (decision 0016): nobody new gets the node before that has ended.
+    orphan: RunId | None = None
 
     @property
     def schedulable(self) -> bool:
         """Whether new runs may be placed here (F3)."""
-        return self.ready and not self.closed and self.mark is NodeMark.NONE
+        return self.ready and not self.closed and self.mark is NodeMark.NONE and self.orphan is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,6 +245,8 @@ class Run:
     lost: timedelta | None = None
     #: Ranks whose own failure broke the gang, by number; those that were ended because of it are not among them (H2).
     failed_ranks: tuple[int, ...] = ()
+    #: Who decided it; None for a run of a version that did not write it down.
+    origin: Origin | None = None
 
     @property
     def live(self) -> bool:
@@ -450,3 +479,14 @@ class Observation:
     unsettled: bool = False
     #: The cluster has the order to end the run: a rank that it does not show now will never be started.
     killed: bool = False
+    #: As its launch said it; None where nothing is written down.
+    origin: Origin | None = None
+    #: Node names in rank order, as far as the cluster knows them.
+    nodes: tuple[str, ...] = ()
+    #: Whose run it is, as far as the cluster knows.
+    user: str | None = None
+
+    @property
+    def gone(self) -> bool:
+        """Whether nothing is left of any rank that is shown."""
+        return all(rank.state.gone for rank in self.ranks)

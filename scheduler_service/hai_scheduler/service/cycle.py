@@ -12,7 +12,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from hai_scheduler.core.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, Started, TimeSkipped
@@ -22,8 +22,10 @@ from hai_scheduler.core.model import NodeMark, Observation, Run, RunId, Task, Ta
 from hai_scheduler.core.observing import read
 from hai_scheduler.core.plan import plan
 from hai_scheduler.core.policy import Policies, Policy
+from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Bus, Clock, Cluster, Conflict, LeaseLost, Store, Temporary, Tx
 from hai_scheduler.ports import Event as Line
+from hai_scheduler.service.belonging import Belonging, Belongings
 from hai_scheduler.service.changes import SCHEDULER, change
 from hai_scheduler.service.decision_log import DecisionLog
 from hai_scheduler.service.effects import FEED, TICK, Effects
@@ -55,6 +57,7 @@ class Cycle:
     policies: PolicyBook
     watch: Watch
     leadership: Leadership
+    belonging: Belonging
     decisions: DecisionLog = field(default_factory=DecisionLog)
     #: GPUs of the largest node of each group, as last seen.
     _gpus: dict[str, int] = field(default_factory=dict)
@@ -72,7 +75,8 @@ class Cycle:
         began = time.perf_counter()
         with self.watch.seeing():
             nodes = await self.cluster.nodes()
-            observed = {o.run_id: o for o in await self.cluster.observe()}
+            await self.belonging.look()
+            observed = await self.cluster.observe()
         now = self.clock.now()
         skipped = self._steadiness.look(now, self.clock.steady())
         async with self.store.write() as tx:
@@ -83,17 +87,19 @@ class Cycle:
                 return False
             policies = await self.policies.refresh(tx)
             self.watch.policy_trouble = self.policies.trouble
-            nodes = await marked(tx, nodes)
             first_seq = await tx.last_event_seq()
+            belongings = await self.belonging.sort(tx, observed, now)
+            nodes = await marked(tx, nodes)
             self._gpus |= largest(nodes)
             ends = await RunEnds.read(tx, policies, self._gpus, now)
-            tasks, effects = await self._read_world(tx, observed, ends, skipped)
+            tasks, effects = await self._read_world(tx, belongings, ends, skipped)
             snapshot = await snapshot_of(tx, now, nodes, tasks.values(), ends.uses.values(), ends.strikes)
             planning = time.perf_counter()
             with undisturbed():
                 made = plan(snapshot, policies, memory=self._memory)
             self.watch.plan_seconds = time.perf_counter() - planning
-            effects += await self._write_targets(tx, tasks, made, policies)
+            effects += await self._write_targets(tx, tasks, made, policies, belongings)
+            mark = await tx.mark()
             told = await tx.last_event_seq() > first_seq
             await self.decisions.write(tx, snapshot.now, tasks.values(), made.verdicts)
         self.leadership.keep()
@@ -104,7 +110,12 @@ class Cycle:
         self.watch.rotation_alarms += self._alarms
         if told:
             await self.bus.ring(FEED)
-        self.watch.trouble = await self.effects.carry_out(effects, nodes=self.watch.by_name())
+        untold = await self.belonging.tell(mark)
+        if untold is not None:
+            effects = [effect for effect in effects if not isinstance(effect, Launch)]
+        hindered = await self.effects.carry_out(effects, nodes=self.watch.by_name())
+        left = await self.belonging.put_aside(belongings.aside)
+        self.watch.trouble = untold or hindered or left
         return True
 
     async def _lead(self) -> bool:
@@ -114,17 +125,21 @@ class Cycle:
         if self.watch.leading and not led:
             self.decisions = DecisionLog()
             self._steadiness = Steadiness()
+            self.belonging.forget()
         return self.watch.leading
 
     async def _read_world(
-        self, tx: Tx, observed: Mapping[RunId, Observation], ends: RunEnds, skipped: timedelta
+        self, tx: Tx, belongings: Belongings, ends: RunEnds, skipped: timedelta
     ) -> tuple[dict[TaskId, Task], list[Effect]]:
-        """Bring every live task up to what the cluster shows, and end what belongs to nobody."""
-        now = self.clock.now()
-        effects: list[Effect] = []
+        """Bring every live task up to what the cluster shows, and end what belongs to no live task."""
+        now, observed = self.clock.now(), belongings.ours
+        effects: list[Effect] = [Kill(run_id) for run_id in belongings.kill]
         tasks: dict[TaskId, Task] = {}
         live: set[RunId] = set()
+        ended = 0
         for task in await tx.unfinished_tasks():
+            if belongings.restored:
+                task = await _given_up(tx, task, observed, now)
             run = task.live_run
             if run is not None:
                 most = ends.policies.of(task.group).max_failed_starts
@@ -138,17 +153,23 @@ class Cycle:
                 await ends.note(before, task, seen.events)
                 effects += wanted
                 run = task.live_run
+                ended += run is None
                 if run is not None:
                     live.add(run.id)
                     effects += _wanted_again(run, task, launch=seen.launch_again)
             if not task.state.ended:
                 tasks[task.id] = task
+        if ended:
+            await tx.count_steps(ended, number=0)
         effects += _left_behind(observed.values(), live)
         return tasks, list(dict.fromkeys(effects))
 
-    async def _write_targets(self, tx: Tx, tasks: dict[TaskId, Task], made: Plan, policies: Policies) -> list[Effect]:
+    async def _write_targets(
+        self, tx: Tx, tasks: dict[TaskId, Task], made: Plan, policies: Policies, belongings: Belongings
+    ) -> list[Effect]:
         """Write what was decided, in the store and in `tasks`."""
         effects: list[Effect] = []
+        started: list[int] = []
         self._alarms = 0
         pause = pause_of(await tx.setting("paused"))
         at_most = pause.grace if pause else None
@@ -158,11 +179,16 @@ class Cycle:
                 continue
             task = tasks[decision.task_id]
             policy = policies.of(task.group)
-            after, wanted = await change(tx, task, self._event_of(decision, at_most, policy.max_grace), actor=SCHEDULER)
+            event = self._event_of(decision, at_most, policy.max_grace, belongings)
+            after, wanted = await change(tx, task, event, actor=SCHEDULER)
             effects += wanted
+            if isinstance(event, Started) and after.run is not None:
+                started.append(after.run.number)
             tasks[task.id] = after
             if alarms(task, after, policy, self.clock.now()):
                 await self._alarm(tx, after, policy)
+        if started:
+            await tx.count_steps(len(started), number=max(started))
         return effects
 
     async def _quarantine(self, tx: Tx, decision: Quarantine) -> None:
@@ -180,11 +206,24 @@ class Cycle:
         self._alarms += 1
         log.warning("%s", data["message"])
 
-    def _event_of(self, decision: Start | Suspend | Keep | Stop, at_most: timedelta | None, limit: timedelta) -> Event:
+    def _event_of(
+        self,
+        decision: Start | Suspend | Keep | Stop,
+        at_most: timedelta | None,
+        limit: timedelta,
+        belongings: Belongings,
+    ) -> Event:
         now = self.clock.now()
         match decision:
             case Start():
-                return Started(at=now, nodes=decision.nodes, priority=decision.priority, gpus=decision.gpus)
+                return Started(
+                    at=now,
+                    nodes=decision.nodes,
+                    priority=decision.priority,
+                    gpus=decision.gpus,
+                    origin=belongings.origin,
+                    above=belongings.above(decision.task_id),
+                )
             case Suspend():
                 return AskedToSuspend(
                     at=now,
@@ -257,6 +296,16 @@ def _wanted_again(run: Run, task: Task, *, launch: bool) -> Iterator[Effect]:
         yield Kill(run.id)
     elif run.notice is not None and any(rank.notified_at is None and not rank.state.gone for rank in run.ranks):
         yield Notify(run.id)
+
+
+async def _given_up(tx: Tx, task: Task, observed: Mapping[RunId, Observation], now: datetime) -> Task:
+    """A start that nothing is seen of may have happened in the past that the database has lost: it is not repeated."""
+    run = task.live_run
+    if run is None or run.id in observed or run.notice is not None:
+        return task
+    nothing = timedelta(0)
+    leaves = AskedToSuspend(at=now, reason=Reason.NODE_LOST, at_most=nothing, limit=nothing)
+    return (await change(tx, task, leaves, actor=SCHEDULER))[0]
 
 
 def _left_behind(observed: Iterable[Observation], live: Collection[RunId]) -> Iterator[Effect]:

@@ -118,6 +118,7 @@ class Effects:
             image=around.image,
             python=around.python,
             mounts=around.mounts,
+            origin=run.origin,
         )
 
     async def _cannot_start(self, effect: Launch, why: str) -> None:

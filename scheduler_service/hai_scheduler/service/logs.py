@@ -215,9 +215,12 @@ class Logs:
 
     async def _piece(self, runs: Sequence[Run], rank: int, here: Cursor, limit: int) -> _Piece:
         """The next step from the cursor on, at most `limit` lines."""
-        run = next((r for r in runs if r.number == here.run), None)
+        # Numbers grow, and some may be left out (decision 0016).
+        run = next((r for r in runs if r.number >= here.run), None)
         if run is None:
             return _Piece([], here, waits=True)
+        if run.number > here.run:
+            here = Cursor(run.number)
         if here.offset is None:
             begun = Cursor(run.number, 0)
             return _Piece([_own(run, run.started_at, start_of(run), begun)], begun)
@@ -248,11 +251,18 @@ def _check(task: Task, runs: Sequence[Run], rank: int, run: int | None, cursor: 
     if not 0 <= rank < task.nodes:
         raise Invalid("rank", rank, f"task {task.id} has ranks 0 to {task.nodes - 1}")
     if run is not None and not any(r.number == run for r in runs):
-        known = f"it has runs 1 to {runs[-1].number}" if runs else "it has not run yet"
+        known = f"it has runs {_numbers(runs)}" if runs else "it has not run yet"
         raise Invalid("run", run, f"there is no run {run} of task {task.id}: {known}")
     first, last = (run, run) if run else (1, runs[-1].number if runs else 0)
     if cursor is not None and not first <= cursor.run <= last + 1:
         raise Invalid("cursor", str(cursor), "belongs to another run, or to another task: leave it out")
+
+
+def _numbers(runs: Sequence[Run]) -> str:
+    """`1 to 3`, or all of them where some numbers are left out."""
+    numbers = [run.number for run in runs]
+    whole = numbers == list(range(1, len(numbers) + 1))
+    return f"1 to {numbers[-1]}" if whole else ", ".join(map(str, numbers))
 
 
 def _over(task: Task, runs: Sequence[Run], run: int | None, here: Cursor) -> bool:

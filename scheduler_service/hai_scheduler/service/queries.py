@@ -218,6 +218,10 @@ class Queries:
         """Whether the cluster could not be seen when it was last looked at."""
         return self.watch.blind
 
+    def orphans(self) -> bool:
+        """Whether a node was held by a run that belongs to no task when the cluster was last looked at."""
+        return any(node.orphan is not None for node in self.watch.nodes)
+
     def policy_trouble(self) -> bool:
         """Whether policy numbers that admins have set are not used, because they do not fit the configuration."""
         return self.watch.policy_trouble is not None

@@ -9,14 +9,21 @@ from datetime import datetime
 from hai_scheduler.core.model import Node, NodeMark, Strike, Task, Use
 from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.ports import Tx
+from hai_scheduler.service.orphan_book import held_nodes, read_orphans
 from hai_scheduler.service.pause import pause_of
 
 
 async def marked(tx: Tx, nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """The cluster's nodes with the marks that admins and the platform have given them."""
+    """The cluster's nodes with the marks that admins and the platform have given them, and with orphaned runs."""
     marks, none = await tx.node_marks(), NodeMark.NONE
+    held = held_nodes(await read_orphans(tx))
     return tuple(
-        [node if node.mark is (mark := marks.get(node.name, none)) else replace(node, mark=mark) for node in nodes]
+        [
+            node
+            if node.mark is (mark := marks.get(node.name, none)) and node.orphan == held.get(node.name)
+            else replace(node, mark=mark, orphan=held.get(node.name))
+            for node in nodes
+        ]
     )
 
 

@@ -44,6 +44,7 @@ from hai_scheduler.service.jobs import Jobs
 from hai_scheduler.service.logs import Logs
 from hai_scheduler.service.mount_rules import MountRules
 from hai_scheduler.service.named_environments import NamedEnvironments
+from hai_scheduler.service.orphans import Orphans
 from hai_scheduler.service.own_quota import OwnQuotas
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.policy_changes import PolicyChanges
@@ -312,6 +313,7 @@ async def world() -> AsyncIterator[World]:
         forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions),
         logs=Logs(store=store, cluster=cluster, bus=bus, look_every=0.02),  # type: ignore[arg-type]
         feed=Feed(store=store, bus=bus, look_every=0.02),
+        orphans=Orphans(store=store, bus=bus, clock=clock),
         own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, watch=watch),
         policy=PolicyChanges(store=store, bus=bus, clock=clock, watch=watch, book=book),
         mount_rules=MountRules(store=store, bus=bus, clock=clock, watch=watch),

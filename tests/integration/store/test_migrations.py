@@ -24,7 +24,7 @@ from hai_scheduler.adapters.sql.migrate import downgrade, head, scripts, upgrade
 from hai_scheduler.adapters.sql.revision import VERSION_TABLE, StateDamaged, StateTooNew, is_newest, newest
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.sql.tables import METADATA
-from hai_scheduler.core.model import NodeMark
+from hai_scheduler.core.model import NodeMark, RunId, TaskId
 from hai_scheduler.ports import Temporary
 
 
@@ -166,6 +166,17 @@ async def test_of_a_failure_in_the_first_version_every_rank_with_a_status_is_nam
     assert task.run is not None
     assert task.run.failed_ranks == (0, 1)
     await store.close()
+
+
+async def test_an_older_state_gets_a_name_and_its_runs_stay_its_own(url: str, engine: AsyncEngine) -> None:
+    await a_first_state(engine)
+    store = await open_store(url)
+    async with store.read() as tx:
+        mark = await tx.mark()
+        origins = await tx.origins([TaskId(1)])
+    await store.close()
+    assert (len(mark.database), mark.epoch, mark.launches, mark.task, mark.number) == (16, 1, 1, 2, 1)
+    assert origins == {RunId("1.1"): None}, "nobody has written down who decided it"
 
 
 async def test_going_back_to_the_first_tables_keeps_what_they_can_hold(url: str, engine: AsyncEngine) -> None:

@@ -111,6 +111,19 @@ def _number(platform: FakePlatform, name: str, kind: str, default: Any) -> dict[
     }  # fmt: skip
 
 
+def _orphans(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    admins_only(platform)
+    return 200, {"items": list(platform.orphans.values())}
+
+
+def _end_orphan(platform: FakePlatform, call: Call, run: str) -> tuple[int, Any]:
+    admins_only(platform)
+    if run not in platform.orphans:
+        raise Refuse(404, "not_found", f"There is no orphaned run {run!r}")
+    platform.orphans[run]["ending"] = True
+    return 200, platform.orphans[run]
+
+
 def _health(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     return 200, {"status": "ok", "version": "0.1.0", "last_tick_s": 0.2, "detail": None}
 
@@ -125,6 +138,8 @@ ROUTES: list[Route] = [
     ("POST", f"{API}/cluster/(pause|resume)", _pause),
     ("GET", f"{API}/nodes", _nodes),
     ("POST", f"{API}/nodes/([^/]+)/(cordon|uncordon|drain)", _mark),
+    ("GET", f"{API}/orphans", _orphans),
+    ("POST", f"{API}/orphans/([^/]+)/end", _end_orphan),
     ("GET", f"{API}/quotas", _quota),
     ("PUT", f"{API}/quotas", _quota),
     ("DELETE", f"{API}/quotas", _quota),

@@ -63,6 +63,8 @@ class FakePlatform:
     #: Mount rules and environments by name.
     mounts: dict[str, dict[str, Any]] = field(default_factory=dict)
     environments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    #: Runs that belong to no task, by id.
+    orphans: dict[str, dict[str, Any]] = field(default_factory=dict)
     on_nodes: dict[str, list[dict[str, Any]]] = field(
         default_factory=lambda: {"node-1": [{"task_id": 41, "user": "alice", "gpus": []}]}
     )

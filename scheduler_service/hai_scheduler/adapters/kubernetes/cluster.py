@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from hai_scheduler.adapters.kubernetes.client import Api, Missing, Refused, connect, gather_all
 from hai_scheduler.adapters.kubernetes.launching import Launcher
+from hai_scheduler.adapters.kubernetes.marks import Marks
 from hai_scheduler.adapters.kubernetes.names import KILLED, parts_of, run_name, run_selector
 from hai_scheduler.adapters.kubernetes.observation import Steady, is_tombstone, not_up, observe_run, steady_of
 from hai_scheduler.adapters.kubernetes.pod_status import has_started
@@ -17,6 +18,7 @@ from hai_scheduler.adapters.kubernetes.record import RunSight, StartError, Thing
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.kubernetes.sight import Sight
 from hai_scheduler.adapters.kubernetes.startup import check
+from hai_scheduler.core.marks import Mark
 from hai_scheduler.core.model import Blame, Node, Observation, RankObservation, RankState, RunId
 from hai_scheduler.ports import Clock, Launch, LogChunk, LogSource, NotFound, Temporary
 
@@ -52,6 +54,9 @@ class KubernetesCluster:
         self._clock = clock
         self._sight = Sight(api, clock, settings)
         self._launcher = Launcher(api, self._sight, settings)
+        self._marks = Marks(api, settings.namespace)
+        #: Another platform may have the namespace too.
+        self.exclusive = False
         self._pods = f"/api/v1/namespaces/{settings.namespace}/pods"
         self._services = f"/api/v1/namespaces/{settings.namespace}/services"
         #: Runs that the API server does not even take the record of.
@@ -129,7 +134,9 @@ class KubernetesCluster:
         return any(other == task and int(later) > int(number) for other, _, later in names)
 
     def _look_after(self, run: RunSight, shown: Observation) -> None:
-        """Take down what does not come up; go on with that until nothing is left."""
+        """Take down what does not come up; go on with that until nothing is left. Another platform's is its own."""
+        if not self._marks.is_own(run.origin):
+            return
         error = not_up(run, self._clock.now(), self._settings, unmade=self._unmade.get(run.run_id, ""))
         if error is None and run.record is not None and not all(rank.state.gone for rank in shown.ranks):
             error = run.record.start_error if self._left(run) else None
@@ -250,6 +257,25 @@ class KubernetesCluster:
                 self._sight.pods.drop(pod["metadata"]["name"])
         await self._logs.forget(run_id)
 
+    # -- whose runs they are ------------------------------------------------------------------------------
+
+    async def marks(self) -> Sequence[Mark]:
+        """Those in the ConfigMap of the namespace. Raises Temporary."""
+        return await self._marks.all()
+
+    async def put_mark(self, mark: Mark) -> None:
+        """Write the ConfigMap. Raises Superseded, Temporary."""
+        await self._marks.put(mark)
+
+    async def put_aside(self, run_id: RunId) -> str | None:
+        """Settle it; its logs are kept where all logs are. Raises Temporary."""
+        await self._sight.ready()
+        run = self._sight.run(run_id)
+        if run is not None and not self._ended(run):
+            raise Temporary(f"run {run_id} cannot be put aside: it has not ended")
+        await self.settle(run_id)
+        return None
+
     # -- reading ------------------------------------------------------------------------------------------
 
     async def addresses(self, run_id: RunId) -> tuple[str, ...] | None:
@@ -267,6 +293,8 @@ class KubernetesCluster:
         parts_of(run_id)
         await self._sight.ready()
         run = self._sight.run(run_id)
+        if run is not None and not self._marks.is_own(run.origin):
+            raise NotFound(f"run {run_id} is another platform's")
         if run is None:
             return await self._logs.read(run_id, rank, offset=offset, limit=limit, ended=not self._sight.stale)
         if not 0 <= rank < run.ranks:

@@ -13,6 +13,7 @@ from hai_scheduler.adapters.kubernetes.record import Record, StartError, Thing
 from hai_scheduler.adapters.kubernetes.resources import Capacity, capacity_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.kubernetes.sight import Sight
+from hai_scheduler.adapters.origins import check_origin
 from hai_scheduler.core.model import RunId
 from hai_scheduler.ports import Launch, Temporary
 
@@ -54,6 +55,7 @@ class Launcher:
         wrong = fault(launch, self._sight.nodes.items, self._settings)
         service = await self._service(launch, wrong)
         record = Record.read(service)
+        check_origin(launch, record.origin)
         if record.deleting:
             raise Temporary(f"run {launch.run_id} is still being removed from Kubernetes")
         if record.launched or record.killed or record.start_error is not None:

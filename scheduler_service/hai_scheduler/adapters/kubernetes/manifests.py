@@ -51,7 +51,7 @@ def service(launch: Launch, annotations: dict[str, str] | None = None) -> dict[s
         launch: The run.
         annotations: More facts of the record.
     """
-    name, labels = run_name(launch.run_id), run_labels(launch.run_id, launch.user)
+    name, labels = run_name(launch.run_id), run_labels(launch.run_id, launch.user, launch.origin)
     # A rank alone has nobody to find, and without a selector Kubernetes keeps no list of addresses of it: half of all
     # that it would write for such a run.
     selector = run_selector(launch.run_id).split(",") if len(launch.nodes) > 1 else ()
@@ -106,7 +106,7 @@ def secret(launch: Launch, settings: ClusterSettings, owned_by: dict[str, Any]) 
         "kind": "Secret",
         "metadata": {
             "name": run_name(launch.run_id),
-            "labels": run_labels(launch.run_id, launch.user),
+            "labels": run_labels(launch.run_id, launch.user, launch.origin),
             "ownerReferences": [owned_by],
         },
         "type": "Opaque",
@@ -175,7 +175,7 @@ def pod(
         "kind": "Pod",
         "metadata": {
             "name": pod_name(launch.run_id, rank),
-            "labels": {**run_labels(launch.run_id, launch.user), RANK: str(rank)},
+            "labels": {**run_labels(launch.run_id, launch.user, launch.origin), RANK: str(rank)},
             "ownerReferences": [owned_by],
         },
         # What is empty is left to the API server.

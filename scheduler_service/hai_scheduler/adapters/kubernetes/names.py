@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Any, Final
 
-from hai_scheduler.core.model import RunId
+from hai_scheduler.core.model import Origin, RunId
 from hai_scheduler.ports import NotFound
 
 PREFIX: Final = "hai.jupyter.org/"
@@ -18,6 +18,10 @@ TASK: Final = f"{PREFIX}task"
 RUN: Final = f"{PREFIX}run"
 RANK: Final = f"{PREFIX}rank"
 USER: Final = f"{PREFIX}user"
+#: Which database has decided the run, and in which of its epochs (decision 0016).
+ORIGIN: Final = f"{PREFIX}origin"
+#: The ConfigMap that keeps how far each database has come.
+MARKS: Final = "hai-databases"
 #: Annotations of the Service, which is the record of its run.
 NODES: Final = f"{PREFIX}nodes"
 #: All pods were created: one that is missing now was removed, and is never created again.
@@ -54,10 +58,11 @@ def pod_name(run_id: str, rank: int) -> str:
     return f"{run_name(run_id)}-{rank}"
 
 
-def run_labels(run_id: str, user: str) -> dict[str, str]:
+def run_labels(run_id: str, user: str, origin: Origin | None = None) -> dict[str, str]:
     """Labels of everything of a run. Raises NotFound."""
     task, number = parts_of(run_id)
-    return {MANAGED: MANAGER, TASK: task, RUN: number, USER: label_value(user)}
+    labels = {MANAGED: MANAGER, TASK: task, RUN: number, USER: label_value(user)}
+    return labels if origin is None else {**labels, ORIGIN: str(origin)}
 
 
 def run_selector(run_id: str) -> str:
@@ -80,6 +85,17 @@ def run_of(thing: dict[str, Any]) -> RunId | None:
     labels = thing["metadata"].get("labels") or {}
     task, number = labels.get(TASK, ""), labels.get(RUN, "")
     return RunId(f"{task}.{number}") if _is_number(task) and _is_number(number) else None
+
+
+def origin_of(thing: dict[str, Any]) -> Origin | None:
+    """Who has decided the run that a Service or a pod belongs to; None where that is not written down."""
+    return Origin.parse((thing["metadata"].get("labels") or {}).get(ORIGIN))
+
+
+def user_of(thing: dict[str, Any]) -> str | None:
+    """Whose run it is, as far as a label can say."""
+    user = (thing["metadata"].get("labels") or {}).get(USER)
+    return None if user is None else str(user)
 
 
 def rank_of(pod: dict[str, Any]) -> int | None:

@@ -30,6 +30,9 @@ def observe_run(run: RunSight, around: Surroundings) -> Observation:
         ranks=shown,
         unsettled=not settled and all(rank.state.gone for rank in shown),
         killed=record is not None and record.killed,
+        origin=run.origin,
+        nodes=run.nodes,
+        user=run.user,
     )
 
 

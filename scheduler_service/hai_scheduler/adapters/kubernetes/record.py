@@ -8,8 +8,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
-from hai_scheduler.adapters.kubernetes.names import KILLED, LAUNCHED, NODES, START_ERROR, rank_of, run_of
-from hai_scheduler.core.model import Blame, RunId
+from hai_scheduler.adapters.kubernetes.names import (
+    KILLED,
+    LAUNCHED,
+    NODES,
+    START_ERROR,
+    origin_of,
+    rank_of,
+    run_of,
+    user_of,
+)
+from hai_scheduler.core.model import Blame, Origin, RunId
 
 Thing = dict[str, Any]
 
@@ -63,6 +72,8 @@ class Record:
     start_error: StartError | None
     #: The Service itself is on its way out.
     deleting: bool
+    origin: Origin | None = None
+    user: str | None = None
 
     @classmethod
     def read(cls, service: Thing) -> Self:
@@ -78,6 +89,8 @@ class Record:
             killed=KILLED in annotations,
             start_error=StartError.from_annotations(annotations),
             deleting="deletionTimestamp" in metadata,
+            origin=origin_of(service),
+            user=user_of(service),
         )
 
 
@@ -97,6 +110,27 @@ class RunSight:
     pods: dict[int, Thing] = field(default_factory=dict)
     #: Pods that the API server no longer has, as they were last seen.
     removed: dict[int, Thing] = field(default_factory=dict)
+
+    @property
+    def origin(self) -> Origin | None:
+        """Who has decided it, as far as that is written down."""
+        return self.record.origin if self.record is not None else next(map(origin_of, self._all_pods()), None)
+
+    @property
+    def user(self) -> str | None:
+        """Whose it is, as far as that is written down."""
+        return self.record.user if self.record is not None else next(map(user_of, self._all_pods()), None)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Node names in rank order, as far as is known; a pod that no node has yet holds none."""
+        if self.record is not None and self.record.nodes:
+            return self.record.nodes
+        specs = [(self.pods.get(rank) or {}).get("spec") or {} for rank in range(self.ranks)]
+        return tuple(str(spec.get("nodeName") or "?") for spec in specs)
+
+    def _all_pods(self) -> Iterable[Thing]:
+        return (*self.pods.values(), *self.removed.values())
 
     @property
     def ranks(self) -> int:

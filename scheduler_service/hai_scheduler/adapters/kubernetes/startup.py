@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hai_scheduler.adapters.kubernetes.client import Api, Missing, Refused, Unusable
-from hai_scheduler.adapters.kubernetes.names import MANAGED, MANAGER
+from hai_scheduler.adapters.kubernetes.names import MANAGED, MANAGER, MARKS
 from hai_scheduler.ports import Temporary
 
 
@@ -20,6 +20,8 @@ class Need:
     verbs: tuple[str, ...]
     #: In the namespace of the runs; else in the whole cluster.
     namespaced: bool = True
+    #: The only object that it is about; empty for all.
+    name: str = ""
 
 
 NEEDS: Final = (
@@ -27,6 +29,8 @@ NEEDS: Final = (
     Need("services", ("create", "delete", "get", "list", "patch", "watch")),
     # Never read: they hold the tokens of runs.
     Need("secrets", ("create", "delete")),
+    Need("configmaps", ("create",)),
+    Need("configmaps", ("get", "patch"), name=MARKS),
     Need("nodes", ("get", "list", "watch"), namespaced=False),
 )
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -62,6 +66,8 @@ def _reviews(api: Api, namespace: str) -> Iterator[asyncio.Future[str] | asyncio
 async def _review(api: Api, need: Need, verb: str, namespace: str) -> str:
     """What is missing, in words; empty if the account may do it."""
     attributes = {"resource": need.resource, "verb": verb}
+    if need.name:
+        attributes["name"] = need.name
     if need.namespaced:
         attributes["namespace"] = namespace
     body = {

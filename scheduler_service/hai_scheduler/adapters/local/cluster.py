@@ -14,9 +14,12 @@ from typing import Any
 
 from hai_scheduler.adapters.local.environment import MASTER, rank_environment
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, RankFolder, RunFolder, sweep
+from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.runs import NEVER_STARTED, LocalRank, LocalRun, runs_in
 from hai_scheduler.adapters.log_parts import read_log
+from hai_scheduler.adapters.origins import check_origin
+from hai_scheduler.core.marks import Mark
 from hai_scheduler.core.model import Node, Observation, RunId
 from hai_scheduler.ports import Launch, LogChunk, NotFound, Temporary
 
@@ -61,6 +64,9 @@ class LocalCluster:
         self._loading = asyncio.Lock()
         self._loaded = False
         self._listeners: set[asyncio.Event] = set()
+        self._marks = Marks(self._root)
+        #: Nobody else uses the folder.
+        self.exclusive = True
         #: Handles that become readable when a supervisor ends, by its pid.
         self._handles: dict[int, int] = {}
 
@@ -169,6 +175,8 @@ class LocalCluster:
                 log.warning("run %s is not started: a later one of its task has been", launch.run_id)
                 return
         run = self._runs.setdefault(str(launch.run_id), LocalRun(folder, self._settings.python))
+        with _as_temporary(f"run {launch.run_id} cannot be read"):
+            await asyncio.to_thread(_check_origin, folder, launch)
         with _as_temporary(f"run {launch.run_id} cannot be started"):
             await asyncio.to_thread(self._launch, run, launch)
         self._follow()
@@ -221,6 +229,8 @@ class LocalCluster:
         return {
             "run_id": launch.run_id,
             "task_id": launch.task_id,
+            "user": launch.user,
+            "origin": None if launch.origin is None else str(launch.origin),
             "rank": folder.rank,
             "node": name,
             "command": list(launch.command),
@@ -298,12 +308,45 @@ class LocalCluster:
                 raise Temporary(f"run {run.folder.run_id} cannot be forgotten: it has not ended")
             run.folder.remove()
 
+    async def marks(self) -> Sequence[Mark]:
+        """The marks in the file beside the runs."""
+        with _as_temporary(f"{self._marks.path} cannot be read"):
+            return await asyncio.to_thread(self._marks.all)
+
+    async def put_mark(self, mark: Mark) -> None:
+        """Write the file anew."""
+        with _as_temporary(f"{self._marks.path} cannot be written"):
+            await asyncio.to_thread(self._marks.put, mark)
+
+    async def put_aside(self, run_id: RunId) -> str | None:
+        """Move the run's folder to `.aside/<database>-<epoch>/<task>/<run>`."""
+        await self._load()
+        run = self._runs.get(str(run_id))
+        if run is None:
+            return None
+        with _as_temporary(f"run {run_id} cannot be put aside"):
+            place = await asyncio.to_thread(self._put_aside, run)
+        del self._runs[str(run_id)]
+        return None if place is None else str(place)
+
+    def _put_aside(self, run: LocalRun) -> Path | None:
+        with run.guard:
+            seen = run.observe()
+            if not run.gone:
+                raise Temporary(f"run {run.folder.run_id} cannot be put aside: it has not ended")
+            return run.folder.put_aside(seen.origin)
+
     async def close(self) -> None:
         """Let go of handles; supervisors and their ranks go on."""
         for pid in list(self._handles):
             self._drop(pid)
         for run in self._runs.values():
             run.let_go()
+
+
+def _check_origin(folder: RunFolder, launch: Launch) -> None:
+    """See that nobody else's run has the id. Raises Temporary, OSError."""
+    check_origin(launch, folder.facts().origin)
 
 
 def _missing(launch: Launch, rank: int, name: str, node: LocalNode | None) -> str | None:

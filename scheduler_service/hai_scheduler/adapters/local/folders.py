@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import json
 import os
 import random
@@ -11,6 +12,7 @@ import shutil
 import socket
 import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +26,7 @@ from hai_scheduler.adapters.local.records import (
     write_once,
     write_whole,
 )
-from hai_scheduler.core.model import RunId
+from hai_scheduler.core.model import Origin, RunId
 from hai_scheduler.ports import NotFound
 
 SPEC_SCHEMA = 1
@@ -58,6 +60,21 @@ def announce(root: Path, url: str, *, alone: bool) -> None:
     write_whole(path, "".join(f"{line}\n" for line in [url, *others[:_MOST_OTHERS]]))
 
 
+#: Below the folder of all runs: those that belong to no task of the database (decision 0016), with their logs.
+ASIDE = ".aside"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """What the folders of a run's ranks say of it."""
+
+    #: None where nothing is written down, or nothing that can be read.
+    origin: Origin | None = None
+    #: Node names in rank order.
+    nodes: tuple[str, ...] = ()
+    user: str | None = None
+
+
 class RunFolder:
     """The folder of one run."""
 
@@ -87,6 +104,36 @@ class RunFolder:
             return []
         found = (self.rank(int(entry.name)) for entry in self.path.iterdir() if _is_number(entry.name))
         return sorted(folder.rank for folder in found if folder.begun or folder.prepared)
+
+    def facts(self) -> RunFacts:
+        """Whose run it is and where, as its ranks' `spec.json` say. Raises OSError."""
+        specs = [self.rank(rank).spec() for rank in self.ranks()]
+        first = specs[0] if specs else {}
+        user = first.get("user")
+        return RunFacts(
+            origin=Origin.parse(str(first.get("origin"))),
+            nodes=tuple(str(spec.get("node")) for spec in specs),
+            user=user if isinstance(user, str) else None,
+        )
+
+    def put_aside(self, origin: Origin | None) -> Path | None:
+        """Move it away from where runs are looked for; where to, None if there is nothing of it. Raises OSError.
+
+        The name shows the database, its epoch and the run. One that is there already keeps its place.
+        """
+        place = self._root / ASIDE / str(origin or "unmarked") / self.path.parent.name
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        others = (f"{self.path.name}-{count}" for count in itertools.count(2))
+        for name in itertools.chain([self.path.name], others):
+            if not (place / name).exists():
+                break
+        try:
+            self.path.rename(place / name)
+        except FileNotFoundError:
+            return None
+        with contextlib.suppress(OSError):
+            self.path.parent.rmdir()
+        return place / name
 
     def rank(self, rank: int) -> RankFolder:
         """The folder of a rank, which may not exist yet."""
@@ -197,6 +244,14 @@ class RankFolder:
         env = (self._order() or {}).get("env")
         port = env.get("MASTER_PORT") if isinstance(env, dict) else None
         return int(port) if isinstance(port, str) and _is_number(port) else None
+
+    def spec(self) -> dict[str, Any]:
+        """What it was prepared with; empty if that cannot be understood. Raises OSError."""
+        try:
+            data = json.loads((self.path / "spec.json").read_bytes())
+        except ValueError:
+            return {}
+        return data if isinstance(data, dict) else {}
 
     def status(self) -> dict[str, Any] | None:
         """What the supervisor has written; None before it has. Raises OSError.

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hai_scheduler.adapters.local.folders import RankFolder, RunFolder
+from hai_scheduler.adapters.local.folders import RankFolder, RunFacts, RunFolder
 from hai_scheduler.adapters.local.leftovers import kill_leftovers
 from hai_scheduler.adapters.status import checkpoint_of, lost_lines_of, signalled_of, text_of, time_of
 from hai_scheduler.core.model import Observation, RankObservation, RankState
@@ -182,6 +182,8 @@ class LocalRun:
         self.folder = folder
         self._python = python
         self._end: Observation | None = None
+        #: Whose run it is and where, once a whole rank is prepared: that never changes.
+        self._facts: RunFacts | None = None
         self.ranks = {rank: LocalRank(folder.rank(rank), python) for rank in folder.ranks()}
 
     def rank(self, rank: int) -> LocalRank:
@@ -213,6 +215,13 @@ class LocalRun:
         for rank in self.ranks.values():
             rank.let_go()
 
+    def facts(self) -> RunFacts:
+        """Whose run it is and where. Raises OSError."""
+        if self._facts is not None and len(self._facts.nodes) == len(self.ranks):
+            return self._facts
+        self._facts = self.folder.facts()
+        return self._facts
+
     def observe(self) -> Observation:
         """What is known of it now."""
         if self._end is not None:
@@ -222,7 +231,15 @@ class LocalRun:
         if killed:
             self.catch_up(self.folder.ranks())
         ranks = tuple(rank.observe() for _, rank in sorted(self.ranks.items()))
-        seen = Observation(run_id=self.folder.run_id, ranks=ranks, killed=killed)
+        facts = self.facts()
+        seen = Observation(
+            run_id=self.folder.run_id,
+            ranks=ranks,
+            origin=facts.origin,
+            nodes=facts.nodes,
+            user=facts.user,
+            killed=killed,
+        )
         if self.gone:
             self._end = seen
         return seen

@@ -12,6 +12,8 @@ from datetime import datetime, timedelta
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.clock import wait_until_set
 from hai_scheduler.adapters.memory.scripted import Fate, ScriptedRank, ScriptedRun
+from hai_scheduler.adapters.origins import check_mark, check_origin
+from hai_scheduler.core.marks import Mark
 from hai_scheduler.core.model import Checkpoint, Node, Notice, Observation, RankState, RunId, TaskId
 from hai_scheduler.ports import Clock, Launch, LogChunk, NotFound, Store, Temporary
 
@@ -62,6 +64,7 @@ class MemoryCluster:
         behaviour: Behaviour | Callable[[Launch], Behaviour] | None = None,
         notices: Notices | None = None,
         remember: timedelta = timedelta(hours=1),
+        exclusive: bool = True,
     ) -> None:
         """See the class.
 
@@ -71,7 +74,10 @@ class MemoryCluster:
             behaviour: What jobs do that have no script of their own.
             notices: Asked at each `observe()`; None leaves it to `tell`.
             remember: How long ended runs are shown by `observe()`; they are kept until they are forgotten.
+            exclusive: See `Cluster.exclusive`.
         """
+        #: See `Cluster.exclusive`.
+        self.exclusive = exclusive
         self._clock = clock
         self._nodes = {node.name: node for node in nodes}
         self._behaviour = behaviour or Behaviour()
@@ -100,6 +106,10 @@ class MemoryCluster:
         self.launches: list[RunId] = []
         self.kills: list[RunId] = []
         self.settled: list[RunId] = []
+        #: Runs that were put aside, and the marks by database.
+        self.aside: dict[RunId, ScriptedRun] = {}
+        self._marks: dict[str, Mark] = {}
+        self.marks_written = 0
 
     # -- the port ---------------------------------------------------------------------------------
 
@@ -144,6 +154,8 @@ class MemoryCluster:
         self.launches.append(launch.run_id)
         lost = [name for name in launch.nodes if name in self._nodes and not self._nodes[name].ready]
         run = self._runs.get(launch.run_id)
+        if run is not None:
+            check_origin(launch, run.launch.origin)
         if launch.run_id in self._never or self._comes_late(launch, run):
             return
         missing = [rank for rank in range(len(launch.nodes)) if run is None or rank not in run.ranks]
@@ -210,6 +222,31 @@ class MemoryCluster:
         if run is not None and run.gone(self._clock.now()):
             for known in (self._runs, self._shown, self._live):
                 known.pop(run_id, None)
+
+    async def marks(self) -> Sequence[Mark]:
+        """See `Cluster.marks`."""
+        self._reach()
+        return list(self._marks.values())
+
+    async def put_mark(self, mark: Mark) -> None:
+        """See `Cluster.put_mark`."""
+        self._reach()
+        check_mark(self._marks.get(mark.database), mark)
+        self._marks[mark.database] = mark
+        self.marks_written += 1
+
+    async def put_aside(self, run_id: RunId) -> str | None:
+        """See `Cluster.put_aside`."""
+        self._reach()
+        run = self._runs.get(run_id)
+        if run is None:
+            return None
+        if not run.gone(self._clock.now()):
+            raise Temporary(f"run {run_id} cannot be put aside: it has not ended")
+        self.aside[run_id] = run
+        for known in (self._runs, self._shown, self._live):
+            known.pop(run_id, None)
+        return f"aside/{run.launch.origin or 'unmarked'}/{run_id}"
 
     async def close(self) -> None:
         """See `Cluster.close`. Ends `changes()`; the object can be used on, as a restarted service does."""

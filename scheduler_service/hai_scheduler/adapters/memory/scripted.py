@@ -203,7 +203,15 @@ class ScriptedRun:
         """What a cluster shows of the run."""
         ranks = tuple(self._show_rank(self.ranks[number], now) for number in sorted(self.ranks))
         unsettled = self.gone(now) and not self.settled
-        return Observation(run_id=self.launch.run_id, ranks=ranks, unsettled=unsettled, killed=self.killed)
+        return Observation(
+            run_id=self.launch.run_id,
+            ranks=ranks,
+            unsettled=unsettled,
+            killed=self.killed,
+            origin=self.launch.origin,
+            nodes=self.launch.nodes,
+            user=self.launch.user,
+        )
 
     def _show_rank(self, rank: ScriptedRank, now: datetime) -> RankObservation:
         fate = rank.fate if rank.gone(now) else None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from hai_scheduler.adapters.memory.shelf import Shelf
 from hai_scheduler.core.environments import Environment
+from hai_scheduler.core.marks import LostPast
 from hai_scheduler.core.model import NodeMark, Priority, Quota, Run, Strike, Task, TaskSpec, Use
 from hai_scheduler.core.mounts import MountRule
 from hai_scheduler.ports import Event, UserRecord
@@ -51,3 +53,9 @@ class State:
     marks: Mapping[str, NodeMark] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     lease: HeldLease = field(default_factory=HeldLease)
+    #: Who the store is, without the last task; and what it must not use again (decision 0016).
+    database: str = field(default_factory=lambda: secrets.token_hex(8))
+    epoch: int = 1
+    steps: int = 0
+    number: int = 0
+    past: LostPast = field(default_factory=LostPast)

@@ -9,13 +9,14 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from hai_scheduler.adapters.memory.base import Part
+from hai_scheduler.adapters.memory.database import DatabasePart
 from hai_scheduler.adapters.memory.state import HeldLease, State
 from hai_scheduler.adapters.memory.surroundings import SurroundingsPart
 from hai_scheduler.core.model import NodeMark, Quota, Run, Strike, Task, TaskId, TaskSpec, Use
 from hai_scheduler.ports import Conflict, Event, Lease, LeaseLost, NotFound, TaskFilter, UserRecord
 
 
-class MemoryTx(SurroundingsPart, Part):
+class MemoryTx(SurroundingsPart, DatabasePart, Part):
     """A transaction; see `hai_scheduler.ports.Tx`."""
 
     async def add_task(self, task: Task, spec: TaskSpec, *, idempotency_key: str | None = None) -> Task:

@@ -12,6 +12,7 @@ from hai_scheduler.core.model import (
     Blame,
     Checkpoint,
     Notice,
+    Origin,
     Priority,
     Profile,
     Rank,
@@ -255,13 +256,14 @@ def run_values(task_id: TaskId, run: Run) -> _Values:
         "clean": run.clean,
         "lost": _to_span(run.lost),
         "failed_ranks": list(run.failed_ranks),
+        "origin": None if run.origin is None else str(run.origin),
     }
 
 
 def run_of(columns: Sequence[Any]) -> Run:
     """The run of the columns of `tables.RUNS`, in their order."""
     _, number, run_id, ranks, priority, started, running, ended, notice, killed, done, saved, *rest = columns
-    reason, clean, lost, failed = rest
+    reason, clean, lost, failed, origin = rest
     return Run(
         id=RunId(run_id),
         number=number,
@@ -278,6 +280,7 @@ def run_of(columns: Sequence[Any]) -> Run:
         clean=clean,
         lost=_of_span(lost),
         failed_ranks=_failed_ranks_of(failed, reason, ranks),
+        origin=Origin.parse(origin),
     )
 
 

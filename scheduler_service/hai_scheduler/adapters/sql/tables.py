@@ -131,6 +131,8 @@ RUNS = Table(
     Column("clean", Boolean),
     Column("lost", Span),
     _value("failed_ranks"),
+    # NULL for runs of versions that did not write it.
+    Column("origin", Text),
 )
 
 EVENTS = Table(
@@ -238,6 +240,21 @@ LEASE = Table(
     Column("holder", Text),
     Column("token", BigInteger, nullable=False),
     Column("expires_at", Instant, nullable=False),
+)
+
+#: Who this database is, and how far it has come: one row, made with the tables (decision 0016).
+DATABASE = Table(
+    "hai_database",
+    METADATA,
+    Column("id", SmallInteger, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    # Starts and ends of runs that were ever written, and the greatest number that a run has had.
+    Column("steps", BigInteger, nullable=False),
+    Column("number", Integer, nullable=False),
+    # Tasks below this id may have had runs, up to this number, that the database has lost.
+    Column("first_task", BigInteger, nullable=False),
+    Column("above", Integer, nullable=False),
 )
 
 #: What ranks have sent of their logs, in pieces. No foreign key: the cluster forgets them, as it does other logs.

@@ -20,6 +20,7 @@ SILENCE: Final = timedelta(seconds=30)
 _LATE: Final = "The scheduler has not looked at the cluster lately: its log says why."
 _BLIND: Final = "The cluster cannot be seen, and nothing is decided until it can: the scheduler's log says why."
 _UNUSED: Final = "Policy numbers that admins have set do not fit the configuration: `hai policy` says why."
+_ORPHANS: Final = "Runs that belong to no task of this database hold nodes: `hai admin orphans` lists them."
 _HINDERED: Final = "What the scheduler wants done does not go through and is tried again: its log says why."
 
 
@@ -29,12 +30,14 @@ async def health(ask: Ask[Nothing, Nothing]) -> HealthOut:
     late = silence is None or silence >= SILENCE
     blind = ask.services.queries.blind()
     hindered, unused = ask.services.queries.hindered(), ask.services.queries.policy_trouble()
-    well = not late and not blind and not hindered and not unused
+    orphans = ask.services.queries.orphans()
+    well = not late and not blind and not hindered and not unused and not orphans
+    detail = _BLIND if blind else _LATE if late else _HINDERED if hindered else _UNUSED if unused else _ORPHANS
     return HealthOut(
         status="ok" if well else "degraded",
         version=__version__,
         last_tick_s=None if silence is None else silence.total_seconds(),
-        detail=None if well else _BLIND if blind else _LATE if late else _HINDERED if hindered else _UNUSED,
+        detail=None if well else detail,
     )
 
 

@@ -23,7 +23,9 @@ class ApiServer:
     """Objects by kind and name, their history for watches, and faults that are to happen."""
 
     def __init__(self) -> None:
-        self.objects: dict[str, dict[str, Thing]] = {"pods": {}, "services": {}, "secrets": {}, "nodes": {}}
+        self.objects: dict[str, dict[str, Thing]] = {
+            kind: {} for kind in ("pods", "services", "secrets", "nodes", "configmaps")
+        }
         #: Every request: method and path.
         self.asked: list[tuple[str, str]] = []
         #: What a request is answered with instead: method, end of the path, status, headers, how often.
@@ -179,10 +181,14 @@ class ApiServer:
         thing = self.objects[kind].get(name)
         if thing is None:
             return self._error(404, f'{kind} "{name}" not found')
-        annotations = {**thing["metadata"].get("annotations", {}), **body["metadata"]["annotations"]}
-        return web.json_response(
-            self.put(kind, {**thing, "metadata": {**thing["metadata"], "annotations": annotations}})
-        )
+        asked = body["metadata"].get("resourceVersion")
+        if asked not in (None, thing["metadata"]["resourceVersion"]):
+            return self._error(409, "the object has been modified", reason="Conflict")
+        metadata = dict(thing["metadata"])
+        if "annotations" in body["metadata"]:
+            metadata["annotations"] = {**metadata.get("annotations", {}), **body["metadata"]["annotations"]}
+        data = {"data": {**thing.get("data", {}), **body["data"]}} if "data" in body else {}
+        return web.json_response(self.put(kind, {**thing, **data, "metadata": metadata}))
 
     def _delete(self, request: web.Request, kind: str, name: str, body: Thing) -> web.Response:
         if name and name not in self.objects[kind]:

@@ -1,0 +1,45 @@
+"""A look at the folders of runs that changes nothing: for whoever looks while no service does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hai_scheduler.adapters.local.folders import RankFolder, RunFolder
+from hai_scheduler.core.model import Origin, RunId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSeen:
+    """A run that has left a folder."""
+
+    run_id: RunId
+    origin: Origin | None
+    user: str | None
+    #: Node names in rank order.
+    nodes: tuple[str, ...]
+    #: Whether a supervisor of it lives.
+    live: bool
+    path: Path
+
+
+def look(root: Path) -> Sequence[RunSeen]:
+    """Every run that has left a folder. Raises OSError."""
+    return [_seen(folder) for folder in RunFolder.all(root.resolve())]
+
+
+def _seen(folder: RunFolder) -> RunSeen:
+    facts = folder.facts()
+    live = any(_lives(folder.rank(rank)) for rank in folder.ranks())
+    return RunSeen(
+        run_id=folder.run_id, origin=facts.origin, user=facts.user, nodes=facts.nodes, live=live, path=folder.path
+    )
+
+
+def _lives(rank: RankFolder) -> bool:
+    """Whether its supervisor does. The lock is tried only where that can do no harm."""
+    status = rank.status()
+    if status is None:
+        return rank.supervisor() is not None
+    return status.get("state") != "exited" and rank.supervised()

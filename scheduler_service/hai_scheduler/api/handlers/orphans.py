@@ -1,0 +1,29 @@
+"""Runs that belong to no task of the database."""
+
+from __future__ import annotations
+
+from hai_scheduler.api.orphan_schemas import OrphanList, OrphanOut
+from hai_scheduler.api.params import Nothing
+from hai_scheduler.api.route import Ask
+from hai_scheduler.service.orphan_book import Orphan
+
+
+async def show(ask: Ask[Nothing, Nothing]) -> OrphanList:
+    """All of them."""
+    return OrphanList(items=[_out(orphan) for orphan in await ask.services.orphans.show(ask.caller)])
+
+
+async def end(ask: Ask[Nothing, Nothing]) -> OrphanOut:
+    """End one."""
+    return _out(await ask.services.orphans.end(ask.caller, ask.path["run_id"]))
+
+
+def _out(orphan: Orphan) -> OrphanOut:
+    return OrphanOut(
+        run=orphan.run_id,
+        origin=None if orphan.origin is None else str(orphan.origin),
+        user=orphan.user,
+        nodes=list(orphan.nodes),
+        live=orphan.live,
+        ending=orphan.ending,
+    )

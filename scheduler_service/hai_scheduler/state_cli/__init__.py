@@ -1,0 +1,19 @@
+"""`hai backup` and `hai restore`: the scheduler's database on one machine (docs/operations.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def backup(argv: Sequence[str]) -> int:
+    """Run `hai backup` with these words. Raises hai_client.errors.HaiError."""
+    from hai_scheduler.state_cli.app import run_backup
+
+    return run_backup(argv)
+
+
+def restore(argv: Sequence[str]) -> int:
+    """Run `hai restore` with these words. Raises hai_client.errors.HaiError."""
+    from hai_scheduler.state_cli.app import run_restore
+
+    return run_restore(argv)

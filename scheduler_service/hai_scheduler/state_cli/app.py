@@ -1,0 +1,189 @@
+"""The words of `hai backup` and `hai restore`, and what they print."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from hai_client.cli.context import Context
+from hai_client.cli.output import Output
+from hai_client.cli.parser import Command, build
+from hai_client.errors import Invalid
+from hai_scheduler.adapters.local.look import RunSeen, look
+from hai_scheduler.adapters.local.marks import Marks
+from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.core.marks import Mark
+from hai_scheduler.core.model import TaskId
+from hai_scheduler.lineage_ports import Superseded
+from hai_scheduler.ports import Temporary
+from hai_scheduler.service.belonging import is_own
+from hai_scheduler.service.lineage import begin_epoch, parts_of
+from hai_scheduler.state_cli.files import alone, copy_database, replace_database
+
+#: Orphans that are printed one by one.
+_SHOWN: Final = 100
+
+
+def run_backup(argv: Sequence[str]) -> int:
+    """Copy the database, whether the platform runs or not. Raises Invalid."""
+    return _run(BACKUP, argv)
+
+
+def run_restore(argv: Sequence[str]) -> int:
+    """Put a copy of the database in place, and tell what becomes of the runs. Raises Invalid."""
+    return _run(RESTORE, argv)
+
+
+def _run(command: Command, argv: Sequence[str]) -> int:
+    args = build(command).parse_args(argv)
+    context = Context(Output.of_process(), json=getattr(args, "json", False), url=getattr(args, "url", None))
+    return command.run(args, context)
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--state-dir", metavar="DIR", type=Path, help="the folder of `hai up` ($XDG_STATE_HOME/hai)")
+
+
+def _configure_backup(parser: argparse.ArgumentParser) -> None:
+    _configure(parser)
+    parser.add_argument("file", metavar="FILE", type=Path, help="where to; it must not be there yet")
+
+
+def _configure_restore(parser: argparse.ArgumentParser) -> None:
+    _configure(parser)
+    parser.add_argument("file", metavar="FILE", type=Path, help="what `hai backup`, or SQLite's own, has written")
+
+
+def _backup(args: argparse.Namespace, ctx: Context) -> int:
+    copy_database(_state_dir(args) / "hai.sqlite", args.file)
+    if ctx.json:
+        ctx.out.json({"file": str(args.file)})
+        return 0
+    ctx.out.line(f"{args.file} holds the scheduler's database as of {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC")
+    ctx.out.line("users and tokens are in jupyterhub.sqlite; logs, checkpoints and homes are plain files")
+    return 0
+
+
+def _restore(args: argparse.Namespace, ctx: Context) -> int:
+    state_dir = _state_dir(args).resolve()
+    place, draft = state_dir / "hai.sqlite", state_dir / f".hai.sqlite.{uuid.uuid4().hex}"
+    with alone(state_dir):
+        try:
+            copy_database(args.file, draft)
+            # All that can fail is done to the copy.
+            restored = asyncio.run(_begin(draft, state_dir / "runs"))
+            replaced = replace_database(place, draft)
+        finally:
+            for left in state_dir.glob(f"{draft.name}*"):
+                left.unlink()
+    if ctx.json:
+        ctx.out.json({"database": str(place), "replaced": replaced and str(replaced), **restored.facts()})
+        return 0
+    ctx.out.line(f"{place} is restored from {args.file}; its epoch {restored.mark.epoch} begins")
+    if replaced is not None:
+        ctx.out.line(f"the database that was there is kept as {replaced}")
+    for line in restored.lines():
+        ctx.out.line(line)
+    ctx.out.line("start the platform as always")
+    return 0
+
+
+BACKUP: Final = Command(
+    name="backup",
+    configure=_configure_backup,
+    run=_backup,
+    about="Copy the scheduler's database of this machine to a file; the platform may go on meanwhile.",
+)
+RESTORE: Final = Command(
+    name="restore",
+    configure=_configure_restore,
+    run=_restore,
+    about=(
+        "Put a copy of the scheduler's database in the place of the present one, which is kept beside it.\n"
+        "The platform must be stopped; runs may go on. No id is given again: a new epoch of the database begins."
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """What became of the runs."""
+
+    mark: Mark
+    first_task: int
+    known: Sequence[RunSeen]
+    orphans: Sequence[RunSeen]
+
+    def lines(self) -> list[str]:
+        """In words."""
+        live = sum(run.live for run in self.known)
+        lines = [
+            f"new tasks have ids from {self.first_task} on",
+            f"runs that the database knows: {len(self.known)}, {live} of them live; they stay what they are",
+            f"orphaned runs, which it does not know: {len(self.orphans)}",
+        ]
+        lines += [self._line(run) for run in self.orphans[:_SHOWN]]
+        if len(self.orphans) > _SHOWN:
+            lines.append(f"  and {len(self.orphans) - _SHOWN} more")
+        if any(run.live for run in self.orphans):
+            lines.append(
+                "live ones are left alone, and their nodes are not used until they have ended: `hai admin orphans`"
+            )
+        return lines
+
+    def facts(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "epoch": self.mark.epoch,
+            "first_task": self.first_task,
+            "known": [run.run_id for run in self.known],
+            "orphans": [
+                {"run": run.run_id, "user": run.user, "nodes": list(run.nodes), "live": run.live}
+                for run in self.orphans
+            ],
+        }
+
+    @staticmethod
+    def _line(run: RunSeen) -> str:
+        task, number = parts_of(run.run_id)
+        state = "live" if run.live else "ended"
+        place = run.path if run.live else f"{run.path.parents[1]}/.aside/{run.origin or 'unmarked'}/{task}/{number}"
+        return f"  run {run.run_id} of {run.user or 'somebody'} on {', '.join(run.nodes)}: {state}, log below {place}"
+
+
+async def _begin(database: Path, runs_dir: Path) -> Restored:
+    """Upgrade the tables if need be, begin an epoch, and tell the mark."""
+    store = await open_store(f"sqlite:///{database}")
+    try:
+        marks, seen = Marks(runs_dir), look(runs_dir)
+        async with store.write() as tx:
+            origins = await tx.origins({TaskId(parts_of(one.run_id)[0]) for one in seen})
+            mark = await begin_epoch(tx, marks.all(), [run.run_id for run in seen], datetime.now(UTC))
+            past = await tx.lost_past()
+        marks.put(mark)
+    except (Temporary, Superseded, OSError) as error:
+        raise Invalid(f"nothing was restored: {error}") from None
+    finally:
+        # The last connection writes the write-ahead log back into the file, and removes it.
+        await store.close()
+    own = [is_own(run.run_id, run.origin, origins) for run in seen]
+    return Restored(
+        mark=mark,
+        first_task=past.first_task,
+        known=[run for run, mine in zip(seen, own, strict=True) if mine],
+        orphans=[run for run, mine in zip(seen, own, strict=True) if not mine],
+    )
+
+
+def _state_dir(args: argparse.Namespace) -> Path:
+    if args.state_dir is not None:
+        return Path(args.state_dir)
+    base = os.environ.get("XDG_STATE_HOME", "")
+    return (Path(base) if base.startswith("/") else Path.home() / ".local" / "state") / "hai"

@@ -1,0 +1,148 @@
+"""Whose runs are in the namespace, and how far each database has come (decision 0016)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from builders import a_launch
+from hai_scheduler.adapters.kubernetes.names import MARKS, ORIGIN
+from hai_scheduler.core.marks import Mark
+from hai_scheduler.core.model import Origin, RankState, RunId
+from hai_scheduler.lineage_ports import Superseded
+from hai_scheduler.ports import NotFound, Temporary
+from unit.adapters.kubernetes.conftest import one, state_is
+from unit.adapters.kubernetes.things import running, terminated
+
+MARK = Mark(database="a1b2", epoch=2, steps=10, task=7, number=3)
+OURS, THEIRS = Origin("a1b2", 2), Origin("c3d4", 1)
+RUN = RunId("1.1")
+LAUNCH = replace(a_launch(nodes=("node-1", "node-2")), origin=OURS)
+
+
+class TestOrigins:
+    async def test_everything_of_a_run_says_who_has_decided_it(self, server, cluster) -> None:
+        await cluster.launch(LAUNCH)
+        for kind in ("services", "secrets", "pods"):
+            for thing in server.objects[kind].values():
+                assert thing["metadata"]["labels"][ORIGIN] == "a1b2-2"
+
+    async def test_it_is_observed_with_nodes_and_user_by_a_new_service_as_well(self, cluster, opened) -> None:
+        await cluster.launch(LAUNCH)
+        for which in (cluster, opened()):
+            seen = await one(which)
+            assert (seen.origin, seen.nodes, seen.user) == (OURS, ("node-1", "node-2"), LAUNCH.user)
+
+    async def test_pods_without_a_record_say_it_themselves(self, server, cluster, opened) -> None:
+        await cluster.launch(LAUNCH)
+        server.status("hai-1-1-0", **running())
+        server.remove("services", "hai-1-1")
+        seen = await one(opened())
+        assert (seen.origin, seen.user, seen.nodes[0]) == (OURS, LAUNCH.user, "node-1")
+
+    async def test_what_nobody_has_marked_is_of_no_origin(self, cluster) -> None:
+        await cluster.launch(replace(LAUNCH, origin=None))
+        assert (await one(cluster)).origin is None
+
+    async def test_nothing_is_started_where_a_run_of_another_origin_has_the_id(self, server, cluster, opened) -> None:
+        await cluster.launch(LAUNCH)
+        with pytest.raises(Temporary, match="hai admin orphans"):
+            await opened().launch(replace(LAUNCH, origin=THEIRS, nodes=("node-1", "node-2", "node-1")))
+        assert sorted(server.objects["pods"]) == ["hai-1-1-0", "hai-1-1-1"]
+
+    async def test_another_platforms_gang_that_does_not_come_up_is_left_alone(self, server, opened, clock) -> None:
+        theirs = opened()
+        await theirs.launch(replace(LAUNCH, origin=THEIRS))
+        ours = opened()
+        await ours.put_mark(MARK)
+        clock.ahead += timedelta(days=1)
+        for _ in range(5):
+            await asyncio.sleep(0.02)
+            await self.patiently(ours)
+        assert len(server.objects["pods"]) == 2
+        assert "annotations" in server.objects["services"]["hai-1-1"]["metadata"]
+        assert not [key for key in server.objects["services"]["hai-1-1"]["metadata"]["annotations"] if "error" in key]
+
+    @staticmethod
+    async def patiently(cluster) -> None:
+        try:
+            await cluster.observe()
+        except Temporary:
+            await asyncio.sleep(0.02)
+
+    async def test_the_log_of_another_platforms_run_is_not_ours_to_show(self, opened) -> None:
+        theirs, ours = opened(), opened()
+        await theirs.launch(replace(LAUNCH, origin=THEIRS))
+        await ours.put_mark(MARK)
+        with pytest.raises(NotFound):
+            await ours.read_log(RUN, 0, offset=0, limit=100)
+
+
+class TestMarks:
+    async def test_a_new_namespace_has_none(self, cluster) -> None:
+        assert await cluster.marks() == []
+
+    async def test_the_latest_of_every_database_is_kept_over_restarts(self, server, cluster, opened) -> None:
+        other, later = replace(MARK, database="c3d4", epoch=1), replace(MARK, steps=11, task=9)
+        for mark in (MARK, other, MARK, later):
+            await cluster.put_mark(mark)
+        assert sorted(await opened().marks(), key=lambda mark: mark.database) == [later, other]
+        assert list(server.objects["configmaps"]) == [MARKS]
+
+    @pytest.mark.parametrize("field", ["epoch", "steps", "task", "number"])
+    async def test_one_that_goes_back_is_refused_and_changes_nothing(self, cluster, opened, field) -> None:
+        await cluster.put_mark(MARK)
+        with pytest.raises(Superseded, match="a1b2"):
+            await opened().put_mark(replace(MARK, **{field: getattr(MARK, field) - 1}))
+        assert await opened().marks() == [MARK]
+
+    async def test_a_leader_that_was_followed_by_another_learns_it_when_it_writes(self, cluster, opened) -> None:
+        await cluster.put_mark(MARK)
+        await opened().put_mark(replace(MARK, steps=12))
+        with pytest.raises(Temporary):
+            await cluster.put_mark(replace(MARK, steps=11))
+        with pytest.raises(Superseded):
+            await cluster.put_mark(replace(MARK, steps=11))
+        assert (await opened().marks())[0].steps == 12
+
+    async def test_one_that_somebody_deletes_is_made_again(self, server, cluster) -> None:
+        await cluster.put_mark(MARK)
+        server.remove("configmaps", MARKS)
+        with pytest.raises(Temporary, match="removed"):
+            await cluster.put_mark(replace(MARK, steps=11))
+        await cluster.put_mark(replace(MARK, steps=11))
+        assert (await cluster.marks())[0].steps == 11
+
+    async def test_one_that_cannot_be_understood_is_no_reason_to_begin_anew(self, server, cluster) -> None:
+        await cluster.put_mark(MARK)
+        made = server.objects["configmaps"][MARKS]
+        server.put("configmaps", {**made, "data": {"a1b2": "{}"}})
+        with pytest.raises(Temporary, match="cannot be understood"):
+            await cluster.marks()
+
+    async def test_a_right_that_is_missing_is_named(self, server, cluster) -> None:
+        server.fail("GET", f"/{MARKS}", 403, body="configmaps is forbidden")
+        with pytest.raises(Temporary, match="configmaps is forbidden"):
+            await cluster.marks()
+
+
+class TestPuttingAside:
+    async def test_an_ended_run_is_settled(self, server, cluster) -> None:
+        await cluster.launch(LAUNCH)
+        for rank in (0, 1):
+            server.status(f"hai-1-1-{rank}", **terminated(0))
+        await state_is(cluster, RankState.EXITED, 1)
+        await cluster.put_aside(RUN)
+        assert "hai-1-1" not in server.objects["services"]
+        await cluster.put_aside(RUN)
+
+    async def test_a_live_run_stays(self, server, cluster) -> None:
+        await cluster.launch(LAUNCH)
+        server.status("hai-1-1-0", **running())
+        await state_is(cluster, RankState.RUNNING)
+        with pytest.raises(Temporary, match="not ended"):
+            await cluster.put_aside(RUN)
+        assert "hai-1-1" in server.objects["services"]
