@@ -5,7 +5,8 @@
 `RECORDS` lies outside of the platform's state folder. There this rank has
 
 - a journal `ranks/TASK.RUN.RANK.jsonl`, which is made once: a rank that finds it there was started twice;
-- the lock `slots/NODE` of its node: the kernel drops it when the process dies, so whoever finds it held is a second one.
+- the lock `slots/NODE` of its node: the kernel drops it when the process dies, so whoever finds it held is a second
+  rank there.
 
 A line of the journal is one write, and the page cache outlives the process: what was written stays, whoever is killed.
 The standard library and `hai_client.job`, which training images have too, are all it needs.

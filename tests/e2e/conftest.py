@@ -80,8 +80,8 @@ class Platform:
         keep = {k: v for k, v in os.environ.items() if not k.startswith(("HAI_", "JUPYTER", "XDG_"))}
         return keep | {"XDG_CONFIG_HOME": str(self.home / "config"), "XDG_STATE_HOME": str(self.home / "xdg-state")}
 
-    def start(self) -> None:
-        """Start it and wait until it says that it is ready."""
+    def launch(self) -> Callable[[], bool]:
+        """Start its process; what tells whether it has said that it is ready."""
         output = self.home / "up.log"
         command = [str(BIN / "hai"), "up", "--port", str(self.port), "--state-dir", str(self.state)]
         command += ["--nodes", str(self.nodes), "--user", "ann", "--password", "a long enough word"]
@@ -100,7 +100,11 @@ class Platform:
                 pytest.fail(f"hai up ended with {self.process.returncode}:\n{text}")
             return "hai submit" in text and self.url in text
 
-        wait_for("hai up to be ready", ready, 120)
+        return ready
+
+    def start(self) -> None:
+        """Start it and wait until it says that it is ready."""
+        wait_for("hai up to be ready", self.launch(), 120)
 
     def interrupt(self, seconds: float = 60) -> str:
         """Ctrl-C; what it printed."""
