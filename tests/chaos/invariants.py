@@ -54,6 +54,12 @@ def lost(records: Records) -> Iterator[str]:
             yield f"{name} was accepted as task {number}, which is {'away' if task is None else task.name}"
 
 
+@check("idle", "there was work: a run in which nothing happened has shown nothing")
+def idle(records: Records) -> Iterator[str]:
+    if not records.accepted or not records.ranks:
+        yield f"{len(records.accepted)} submissions were accepted and {len(records.ranks)} ranks began"
+
+
 @check("doubled", "no submission made two tasks, however often it was sent")
 def doubled(records: Records) -> Iterator[str]:
     for name, count in Counter(task.name for task in records.tasks).items():

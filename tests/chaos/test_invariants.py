@@ -116,6 +116,8 @@ LINES = good().logs[1, 0]
 FORGED: list[tuple[str, str, Forge]] = [
     ("lost", "an accepted task is away", lambda records: records.tasks.clear()),
     ("lost", "its id is another's", with_task(name="another")),
+    ("idle", "nothing was accepted", lambda records: records.accepted.clear()),
+    ("idle", "no rank began", lambda records: records.ranks.clear()),
     ("doubled", "one key, two tasks", lambda records: records.tasks.append(replace(records.tasks[0], id=2))),
     ("doubled", "nobody sent it", lambda records: records.sent.clear()),
     ("unfinished", "it is still queued", with_task(state="queued")),
