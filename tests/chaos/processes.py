@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,13 +43,13 @@ def find(folder: Path) -> list[Process]:
     return found
 
 
-def send(pid: int, number: signal.Signals) -> bool:
-    """Signal a process; whether it was there."""
+def send(pid: int, number: int) -> bool:
+    """Signal a process; whether it was there. A zombie is not."""
     try:
         os.kill(pid, number)
-    except ProcessLookupError:
+        return b"\nState:\tZ" not in Path(f"/proc/{pid}/status").read_bytes()
+    except (ProcessLookupError, FileNotFoundError):
         return False
-    return True
 
 
 def children(pid: int) -> list[int]:

@@ -103,8 +103,14 @@ def text(outcome: Outcome) -> str:
     parts = [head, "", *_table(["check", "violations", "what must hold"], rows), ""]
     for name, found in outcome.violations.items():
         if found:
-            parts += [f"**{name}**", "", *(f"- {sentence}" for sentence in found[:SHOWN])]
-            parts += [f"- and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+            often = Counter(found).most_common(SHOWN)
+            parts += [
+                f"**{name}**",
+                "",
+                *(f"- {count} x {what}" if count > 1 else f"- {what}" for what, count in often),
+            ]
+            shown = sum(count for _, count in often)
+            parts += [f"- and {len(found) - shown} more"] if len(found) > shown else []
             parts.append("")
     parts += ["## Recovery", "", *_table(HEAD, recovery(outcome.strikes)), "", "## What happened", ""]
     parts += [f"- {name}: {count}" for name, count in outcome.counts().items()]

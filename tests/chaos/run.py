@@ -118,20 +118,20 @@ class Run:
             strike.do(field)
             struck = Struck(strike.name, field.at, os.getloadavg()[0])
             self._strikes.append(struck)
-            struck.healthy_s = self._recovered(field.at, time.time())
+            struck.healthy_s = self._recovered(field, time.time())
             if struck.healthy_s is None:
                 self._records.stuck.append(f"not healthy {STUCK_S:.0f} s after: {strike.name}")
                 break
         return self.stopped.is_set()
 
-    def _recovered(self, struck: float, over: float) -> float | None:
+    def _recovered(self, field: Field, over: float) -> float | None:
         """Seconds from a strike until somebody is healthy; returns when somebody is after the strike is over."""
         ends = time.monotonic() + STUCK_S
         while time.monotonic() < ends:
             if self._watch.healthy_after(over) is not None:
-                first = self._watch.healthy_after(struck)
+                first = self._watch.healthy_after(field.gone)
                 assert first is not None
-                return first - struck
+                return first - field.at
             time.sleep(0.05)
         return None
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from chaos.load import Load
-from chaos.platforms.base import Platform
+from chaos.platforms.base import ENDS_S, Platform
 from chaos.platforms.replicas import Replica, Replicas
 from chaos.processes import Process, children, send
 
@@ -23,6 +23,8 @@ from chaos.processes import Process, children, send
 ALL_ROLES = ("up", "hub", "service", "supervisor", "command")
 #: Seconds for a submission, a leader or a new process that a strike waits for.
 AWAITED_S = 20.0
+#: No signal: whether a process is there.
+_ASK = 0
 
 
 @dataclass
@@ -36,22 +38,34 @@ class Field:
     stopped: threading.Event
     #: When it struck, seconds since the epoch.
     at: float = field(default_factory=time.time)
+    #: Good answers to questions asked before this time are none of a recovered platform.
+    gone: float = 0.0
 
     def struck(self) -> None:
         """Recovery counts from now on."""
-        self.at = time.time()
+        self.at = self.gone = time.time()
+
+    def end(self, *processes: Process) -> None:
+        """Tell processes to end, and wait until they have: until then they may answer."""
+        self.struck()
+        for process in processes:
+            send(process.pid, signal.SIGTERM)
+        ends = time.monotonic() + ENDS_S
+        while any(send(process.pid, _ASK) for process in processes) and time.monotonic() < ends:
+            time.sleep(0.05)
+        self.gone = time.time()
 
     def pause(self, least: float, most: float) -> None:
         """Wait for a time from that range, seconds, or until the run is to end."""
         self.stopped.wait(self.dice.uniform(least, most))
 
-    def kill(self, *roles: str, most: int | None = None, how: signal.Signals = signal.SIGKILL) -> list[Process]:
-        """Signal processes of those roles: all of them, or at most so many; who was signalled."""
+    def kill(self, *roles: str, most: int | None = None) -> list[Process]:
+        """Kill processes of those roles: all of them, or at most so many; who was killed."""
         found = self.platform.processes(*roles)
         if most is not None:
             found = self.dice.sample(found, min(most, len(found)))
         self.struck()
-        return [process for process in sorted(found, key=_order) if send(process.pid, how)]
+        return [process for process in sorted(found, key=_order) if send(process.pid, signal.SIGKILL)]
 
     @contextmanager
     def stop(self, *pids: int) -> Iterator[None]:
@@ -167,7 +181,7 @@ def kill_service_while_it_starts(field: Field) -> None:
 
 @strike("service told to end", on=UP)
 def end_service(field: Field) -> None:
-    field.kill("service", how=signal.SIGTERM)
+    field.end(*field.platform.processes("service"))
 
 
 @strike("service stopped for a while", on=UP, share=2)
@@ -201,7 +215,7 @@ def kill_up(field: Field) -> None:
 
 @strike("hai up told to end", on=UP)
 def end_up(field: Field) -> None:
-    field.kill("up", how=signal.SIGTERM)
+    field.end(*field.platform.processes("up"))
 
 
 @strike("hai up killed while it starts", on=UP)
@@ -272,7 +286,9 @@ def kill_both(field: Field) -> None:
 
 @strike("leader told to end", on=TWO, share=2)
 def end_leader(field: Field) -> None:
-    _signal(field, _role(field, leads=True), signal.SIGTERM)
+    leader = _role(field, leads=True)
+    pid = None if leader is None or leader.process is None else leader.process.pid
+    field.end(*(process for process in field.platform.processes("service") if process.pid == pid))
 
 
 @strike("leader stopped for a while", on=TWO, share=4)

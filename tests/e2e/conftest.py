@@ -133,7 +133,7 @@ class Platform:
         if user != "ann":
             env |= {"HAI_URL": self.url, "HAI_TOKEN": self.token(user)}
         done = subprocess.run(
-            [str(BIN / "hai"), *words], env=env, cwd=cwd, capture_output=True, text=True, timeout=60, check=False
+            [str(BIN / "hai"), *words], env=env, cwd=cwd, capture_output=True, text=True, timeout=300, check=False
         )
         if check and done.returncode != 0:
             pytest.fail(f"hai {' '.join(words)} ended with {done.returncode}: {done.stderr}{done.stdout}")
