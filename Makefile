@@ -8,7 +8,7 @@ LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/
 PIP := PIP_CONSTRAINT=requirements.lock PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check test test-fast test-kubernetes e2e bench bench-kubernetes bench-traces pictures reference helm images lock clean
+.PHONY: help up install check test test-fast test-kubernetes e2e chaos bench bench-kubernetes bench-traces pictures reference helm images lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -35,6 +35,9 @@ test-fast: $(VENV)/.dev  ## the tests that start no process
 
 e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
 	$(BIN)/pytest -q -m "e2e or browser"
+
+chaos: $(VENV)/.up $(VENV)/.dev  ## kill everything at random while tasks run, and judge what their ranks wrote down; ARGS="--minutes 60 --on postgres --seed 42"
+	PYTHONPATH=tests $(BIN)/python -m chaos $(ARGS)
 
 bench: $(VENV)/.up $(VENV)/.dev  ## measure plans and a real platform (ARGS=plans for the former alone); figures go to the screen and to bench-results/
 	PYTHONPATH=tests $(BIN)/python -m bench $(ARGS)

@@ -10,16 +10,13 @@ from typing import Any
 
 import pytest
 
-from e2e.conftest import Platform, wait_for
+from e2e.conftest import HELD, PATIENCE, Platform, wait_for
 from hai_client.errors import Unavailable
 
 pytestmark = pytest.mark.e2e
 
 EPOCHS = 30
 DIGITS = ["--epochs", str(EPOCHS)]
-#: Seconds: much longer than anything takes, on a machine that is busy with other work too.
-LONG = 240.0
-HELD = Path(__file__).with_name("held_digits.py")
 
 
 def state_of(platform: Platform, task: int | str, user: str) -> str:
@@ -50,7 +47,7 @@ def submit(
 def undisturbed(platform: Platform) -> str:
     """The hash of the weights of a run that nobody disturbs."""
     task = submit(platform, "ann", "undisturbed", "NORMAL", "python", "examples/train_digits.py", *DIGITS)
-    wait_for("the undisturbed run", lambda: state_of(platform, task, "ann") == "succeeded", LONG)
+    wait_for("the undisturbed run", lambda: state_of(platform, task, "ann") == "succeeded")
     return hash_of(platform, task, "ann")
 
 
@@ -59,10 +56,10 @@ def train(platform: Platform, name: str, gate: Path, epochs: int, *, deaf: bool 
     held = ["python", str(HELD), str(gate), str(epochs), *(["--deaf"] if deaf else []), "--", *DIGITS]
     if deaf:
         held.append("--ignore-notice")
-    options = ("--grace", "2s" if deaf else f"{LONG:.0f}s")
+    options = ("--grace", "2s" if deaf else f"{PATIENCE:.0f}s")
     tasks = {user: submit(platform, user, name, "NORMAL", *held, options=options) for user in ("bob", "cy")}
     for user, task in tasks.items():
-        wait_for(f"{user}'s training to hold", lambda: trained(platform, task, user) == epochs, LONG)  # noqa: B023
+        wait_for(f"{user}'s training to hold", lambda: trained(platform, task, user) == epochs)  # noqa: B023
     return tasks
 
 
@@ -75,7 +72,7 @@ def trained(platform: Platform, task: int, user: str) -> int:
 
 
 def finished(platform: Platform, task: int, user: str) -> dict[str, Any]:
-    wait_for(f"task {task} to end", lambda: state_of(platform, task, user) in ("succeeded", "failed", "stopped"), LONG)
+    wait_for(f"task {task} to end", lambda: state_of(platform, task, user) in ("succeeded", "failed", "stopped"))
     shown: dict[str, Any] = platform.json("status", str(task), user=user)
     assert shown["state"] == "succeeded", log_of(platform, task, user)
     return shown
@@ -89,7 +86,7 @@ def test_every_rank_is_told_saves_leaves_clean_and_resumes(
     tasks = train(platform, "digits", gate, 3)
     urgent = submit(platform, "dee", "urgent", "VERY_HIGH", "python", "-c", "print('urgent work')")
     os.kill(platform.service_pid(), signal.SIGKILL)  # in the middle of it all; the Hub starts it again
-    wait_for("the urgent task", lambda: state_of(platform, urgent, "dee") == "succeeded", LONG)
+    wait_for("the urgent task", lambda: state_of(platform, urgent, "dee") == "succeeded")
     assert "urgent work" in log_of(platform, urgent, "dee")
     gate.touch()
 
@@ -121,7 +118,7 @@ def test_a_job_that_ignores_the_notice_leaves_dirty_at_the_deadline_and_still_re
     gate = tmp_path / "gate"
     tasks = train(platform, "deaf", gate, 6, deaf=True)  # it has saved after the fifth epoch
     urgent = submit(platform, "dee", "urgent2", "VERY_HIGH", "true")
-    wait_for("the urgent task", lambda: state_of(platform, urgent, "dee") == "succeeded", LONG)
+    wait_for("the urgent task", lambda: state_of(platform, urgent, "dee") == "succeeded")
     gate.touch()
     ended = {user: finished(platform, task, user) for user, task in tasks.items()}
     victim = max(ended, key=lambda user: len(ended[user]["runs"]))

