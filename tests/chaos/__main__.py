@@ -59,6 +59,15 @@ def _end(run: Run, number: int) -> None:
     run.stopped.set()
 
 
+def _left_out(words: argparse.Namespace) -> frozenset[str]:
+    """The strikes and shapes that are not to be: those named, and the others of a kind of which only some are."""
+    found = set(words.without)
+    for kind in (set(SHAPES), {strike.name for strike in STRIKES}):
+        if wanted := kind & set(words.only):
+            found |= kind - wanted
+    return frozenset(found)
+
+
 def _words() -> argparse.Namespace:
     names = sorted({*SHAPES, *(strike.name for strike in STRIKES)})
     parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
@@ -68,6 +77,10 @@ def _words() -> argparse.Namespace:
     )
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000), help="what is struck when (any)")
     parser.add_argument("--nodes", type=int, default=5, help="simulated nodes (5)")
+    parser.add_argument(
+        "--only", action="append", default=[], choices=names, metavar="NAME",
+        help="only these strikes, or only these shapes of tasks, by the names below; may be given again",
+    )  # fmt: skip
     parser.add_argument(
         "--without", action="append", default=[], choices=names, metavar="NAME",
         help=f"leave out a strike or a shape of tasks; may be given again: {', '.join(names)}",
