@@ -28,9 +28,7 @@ def main() -> int:
     home = Path(tempfile.mkdtemp(prefix="hai-chaos-"))
     say(f"chaos on {words.on} for {words.minutes:g} minutes, seed {words.seed}, in {home}")
     began = time.monotonic()
-    run = Run(
-        platforms.make(words.on, home, words.nodes), words.on, words.seed, words.minutes, frozenset(words.without)
-    )
+    run = Run(platforms.make(words.on, home, words.nodes), words.on, words.seed, words.minutes, _left_out(words))
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: _end(run, number))
     try:
