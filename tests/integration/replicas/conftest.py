@@ -246,9 +246,8 @@ async def world(tmp_path_factory: pytest.TempPathFactory, hub: str, database: st
     redis = RedisServer(password="s3cret-of-redis")
     state = tmp_path / "state"
     environ = service_environment(hub, database, redis)
+    # The lease is as long as usual: with a shorter one a busy machine lets a replica wait until it has lost it.
     words = ["--state-dir", str(state), "--nodes", "2", "--gpus-per-node", "1"]
-    # Half the usual: a replica that this machine lets wait for a moment must not lose it.
-    words.append("--HaiScheduler.lease_length=2.5s")
     folder = tmp_path / "tasks"
     folder.mkdir()
     made: list[Replica] = []
