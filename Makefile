@@ -13,7 +13,7 @@ UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --f
 RUNTIME_EXTRAS := cluster examples gpu hub kubernetes kubespawner notebook postgres redis scheduler sim
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check test test-fast test-kubernetes e2e bench bench-kubernetes bench-traces pictures reference helm images lock clean
+.PHONY: help up install check test test-fast test-kubernetes e2e chaos bench bench-kubernetes bench-traces pictures reference helm images lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -40,6 +40,9 @@ test-fast: $(VENV)/.dev  ## the tests that start no process
 
 e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
 	$(BIN)/pytest -q -m "e2e or browser"
+
+chaos: $(VENV)/.up $(VENV)/.dev  ## kill everything at random while tasks run, and judge what their ranks wrote down; ARGS="--minutes 60 --on postgres --seed 42"
+	PYTHONPATH=tests $(BIN)/python -m chaos $(ARGS)
 
 bench: $(VENV)/.up $(VENV)/.dev  ## measure plans and a real platform (ARGS=plans for the former alone, ARGS=recovery for what is killed); figures go to the screen and to bench-results/
 	PYTHONPATH=tests $(BIN)/python -m bench $(ARGS)

@@ -17,6 +17,7 @@ import tempfile
 import time
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text, update
@@ -63,16 +64,15 @@ def _postgres() -> tuple[str | None, str]:
     given = os.environ.get("HAI_TEST_POSTGRES")
     if given:
         return given, ""
-    binaries = _binaries()
-    if binaries is None:
-        return None, "set HAI_TEST_POSTGRES to the URL of an empty database, or install the server"
-    owner = _owner()
-    if owner is None:
-        return None, "the server refuses to run as root, and there is no user `postgres` or `nobody` to run it as"
     try:
-        return _start(binaries, owner), ""
+        found = PostgresServer.find()
+        if isinstance(found, str):
+            return None, found
+        atexit.register(found.remove)
+        found.start()
     except (OSError, subprocess.SubprocessError, TimeoutError) as error:
-        return None, f"the server of {binaries} did not start: {error}"
+        return None, f"the server did not start: {error}"
+    return found.url, ""
 
 
 def _binaries() -> Path | None:
@@ -95,40 +95,79 @@ def _owner() -> pwd.struct_passwd | None:
     return None
 
 
-def _start(binaries: Path, owner: pwd.struct_passwd) -> str:
-    folder = Path(tempfile.mkdtemp(prefix="hai-pg-"))
-    # Everybody but its owner, and root, stays out: whoever reaches the socket is let in.
-    os.chown(folder, owner.pw_uid, owner.pw_gid)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    data = folder / "data"
-    as_owner = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if os.getuid() == 0 else {}
-    subprocess.run(  # type: ignore[call-overload]
-        [binaries / "initdb", "-D", data, "-U", "hai", "-A", "trust", "-E", "UTF8", "--no-sync"],
-        check=True,
-        capture_output=True,
-        cwd=folder,
-        timeout=_START * 2,
-        **as_owner,
-    )
-    options = ("listen_addresses=", f"unix_socket_directories={folder}", "fsync=off", "max_connections=50")
-    with (folder / "log").open("wb") as log:
-        server: subprocess.Popen[bytes] = subprocess.Popen(  # type: ignore[call-overload]
-            [binaries / "postgres", "-D", data, *(word for option in options for word in ("-c", option))],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            cwd=folder,
-            **as_owner,
+class PostgresServer:
+    """A server on a socket of its own, which may be stopped and started again with what it has.
+
+    Raises:
+        OSError, subprocess.SubprocessError: Its folder cannot be made.
+    """
+
+    def __init__(self, binaries: Path, owner: pwd.struct_passwd) -> None:
+        self._binaries = binaries
+        self._folder = Path(tempfile.mkdtemp(prefix="hai-pg-"))
+        # Everybody but its owner, and root, stays out: whoever reaches the socket is let in.
+        os.chown(self._folder, owner.pw_uid, owner.pw_gid)
+        as_owner = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if os.getuid() == 0 else {}
+        self._as_owner: dict[str, Any] = as_owner
+        self._data = self._folder / "data"
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = f"postgresql://hai@/postgres?host={self._folder}"
+        subprocess.run(
+            [binaries / "initdb", "-D", self._data, "-U", "hai", "-A", "trust", "-E", "UTF8", "--no-sync"],
+            check=True,
+            capture_output=True,
+            cwd=self._folder,
+            timeout=_START * 2,
+            **self._as_owner,
         )
-    atexit.register(_stop, server)
-    _wait_until_ready(server, folder)
-    return f"postgresql://hai@/postgres?host={folder}"
 
+    @classmethod
+    def find(cls) -> PostgresServer | str:
+        """One of the binaries on this machine, not started yet; or why there is none."""
+        binaries = _binaries()
+        if binaries is None:
+            return "set HAI_TEST_POSTGRES to the URL of an empty database, or install the server"
+        owner = _owner()
+        if owner is None:
+            return "the server refuses to run as root, and there is no user `postgres` or `nobody` to run it as"
+        return cls(binaries, owner)
 
-def _stop(server: subprocess.Popen[bytes]) -> None:
-    if server.poll() is None:
-        server.send_signal(signal.SIGINT)
-        server.wait(_START)
+    @property
+    def pid(self) -> int | None:
+        """The postmaster, if it runs."""
+        return None if self._process is None or self._process.poll() is not None else self._process.pid
+
+    def start(self) -> None:
+        """Start it and wait until it takes connections.
+
+        Raises:
+            OSError: It ended.
+            TimeoutError: It does not get ready.
+        """
+        options = (
+            "listen_addresses=", f"unix_socket_directories={self._folder}", "fsync=off", "max_connections=50"
+        )  # fmt: skip
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._binaries / "postgres", "-D", self._data, *(word for o in options for word in ("-c", o))],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self._folder,
+                **self._as_owner,
+            )
+        _wait_until_ready(self._process, self._folder)
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """End it: SIGINT cuts the connections off, SIGQUIT is PostgreSQL's immediate stop, as after a crash."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(how)
+            self._process.wait(_START)
+
+    def remove(self) -> None:
+        """End it and forget everything."""
+        self.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _wait_until_ready(server: subprocess.Popen[bytes], folder: Path) -> None:

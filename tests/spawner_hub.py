@@ -192,7 +192,7 @@ class Hub:
 
     async def until_up(self) -> None:
         assert self.process is not None
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(240):
             while True:
                 if self.process.poll() is not None:
                     pytest.fail(f"the Hub ended with {self.process.returncode}:\n{self.log}")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import http.client
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
-from hai_client.errors import Unavailable
+from hai_client.errors import HaiError, Unavailable, kind_of
 
 #: Waits between tries to read on; the last one is repeated.
 DELAYS_S = (0.2, 0.5, 1.0, 2.0, 5.0)
@@ -72,7 +73,8 @@ def follow(
         lost: Told of each failed try to read on.
 
     Yields:
-        Each message once, in order; `end` is not handed out.
+        Each message once, in order; `end` is not handed out, nor is `problem`: the service sends it when it cannot
+        go on, because its database is away for example.
 
     Raises:
         Unavailable: The platform was away for longer than `patience_s`.
@@ -85,6 +87,8 @@ def follow(
             with closing(connect(last_id)) as response:
                 since, patience = clock(), patience_s
                 for message in messages(response):
+                    if message.event == "problem":
+                        raise _trouble(message.data)
                     last_id, tries, since = message.id or last_id, 0, clock()
                     if message.event == "end":
                         return
@@ -101,3 +105,14 @@ def follow(
                 lost(problem or Unavailable("the stream ended early"))
             sleep(DELAYS_S[min(tries, len(DELAYS_S) - 1)])
         tries += 1
+
+
+def _trouble(data: str) -> HaiError:
+    """The error for a stream that its service has broken off: a fault on that side is one to read on after."""
+    try:
+        found = json.loads(data)
+        status, code, detail = int(found["status"]), str(found.get("code", "")), str(found.get("detail", ""))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Unavailable("the service broke the stream off without a word why")
+    kind = Unavailable if status >= 500 else kind_of(status, code)
+    return kind(detail or f"the service broke the stream off with status {status}", code=code or None, status=status)

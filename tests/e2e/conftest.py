@@ -21,9 +21,14 @@ from hai_client import Client
 T = TypeVar("T")
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[2]
+#: The example training, held until a file exists.
+HELD = Path(__file__).with_name("held_digits.py")
+#: Seconds after which what has not come never will: much longer than anything takes on a machine that is busy with
+#: other work too. Nothing is measured with it.
+PATIENCE = 240.0
 
 
-def wait_for(what: str, look: Callable[[], T], seconds: float = 60) -> T:
+def wait_for(what: str, look: Callable[[], T], seconds: float = PATIENCE) -> T:
     """The first true value of `look`; a failure that says what was waited for after that many seconds."""
     ends = time.monotonic() + seconds
     while True:
@@ -80,8 +85,8 @@ class Platform:
         keep = {k: v for k, v in os.environ.items() if not k.startswith(("HAI_", "JUPYTER", "XDG_"))}
         return keep | {"XDG_CONFIG_HOME": str(self.home / "config"), "XDG_STATE_HOME": str(self.home / "xdg-state")}
 
-    def start(self) -> None:
-        """Start it and wait until it says that it is ready."""
+    def launch(self) -> Callable[[], bool]:
+        """Start its process; what tells whether it has said that it is ready."""
         output = self.home / "up.log"
         command = [str(BIN / "hai"), "up", "--port", str(self.port), "--state-dir", str(self.state)]
         command += ["--nodes", str(self.nodes), "--user", "ann", "--password", "a long enough word"]
@@ -100,9 +105,13 @@ class Platform:
                 pytest.fail(f"hai up ended with {self.process.returncode}:\n{text}")
             return "hai submit" in text and self.url in text
 
-        wait_for("hai up to be ready", ready, 120)
+        return ready
 
-    def interrupt(self, seconds: float = 60) -> str:
+    def start(self) -> None:
+        """Start it and wait until it says that it is ready."""
+        wait_for("hai up to be ready", self.launch())
+
+    def interrupt(self, seconds: float = PATIENCE) -> str:
         """Ctrl-C; what it printed."""
         assert self.process is not None
         self.process.send_signal(signal.SIGINT)
@@ -114,7 +123,7 @@ class Platform:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             try:
-                self.process.wait(60)
+                self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 os.killpg(self.process.pid, signal.SIGKILL)
                 self.process.wait()
@@ -129,7 +138,7 @@ class Platform:
         if user != "ann":
             env |= {"HAI_URL": self.url, "HAI_TOKEN": self.token(user)}
         done = subprocess.run(
-            [str(BIN / "hai"), *words], env=env, cwd=cwd, capture_output=True, text=True, timeout=60, check=False
+            [str(BIN / "hai"), *words], env=env, cwd=cwd, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
         if check and done.returncode != 0:
             pytest.fail(f"hai {' '.join(words)} ended with {done.returncode}: {done.stderr}{done.stdout}")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from e2e.conftest import BIN, ROOT, Platform, processes_with, wait_for
+from e2e.conftest import BIN, PATIENCE, ROOT, Platform, processes_with, wait_for
 from hai_client.errors import Unavailable
 
 pytestmark = pytest.mark.e2e
@@ -82,7 +82,7 @@ def test_a_rank_that_hides_and_ignores_signals_is_gone_after_stop(platform: Plat
     for rank in ("0", "1"):
         wait_for("the escape", lambda: "escaped" in platform.hai("logs", str(number), "-r", rank).stdout)  # noqa: B023
     platform.hai("stop", str(number))
-    wait_for("the end", lambda: task(platform, number).get("state") == "stopped", 40)
+    wait_for("the end", lambda: task(platform, number).get("state") == "stopped")
     assert not [line for line in processes_with(mark).values() if "hai submit" not in line]
 
 
@@ -98,15 +98,26 @@ def test_a_killed_supervisor_costs_a_run_and_never_the_task(platform: Platform, 
     platform.hai("stop", str(number))
 
 
-def test_following_a_log_outlives_the_service_and_loses_no_line(platform: Platform) -> None:
-    counting = "import time\nfor n in range(30):\n    print('line', n, flush=True)\n    time.sleep(0.1)"
-    number = submit(platform, "counting", "--", "python", "-c", counting)
+#: Counts to 10, waits for a file, and counts to 30.
+COUNTING = """
+import os, sys, time
+for n in range(30):
+    while n >= 10 and not os.path.exists(sys.argv[1]):
+        time.sleep(0.05)
+    print("line", n, flush=True)
+"""
+
+
+def test_following_a_log_outlives_the_service_and_loses_no_line(platform: Platform, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    number = submit(platform, "counting", "--", "python", "-c", COUNTING, str(gate))
     follower = subprocess.Popen(
         [str(BIN / "hai"), "logs", "-f", str(number)], env=platform.env, cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
-    wait_for("the task to print", lambda: "line 3" in platform.hai("logs", str(number)).stdout)
+    wait_for("the task to print", lambda: "line 9" in platform.hai("logs", str(number)).stdout)
     os.kill(platform.service_pid(), signal.SIGKILL)
-    shown, _ = follower.communicate(timeout=60)
+    gate.touch()  # the rest is printed while the service is away or starts
+    shown, _ = follower.communicate(timeout=PATIENCE)
     assert follower.returncode == 0
     assert [line for line in shown.splitlines() if line.startswith("line")] == [f"line {n}" for n in range(30)]
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import re
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from e2e.conftest import Platform, wait_for
+from e2e.conftest import HELD, PATIENCE, Platform, wait_for
 from hai_client.errors import Unavailable
 
 pytestmark = pytest.mark.e2e
 
-DIGITS = ["python", "examples/train_digits.py", "--epochs", "30"]
+EPOCHS = 30
+DIGITS = ["--epochs", str(EPOCHS)]
 
 
 def state_of(platform: Platform, task: int | str, user: str) -> str:
@@ -44,35 +46,49 @@ def submit(
 @pytest.fixture(scope="module")
 def undisturbed(platform: Platform) -> str:
     """The hash of the weights of a run that nobody disturbs."""
-    task = submit(platform, "ann", "undisturbed", "NORMAL", *DIGITS)
-    wait_for("the undisturbed run", lambda: state_of(platform, task, "ann") == "succeeded", 90)
+    task = submit(platform, "ann", "undisturbed", "NORMAL", "python", "examples/train_digits.py", *DIGITS)
+    wait_for("the undisturbed run", lambda: state_of(platform, task, "ann") == "succeeded")
     return hash_of(platform, task, "ann")
 
 
-def trained_for(platform: Platform, task: int, user: str, epochs: int) -> bool:
-    return sum(line.text.startswith("epoch ") for line in platform.client(user).logs(task)) >= epochs
+def train(platform: Platform, name: str, gate: Path, epochs: int, *, deaf: bool = False) -> dict[str, int]:
+    """A training of bob and one of cy, which both hold after that many epochs until the gate is there."""
+    held = ["python", str(HELD), str(gate), str(epochs), *(["--deaf"] if deaf else []), "--", *DIGITS]
+    if deaf:
+        held.append("--ignore-notice")
+    options = ("--grace", "2s" if deaf else f"{PATIENCE:.0f}s")
+    tasks = {user: submit(platform, user, name, "NORMAL", *held, options=options) for user in ("bob", "cy")}
+    for user, task in tasks.items():
+        wait_for(f"{user}'s training to hold", lambda: trained(platform, task, user) == epochs)  # noqa: B023
+    return tasks
+
+
+def trained(platform: Platform, task: int, user: str) -> int:
+    """How many epochs its log tells of."""
+    try:
+        return sum(line.text.startswith("epoch ") for line in platform.client(user).logs(task))
+    except Unavailable:
+        return -1
 
 
 def finished(platform: Platform, task: int, user: str) -> dict[str, Any]:
-    wait_for(f"task {task} to end", lambda: state_of(platform, task, user) in ("succeeded", "failed", "stopped"), 90)
+    wait_for(f"task {task} to end", lambda: state_of(platform, task, user) in ("succeeded", "failed", "stopped"))
     shown: dict[str, Any] = platform.json("status", str(task), user=user)
     assert shown["state"] == "succeeded", log_of(platform, task, user)
     return shown
 
 
-def test_every_rank_is_told_saves_leaves_clean_and_resumes(platform: Platform, undisturbed: str) -> None:
-    slow = [*DIGITS, "--seconds-per-epoch", "0.2"]
-    tasks = {
-        "bob": submit(platform, "bob", "first", "NORMAL", *slow),
-        "cy": submit(platform, "cy", "second", "NORMAL", *slow),
-    }
-    for user, task in tasks.items():
-        wait_for("both to train", lambda: trained_for(platform, task, user, 3))  # noqa: B023
-
+def test_every_rank_is_told_saves_leaves_clean_and_resumes(
+    platform: Platform, undisturbed: str, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    platform.token("dee")  # known before anything waits for her
+    tasks = train(platform, "digits", gate, 3)
     urgent = submit(platform, "dee", "urgent", "VERY_HIGH", "python", "-c", "print('urgent work')")
     os.kill(platform.service_pid(), signal.SIGKILL)  # in the middle of it all; the Hub starts it again
-    wait_for("the urgent task", lambda: state_of(platform, urgent, "dee") == "succeeded", 90)
+    wait_for("the urgent task", lambda: state_of(platform, urgent, "dee") == "succeeded")
     assert "urgent work" in log_of(platform, urgent, "dee")
+    gate.touch()
 
     ended = {user: finished(platform, task, user) for user, task in tasks.items()}
     counts = {user: len(shown["runs"]) for user, shown in ended.items()}
@@ -89,7 +105,7 @@ def test_every_rank_is_told_saves_leaves_clean_and_resumes(platform: Platform, u
 
     story = log_of(platform, tasks[victim], victim)
     epochs = [int(n) for n in re.findall(r"^epoch (\d+)/", story, re.MULTILINE)]
-    assert epochs == list(range(epochs[0], epochs[0] + 30)), "one story: no epoch twice, none left out"
+    assert epochs == list(range(1, EPOCHS + 1)), "one story: no epoch twice, none left out"
     assert re.search(r"run 1 .*\n(.*\n)*.*run 2 ", story), story
     for rank in (0, 1):
         starts = re.findall(r"run (\d+) started", log_of(platform, tasks[victim], victim, rank))
@@ -97,15 +113,13 @@ def test_every_rank_is_told_saves_leaves_clean_and_resumes(platform: Platform, u
 
 
 def test_a_job_that_ignores_the_notice_leaves_dirty_at_the_deadline_and_still_resumes(
-    platform: Platform, undisturbed: str
+    platform: Platform, undisturbed: str, tmp_path: Path
 ) -> None:
-    deaf = [*DIGITS, "--seconds-per-epoch", "0.7", "--ignore-notice"]
-    options = ("--grace", "2s")
-    tasks = {user: submit(platform, user, "deaf", "NORMAL", *deaf, options=options) for user in ("bob", "cy")}
-    for user, task in tasks.items():
-        wait_for("both to train", lambda: trained_for(platform, task, user, 6))  # noqa: B023
+    gate = tmp_path / "gate"
+    tasks = train(platform, "deaf", gate, 6, deaf=True)  # it has saved after the fifth epoch
     urgent = submit(platform, "dee", "urgent2", "VERY_HIGH", "true")
-    wait_for("the urgent task", lambda: state_of(platform, urgent, "dee") == "succeeded", 90)
+    wait_for("the urgent task", lambda: state_of(platform, urgent, "dee") == "succeeded")
+    gate.touch()
     ended = {user: finished(platform, task, user) for user, task in tasks.items()}
     victim = max(ended, key=lambda user: len(ended[user]["runs"]))
     first, _second = ended[victim]["runs"]

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from e2e.conftest import Platform, wait_for
+from e2e.conftest import PATIENCE, Platform, wait_for
 
 pytestmark = pytest.mark.e2e
 
@@ -37,7 +37,7 @@ class Ann:
 
     def ask(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
         """Status and JSON of an answer; the text where it is none."""
-        connection = http.client.HTTPConnection(urlsplit(self._platform.url).netloc, timeout=30)
+        connection = http.client.HTTPConnection(urlsplit(self._platform.url).netloc, timeout=PATIENCE)
         headers = {"Authorization": f"token {self._token}"} if self._token else {}
         try:
             sent = None if body is None else json.dumps(body).encode()
@@ -59,7 +59,7 @@ class Ann:
         return found
 
     def wait_until_ready(self) -> None:
-        wait_for("the server to be ready", lambda: self.server().get("ready"), 120)
+        wait_for("the server to be ready", lambda: self.server().get("ready"))
 
     def spot(self) -> dict[str, Any]:
         """What the Lab's server extension says."""
@@ -69,7 +69,7 @@ class Ann:
 
     def first_words(self, wanted: str) -> list[str]:
         """Messages of the page that shows while the server starts, up to one that holds a text."""
-        connection = http.client.HTTPConnection(urlsplit(self._platform.url).netloc, timeout=60)
+        connection = http.client.HTTPConnection(urlsplit(self._platform.url).netloc, timeout=PATIENCE)
         messages = []
         try:
             path = f"/hub/api/users/ann/servers/{SERVER}/progress"
@@ -110,7 +110,7 @@ def task_of(platform: Platform) -> dict[str, Any]:
 
 
 def wait_for_state(platform: Platform, task: int, user: str, *states: str) -> None:
-    wait_for(f"task {task} to be {states}", lambda: platform.client(user).task(task).state in states, 60)
+    wait_for(f"task {task} to be {states}", lambda: platform.client(user).task(task).state in states)
 
 
 def test_a_spot_container_lives_through_turns(platform: Platform) -> None:
@@ -144,14 +144,14 @@ def test_a_spot_container_lives_through_turns(platform: Platform) -> None:
 
     # Somebody needs the node: a countdown, and the server goes on until its user has saved.
     urgent = submit(platform, "urgent", "HIGH")
-    notice = wait_for("the notice in the Lab", lambda: ann.spot()["notice"], 60)
+    notice = wait_for("the notice in the Lab", lambda: ann.spot()["notice"])
     assert (notice["kind"], notice["reason"]) == ("suspend", "preempted")
     assert ann.spot()["now"] < notice["deadline"]
     assert ann.server()["ready"]
     assert platform.client("bob").task(urgent).state == "queued"
     assert ann.ask("POST", f"/user/ann/{SERVER}/hai-lab/spot/leave")[0] == 200
     wait_for_state(platform, urgent, "bob", "running")
-    wait_for("the Hub to forget the server", lambda: not ann.server().get("ready"), 60)
+    wait_for("the Hub to forget the server", lambda: not ann.server().get("ready"))
     task = task_of(platform)
     assert (task["state"], task["held"], task["runs"][-1]["clean"]) == ("suspended", False, True)
 
@@ -165,7 +165,7 @@ def test_a_spot_container_lives_through_turns(platform: Platform) -> None:
     # Stopping the server stops the task.
     assert ann.ask("DELETE", path)[0] in (202, 204)
     wait_for_state(platform, task["id"], "ann", "stopped")
-    wait_for("the Hub to forget the server", lambda: not ann.server(), 60)
+    wait_for("the Hub to forget the server", lambda: not ann.server())
 
 
 def test_cancelling_a_start_that_waits_stops_its_task_and_a_stopped_task_ends_its_server(platform: Platform) -> None:
@@ -187,7 +187,7 @@ def test_cancelling_a_start_that_waits_stops_its_task_and_a_stopped_task_ends_it
     assert task != waiting
     platform.hai("stop", str(task))
     wait_for_state(platform, task, "ann", "stopped")
-    wait_for("the Hub to forget the server", lambda: not ann.server(), 60)
+    wait_for("the Hub to forget the server", lambda: not ann.server())
 
 
 def test_a_platform_that_is_stopped_and_started_brings_the_server_back(platform: Platform) -> None:
@@ -204,7 +204,7 @@ def test_a_platform_that_is_stopped_and_started_brings_the_server_back(platform:
     assert ann.spot()["notice"] is None
     assert ann.ask("DELETE", path)[0] in (202, 204)
     wait_for_state(platform, task, "ann", "stopped")
-    wait_for("the Hub to forget the server", lambda: not ann.server(), 60)
+    wait_for("the Hub to forget the server", lambda: not ann.server())
 
 
 def test_what_cannot_be_is_refused_with_the_reason(platform: Platform) -> None:

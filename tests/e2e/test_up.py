@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.conftest import Platform, processes_with, wait_for
+from e2e.conftest import HELD, Platform, processes_with, wait_for
 
 pytestmark = pytest.mark.e2e
 
@@ -15,9 +15,10 @@ def test_ctrl_c_tells_tasks_and_the_next_start_resumes_them(tmp_path: Path) -> N
     platform = Platform(tmp_path, nodes=2)
     try:
         platform.start()
-        command = ["python", "examples/train_digits.py", "--epochs", "20", "--seconds-per-epoch", "0.3"]
+        gate = tmp_path / "gate"
+        command = ["python", str(HELD), str(gate), "3", "--", "--epochs", "20"]
         task = platform.json("submit", "--nodes", "2", "--name", "digits", "--", *command)["id"]
-        wait_for("two epochs", lambda: platform.hai("logs", "digits").stdout.count("epoch") > 2)
+        wait_for("three epochs", lambda: platform.hai("logs", "digits").stdout.count("\nepoch ") == 3)
 
         second = platform.hai("up", "--port", str(platform.port), "--state-dir", str(tmp_path / "other"), check=False)
         assert (second.returncode, second.stderr.count("\n")) == (2, 1)
@@ -27,10 +28,9 @@ def test_ctrl_c_tells_tasks_and_the_next_start_resumes_them(tmp_path: Path) -> N
         assert "digits" in printed
         assert processes_with(str(tmp_path)) == {}, "Ctrl-C leaves nothing running"
 
+        gate.touch()
         platform.start()
-        shown = wait_for(
-            "it to end", lambda: (s := platform.json("status", "digits"))["state"] == "succeeded" and s, 60
-        )
+        shown = wait_for("it to end", lambda: (s := platform.json("status", "digits"))["state"] == "succeeded" and s)
         assert shown["id"] == task
         assert [run["clean"] for run in shown["runs"]] == [True, None]
     finally:

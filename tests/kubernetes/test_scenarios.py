@@ -96,7 +96,7 @@ def undisturbed(platform: PodPlatform) -> str:
 def test_an_interrupted_training_over_two_nodes_ends_with_the_weights_of_an_undisturbed_one(
     platform: PodPlatform, undisturbed: str
 ) -> None:
-    tasks = {user: train(platform, user, "training", "--seconds-per-epoch", "0.5") for user in ("bob", "cy")}
+    tasks = {user: train(platform, user, "training", "--seconds-per-epoch", "1.0") for user in ("bob", "cy")}
     for user, task in tasks.items():
         wait_for("both to train", lambda: trained_for(platform, task, user, 3), SOON)  # noqa: B023
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from hai_client.errors import Invalid
-from hai_scheduler.adapters.sql.revision import VERSION_TABLE, head, scripts
+from hai_scheduler.adapters.sql.migrate import head, scripts
+from hai_scheduler.adapters.sql.revision import VERSION_TABLE
 
 _COMPANIONS: Final = ("-wal", "-shm")
 

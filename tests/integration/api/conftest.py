@@ -185,14 +185,14 @@ class World:
     async def stream(self, path: str, who: str = "alice", *, last: str | None = None) -> AsyncIterator[Messages]:
         """The messages of a stream as (event, id, data); comments are left out."""
         headers = {"Accept": "text/event-stream"} | ({} if last is None else {"Last-Event-ID": last})
-        async with asyncio.timeout(10), self.ask("GET", path, who, headers=headers) as response:
+        async with asyncio.timeout(60), self.ask("GET", path, who, headers=headers) as response:
             assert response.status == 200, await response.text()
             assert response.content_type == "text/event-stream"
             yield _messages(response)
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for something that nobody rings a bell for."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not condition():  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
 

@@ -182,7 +182,7 @@ async def test_proxies_are_asked_not_to_hold_a_stream_back(world) -> None:
 
 async def test_a_quiet_stream_is_kept_alive(world, monkeypatch) -> None:
     monkeypatch.setattr(endpoint, "KEEP_ALIVE", 0.05)
-    async with asyncio.timeout(10), world.ask("GET", "/events") as response:
+    async with asyncio.timeout(60), world.ask("GET", "/events") as response:
         seen = b""
         while seen.count(b": keep-alive\n\n") < 2:
             seen += await response.content.readany()

@@ -78,7 +78,7 @@ class Pods:
         await self._world.bus.ring(TICK)
 
     async def wait(self) -> list[int]:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return [await process.wait() for process in self.processes]
 
     async def log(self, rank: int) -> list[str]:
@@ -88,7 +88,7 @@ class Pods:
 
     async def wrote(self, rank: int, lines: int) -> None:
         """Wait until the service has so many lines."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while True:
                 try:
                     if len(await self.log(rank)) >= lines:

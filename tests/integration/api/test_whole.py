@@ -11,7 +11,7 @@ async def test_a_user_reads_why_his_task_lost_its_nodes_and_when_it_goes_on(plat
     world, cycle = platform
 
     async def tick_until(ref: str, state: str, who: str = "alice") -> dict:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while True:
                 await cycle.tick()
                 task = (await world.json("GET", f"/tasks/{ref}", who))[1]

@@ -20,11 +20,13 @@ import aiohttp
 import pytest
 
 T = TypeVar("T")
+#: Seconds after which what has not come never will, on a machine that is busy with other work too.
+PATIENCE = 120.0
 STANDIN = Path(__file__).with_name("standin")
 READY = "Ctrl-C stops everything"
 
 
-def wait_for(what: str, look: Callable[[], T], seconds: float = 30) -> T:
+def wait_for(what: str, look: Callable[[], T], seconds: float = PATIENCE) -> T:
     deadline = time.monotonic() + seconds
     while not (value := look()):
         if time.monotonic() > deadline:
@@ -114,7 +116,7 @@ class Up:
                 pytest.fail(f"hai up ended with {process.returncode}:\n{self.output}")
             return READY in self.output
 
-        wait_for("hai up", ready, 60)
+        wait_for("hai up", ready)
 
     def send(self, number: signal.Signals) -> int:
         """Send a signal and wait for the end; its exit status."""

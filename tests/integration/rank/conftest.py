@@ -23,7 +23,8 @@ from hai_client.archive import build
 from hai_client.rank.processes import read_environment, read_table
 
 T = TypeVar("T")
-DEADLINE_S = 15.0
+#: Seconds after which what has not come never will, on a machine that is busy with other work too.
+DEADLINE_S = 60.0
 
 
 def eventually(look: Callable[[], T], *, within: float = DEADLINE_S) -> T:

@@ -54,14 +54,14 @@ def test_kill_gives_every_process_time_to_save(bench) -> None:
         "import signal, sys, time\n"
         "def leave(*_): print('saved', flush=True); sys.exit(5)\n"
         "signal.signal(signal.SIGTERM, leave); print('up', flush=True); time.sleep(600)",
-        term_wait_s=10,
+        term_wait_s=60,
     )
     bench.printed("up")
     before = time.monotonic()
     supervisor.terminate()
     assert bench.wait()["exit_code"] == 5
     assert bench.lines() == ["up", "saved"]
-    assert time.monotonic() - before < 5
+    assert time.monotonic() - before < 30, "it did not wait for the whole time"
 
 
 def test_a_stopped_process_is_ended_too(bench) -> None:
@@ -78,7 +78,7 @@ def test_repeating_the_order_to_end_does_not_start_the_wait_anew(bench) -> None:
     while supervisor.poll() is None:
         supervisor.terminate()
         time.sleep(0.1)
-        assert time.monotonic() - before < 10
+        assert time.monotonic() - before < 60, "each order began the wait anew"
     assert bench.processes() == []
 
 

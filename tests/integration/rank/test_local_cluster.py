@@ -264,7 +264,7 @@ async def test_a_lost_rank_is_noticed_at_once_also_by_a_later_service(world: Wor
     waiting = asyncio.ensure_future(anext(changes))
     await asyncio.sleep(0)
     os.kill(int((world.rank_folder() / "lock").read_text()), signal.SIGKILL)
-    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(waiting, 60)
     await changes.aclose()
     await world.ranks(cluster, RankState.LOST)
 

@@ -234,7 +234,7 @@ def test_when_the_pods_time_is_over_the_command_is_ended_by_itself(pod, service,
     before = time.monotonic()
     pod.process.terminate()
     assert pod.wait() == 137
-    assert time.monotonic() - before < 4
+    assert time.monotonic() - before < 6, "or the kubelet would have ended it"
     assert pod.sent()[:2] == ["up", "heard SIGTERM"]
 
 

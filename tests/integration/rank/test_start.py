@@ -73,7 +73,7 @@ def test_a_spec_that_cannot_be_read_is_the_platforms(bench) -> None:
 def test_of_two_supervisors_on_one_folder_one_starts_the_command(bench, eventually) -> None:
     bench.prepare("sh", "-c", "echo started >> count; sleep 0.5")
     first, second = bench.start(), bench.start()
-    assert (first.wait(15), second.wait(15)) == (0, 0)
+    assert (first.wait(60), second.wait(60)) == (0, 0)
     assert (bench.folder / "count").read_text() == "started\n"
 
 

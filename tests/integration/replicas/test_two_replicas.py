@@ -37,7 +37,7 @@ async def agree(one: Replica, other: Replica, path: str) -> Any:
         return seen[0] == seen[1]
 
     try:
-        await until(same, within=10)
+        await until(same)
     except AssertionError:
         pytest.fail(f"{path}: {json.dumps(seen[0], indent=1)}\n!=\n{json.dumps(seen[1], indent=1)}")
     return seen[0]
@@ -86,7 +86,7 @@ async def test_a_notice_given_at_one_replica_is_heard_at_the_other(pair: Pair) -
         assert (await told.json("POST", f"/tasks/{task}/stop"))[0] == 200
         status, body = await polling
         assert (status, body["notice"]["kind"]) == (200, "stop")
-        assert time.monotonic() - began < 5, "it was rung for, not found at the next look"
+        assert time.monotonic() - began < 9, "it was rung for, not found at the next look after 10 s"
         ended.touch()
 
 

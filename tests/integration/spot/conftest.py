@@ -77,7 +77,11 @@ install_spot(c, "{api}")
 """
 
 
-def wait_for(what: str, look: Callable[[], T], seconds: float = 30) -> T:
+#: Seconds after which what has not come never will, on a machine that is busy with other work too.
+PATIENCE = 120.0
+
+
+def wait_for(what: str, look: Callable[[], T], seconds: float = PATIENCE) -> T:
     ends = time.monotonic() + seconds
     while not (value := look()):
         if time.monotonic() > ends:
@@ -209,7 +213,7 @@ class Rig:
                 return self.ask("GET", "/hub/api/users")[0] == 200
             return False
 
-        wait_for("the Hub", up, 60)
+        wait_for("the Hub", up)
 
     def kill_hub(self) -> None:
         assert self.hub is not None
@@ -221,7 +225,7 @@ class Rig:
         data = None if body is None else json.dumps(body).encode()
         request = Request(f"http://127.0.0.1:{self.port}{path}", data=data, headers=headers, method=method)
         try:
-            with urlopen(request, timeout=30) as answer:
+            with urlopen(request, timeout=PATIENCE) as answer:
                 status, text = answer.status, answer.read()
         except HTTPError as error:
             with error:
@@ -290,7 +294,7 @@ class Rig:
         def removed() -> bool:
             return "gpu" not in self.ask("GET", "/hub/api/users/ann?include_stopped_servers")[1]["servers"]
 
-        wait_for("the server to be removed", removed, 60)
+        wait_for("the server to be removed", removed)
         self.scheduler.tasks.clear()
         self.scheduler.submitted.clear()
 

@@ -131,3 +131,40 @@ def test_the_feed_is_followed_without_its_greeting_and_resumed_by_number(
     assert [next(feed).seq, next(feed).seq] == [2, 3]
     platform.events.append({**platform.events[0], "seq": 4})
     assert next(feed).seq == 4
+
+
+def _streams(*contents: bytes) -> Any:
+    """Connections that bring these contents, one after the other, and where each began."""
+    began: list[str | None] = []
+
+    def connect(last_id: str | None) -> Any:
+        began.append(last_id)
+        return io.BytesIO(contents[len(began) - 1])
+
+    return connect, began
+
+
+@pytest.mark.parametrize(
+    "said",
+    [b'{"status":503,"code":"unavailable","detail":"the database does not answer"}', b'{"status":500}', b"x", b"[]"],
+)
+def test_a_stream_that_the_service_breaks_off_is_read_on(said: bytes) -> None:
+    broken = b"id: 1\ndata: a\n\nevent: problem\ndata: " + said + b"\n\n"
+    connect, began = _streams(broken, b"id: 2\ndata: b\n\nevent: end\ndata: {}\n\n")
+    told: list[Unavailable] = []
+    read = [message.data for message in sse.follow(connect, sleep=lambda _: None, lost=told.append)]
+    assert (read, began, len(told)) == (["a", "b"], [None, "1"], 1)
+
+
+def test_a_stream_that_is_broken_off_because_its_reader_may_not_read_on_is_an_error() -> None:
+    connect, _ = _streams(b'event: problem\ndata: {"status":404,"code":"not_found","detail":"no such task"}\n\n')
+    with pytest.raises(NotFound, match="no such task"):
+        list(sse.follow(connect, sleep=lambda _: None))
+
+
+def test_the_feed_outlives_a_problem_of_the_service() -> None:
+    """The feed once took the problem for an event, and ended with an error that no reader could make sense of."""
+    problem = b'event: problem\ndata: {"status":503,"code":"unavailable","detail":"away"}\n\n'
+    connect, _ = _streams(b"id: 1\nevent: hello\ndata: {}\n\n" + problem, b"id: 2\nevent: node.mark\ndata: {}\n\n")
+    first = next(message for message in sse.follow(connect, sleep=lambda _: None) if message.event != "hello")
+    assert first.event == "node.mark"

@@ -1,0 +1,104 @@
+"""What the chaos run asks of a platform."""
+
+from __future__ import annotations
+
+import signal
+import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from chaos.processes import Process, find, send
+from hai_client import Client
+
+#: Turns that are short beside tasks of some seconds, and no node or task that is given up because of the strikes.
+POLICY = {
+    "min_run": '"2s"',
+    "slice": '"4s"',
+    "worth": "0.0",
+    "half_life": '"1m"',
+    "max_rotations": "16",
+    "strikes": "1000000",
+    "max_failed_starts": "1000",
+}
+USERS = ("ann", "bob", "cy", "dee")
+#: The user whose rights suffice for everyone's tasks and events.
+ADMIN = "ann"
+#: Seconds for a process that was told to end.
+ENDS_S = 60.0
+
+
+class Platform(ABC):
+    """A platform in a folder of its own. Everything that it starts carries the folder in arguments or environment."""
+
+    def __init__(self, home: Path, nodes: int) -> None:
+        self.home = home
+        self.nodes = nodes
+        self.config = home / "policy.py"
+        self.config.write_text("".join(f"c.SchedulingPolicy.{name} = {value}\n" for name, value in POLICY.items()))
+        #: What ended by itself or under a strike and was started again by us, in words.
+        self.revived: list[str] = []
+
+    @property
+    @abstractmethod
+    def state(self) -> Path:
+        """The state folder of the scheduler service."""
+
+    @abstractmethod
+    def start(self) -> None:
+        """Start it and wait until it is healthy."""
+
+    @abstractmethod
+    def tend(self) -> None:
+        """Start again what has ended and what nobody else starts: the part that Kubernetes, systemd or a person has."""
+
+    @abstractmethod
+    def urls(self) -> list[str]:
+        """Addresses at which it serves, as `HAI_URL` has them."""
+
+    @abstractmethod
+    def token(self, user: str) -> str:
+        """A user's token."""
+
+    @abstractmethod
+    def healthy(self) -> bool:
+        """Whether somebody serves and decides, as it says at this moment; quick in any case."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """Stop all of it in order."""
+
+    def environ(self, user: str, turn: int = 0) -> dict[str, str]:
+        """The environment of the `hai` command of that user, at one of the addresses."""
+        urls = self.urls()
+        url = urls[turn % len(urls)]
+        return {"HAI_URL": url, "HAI_TOKEN": self.token(user), "XDG_CONFIG_HOME": str(self.home / "x")}
+
+    def client(self, user: str = ADMIN, turn: int = 0) -> Client:
+        """A user's client, at one of the addresses."""
+        urls = self.urls()
+        return Client(urls[turn % len(urls)], self.token(user))
+
+    def processes(self, *roles: str) -> list[Process]:
+        """Its processes of those roles, all of them if none is named, by pid."""
+        found = sorted(find(self.home), key=lambda process: process.pid)
+        return [process for process in found if not roles or process.role in roles]
+
+    def kill_all(self) -> None:
+        """Whatever is left of it."""
+        for _ in range(50):
+            left = self.processes()
+            if not left:
+                return
+            for process in left:
+                send(process.pid, signal.SIGKILL)
+            time.sleep(0.1)
+
+    def wait_healthy(self, seconds: float) -> bool:
+        """Tend it until it is healthy; whether it became so in time."""
+        ends = time.monotonic() + seconds
+        while time.monotonic() < ends:
+            self.tend()
+            if self.healthy():
+                return True
+            time.sleep(0.2)
+        return False

@@ -1,0 +1,201 @@
+"""What was written down: by the ranks, by the clients, and by the platform when it was asked at the end."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hai_client.schema import Event, LogLine, Task
+
+ENDED = frozenset({"succeeded", "failed", "stopped"})
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a rank's journal."""
+
+    what: str
+    #: Seconds since the epoch.
+    t: float
+    step: int = 0
+    #: Who held the node's lock.
+    by: str = ""
+
+
+@dataclass(frozen=True)
+class RankStory:
+    """One start of one rank, told by itself."""
+
+    key: str
+    task: int
+    run: int
+    rank: int
+    ranks: int
+    node: str
+    shape: str
+    steps: int
+    lines: tuple[Line, ...]
+    #: Whether its journal was there already.
+    again: bool = False
+
+    @property
+    def name(self) -> str:
+        """As its locks and lines name it."""
+        return f"{self.task}.{self.run}.{self.rank}"
+
+    @property
+    def began(self) -> float:
+        """Its first sign of life."""
+        return self.lines[0].t
+
+    @property
+    def last(self) -> float:
+        """Its last sign of life."""
+        return self.lines[-1].t
+
+    @property
+    def done(self) -> list[int]:
+        """The steps that it did, in its order."""
+        return [line.step for line in self.lines if line.what == "step"]
+
+    def said(self, what: str) -> list[Line]:
+        """Its lines of that kind."""
+        return [line for line in self.lines if line.what == what]
+
+    @property
+    def finished(self) -> bool:
+        """Whether it did all of its work."""
+        return bool(self.said("finished"))
+
+
+@dataclass(frozen=True)
+class RankSeen:
+    """A rank as the platform shows it."""
+
+    rank: int
+    node: str
+    exit_code: int | None = None
+    notified: bool = False
+
+
+@dataclass(frozen=True)
+class RunSeen:
+    """A run as the platform shows it. Times are seconds since the epoch."""
+
+    number: int
+    reason: str | None
+    started_at: float
+    ended_at: float | None
+    ranks: tuple[RankSeen, ...]
+    #: Whether a notice was out at its end.
+    noticed: bool = False
+
+
+@dataclass(frozen=True)
+class TaskSeen:
+    """A task as the platform shows it at the end."""
+
+    id: int
+    name: str
+    state: str
+    nodes: int = 1
+    runs: tuple[RunSeen, ...] = ()
+
+
+@dataclass(frozen=True)
+class Strange:
+    """An answer to a right question that no client should have been given."""
+
+    #: Seconds since the epoch.
+    t: float
+    asked: str
+    answer: str
+
+
+@dataclass
+class Records:
+    """All of it."""
+
+    ranks: list[RankStory] = field(default_factory=list)
+    #: Submissions that were accepted: the task's id by the name that was submitted.
+    accepted: dict[str, int] = field(default_factory=dict)
+    #: Names that were ever sent.
+    sent: set[str] = field(default_factory=set)
+    tasks: list[TaskSeen] = field(default_factory=list)
+    #: Numbers of the events: as somebody followed them through everything, and as the feed tells them afterwards.
+    feed: list[int] = field(default_factory=list)
+    feed_afterwards: list[int] = field(default_factory=list)
+    #: Lines of a task's rank 0, likewise, as (run, text).
+    followed: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
+    #: Lines by task and rank, read at the end; a part of all of them in a long run.
+    logs: dict[tuple[int, int], list[tuple[int, str]]] = field(default_factory=dict)
+    strange: list[Strange] = field(default_factory=list)
+    #: Strikes after which the platform never was healthy again, and processes that were left at the end.
+    stuck: list[str] = field(default_factory=list)
+    left_over: list[str] = field(default_factory=list)
+
+    def runs(self) -> dict[tuple[int, int], list[RankStory]]:
+        """The ranks' stories by task and run, each run's in the order of ranks."""
+        found: dict[tuple[int, int], list[RankStory]] = defaultdict(list)
+        for story in sorted(self.ranks, key=lambda story: (story.task, story.run, story.rank)):
+            found[story.task, story.run].append(story)
+        return found
+
+    def task(self, number: int) -> TaskSeen | None:
+        """The task as the platform shows it."""
+        return next((task for task in self.tasks if task.id == number), None)
+
+
+def stories(folder: Path) -> list[RankStory]:
+    """Read the journals of the ranks."""
+    found = []
+    for file in sorted(folder.glob("*.jsonl")):
+        # The last line of a machine that lost power may be cut; of a killed process it never is.
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        if lines:
+            found.append(_story(lines, again=".again." in file.name))
+    return found
+
+
+def _story(lines: Sequence[Mapping[str, Any]], *, again: bool) -> RankStory:
+    start = lines[0]
+    return RankStory(
+        **{name: start[name] for name in ("key", "task", "run", "rank", "ranks", "node", "shape", "steps")},
+        lines=tuple(Line(line["what"], line["t"], line.get("step", 0), line.get("by", "")) for line in lines),
+        again=again,
+    )
+
+
+def seen(task: Task) -> TaskSeen:
+    """A task as the client gives it."""
+    return TaskSeen(
+        task.id,
+        task.name,
+        task.state,
+        task.nodes,
+        tuple(
+            RunSeen(
+                run.number,
+                run.reason,
+                run.started_at.timestamp(),
+                None if run.ended_at is None else run.ended_at.timestamp(),
+                tuple(RankSeen(r.rank, r.node, r.exit_code, r.notified_at is not None) for r in run.ranks),
+                run.notice is not None,
+            )
+            for run in task.runs
+        ),
+    )
+
+
+def own_lines(lines: Iterable[LogLine]) -> list[tuple[int, str]]:
+    """What the ranks printed themselves, without the platform's own lines."""
+    return [(line.run, line.text) for line in lines if line.rank is not None]
+
+
+def numbers(events: Iterable[Event]) -> list[int]:
+    """The events' numbers."""
+    return [event.seq for event in events]
