@@ -68,6 +68,7 @@ def test_all_that_the_supervisor_says_is_observed() -> None:
     said = {
         "exit_code": 143,
         "notified_at": stamp(5),
+        "signalled": True,
         "done": True,
         "done_all": True,
         "checkpoint": {"at": stamp(6), "step": 7, "path": "/c"},
@@ -76,6 +77,15 @@ def test_all_that_the_supervisor_says_is_observed() -> None:
     rank = seen(**terminated(143, message=words(**said)))
     assert (rank.notified_at, rank.done, rank.done_all, rank.job_state) == (at(5), True, True, "epoch 3")
     assert (rank.checkpoint.at, rank.checkpoint.step, rank.checkpoint.path) == (at(6), 7, "/c")
+    assert rank.signalled is True
+
+
+@pytest.mark.parametrize(("said", "signalled"), [({"signalled": False}, False), ({}, None), ({"signalled": 0}, None)])
+def test_a_supervisor_of_an_older_version_does_not_say_whether_its_command_was_told(
+    said: dict[str, object], signalled: bool | None
+) -> None:
+    rank = seen(**terminated(0, message=words(exit_code=0, **said)))
+    assert (rank.exit_code, rank.signalled) == (0, signalled)
 
 
 def test_lines_that_the_log_has_lost_are_told() -> None:
