@@ -60,8 +60,9 @@ class Belonging:
     _told: Mark | None = None
     #: Runs that the database was asked about before, and which of them are not its own.
     _known: dict[_Key, bool] = field(default_factory=dict)
-    #: Ended orphans that a line of history names.
+    #: Ended orphans that a line of history names, and those that the transaction at hand names.
     _named: set[_Key] = field(default_factory=set)
+    _naming: set[_Key] = field(default_factory=set)
 
     def forget(self) -> None:
         """Another may have led meanwhile."""
@@ -117,7 +118,7 @@ class Belonging:
 
     async def _name(self, tx: Tx, ended: Sequence[Observation], now: datetime) -> None:
         news = [seen for seen in ended if key_of(seen) not in self._named]
-        self._named = {key_of(seen) for seen in ended}
+        self._naming = {key_of(seen) for seen in ended}
         if not news:
             return
         runs = [{"run": seen.run_id, "user": seen.user, "origin": _text(seen.origin)} for seen in news[:_NAMED]]
@@ -190,6 +191,7 @@ class Belonging:
 
     async def put_aside(self, runs: Iterable[RunId]) -> str | None:
         """Put ended orphans aside; what stands in the way, if something does. It is done again by the next tick."""
+        self._named = self._naming
         done = await asyncio.gather(*(self._put_one_aside(run_id) for run_id in runs))
         return next((trouble for trouble in done if trouble is not None), None)
 
