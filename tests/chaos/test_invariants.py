@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -240,3 +242,10 @@ def test_a_rank_that_is_started_twice_is_told_from_the_first(tmp_path: Path) -> 
     for _ in range(2):
         rank_script.main([str(tmp_path), "k", "plain", "1", "0"], environment(tmp_path))
     assert [story.again for story in stories(tmp_path / "ranks")] == [True, False]
+
+
+def test_a_rank_without_an_environment_writes_down_the_same(tmp_path: Path) -> None:
+    line = [sys.executable, rank_script.__file__, str(tmp_path), "k", "naked", "2", "0"]
+    assert subprocess.run(line, env=environment(tmp_path), check=True, timeout=60, capture_output=True).returncode == 0
+    (found,) = stories(tmp_path / "ranks")
+    assert (found.done, found.finished) == ([1, 2], True)
