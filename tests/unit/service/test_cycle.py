@@ -365,7 +365,7 @@ async def test_a_task_that_starts_says_why_it_is_not_up() -> None:
     await service.step(1)
     assert (await service.task(task)).version == version, "it is written once"
     service.cluster.launch = launch  # type: ignore[method-assign]
-    await service.step(1)
+    await service.step(30)  # the longest pause between two tries
     await service.step(1)
     after = await service.task(task)
     assert after.state is TaskState.RUNNING
