@@ -138,6 +138,26 @@ describe('streams', () => {
     expect(requests[0]!.headers.get('Accept')).toBe('text/event-stream');
   });
 
+  it('end with what the platform says of the reason', async () => {
+    const said = { status: 503, code: 'unavailable', detail: 'The state database does not answer.' };
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        const text = `id: 4\ndata: {}\n\nevent: problem\ndata: ${JSON.stringify(said)}\n\n`;
+        controller.enqueue(new TextEncoder().encode(text));
+        controller.close();
+      }
+    });
+    const { settings } = settingsWith(() => new Response(body));
+    const ids: string[] = [];
+    const read = async () => {
+      for await (const event of new Api(settings).events(null, new AbortController().signal)) {
+        ids.push(event.id);
+      }
+    };
+    await expect(read()).rejects.toMatchObject({ status: 503, message: said.detail });
+    expect(ids).toEqual(['4']);
+  });
+
   it('let go of the connection when the reader stops', async () => {
     const cancel = vi.fn();
     const body = new ReadableStream<Uint8Array>({

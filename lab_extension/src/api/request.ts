@@ -101,11 +101,17 @@ export async function* requestEvents(
       if (done) {
         return;
       }
-      yield* parser.push(decoder.decode(value, { stream: true }));
+      for (const event of parser.push(decoder.decode(value, { stream: true }))) {
+        if (event.event === 'problem') {
+          // The answer has begun, so what ends it can no longer be its status.
+          throw new ApiError(JSON.parse(event.data) as IProblem);
+        }
+        yield event;
+      }
     }
   } catch (error) {
     if (!request.signal?.aborted) {
-      throw lost(error);
+      throw error instanceof ApiError ? error : lost(error);
     }
   } finally {
     reader.cancel().catch(() => undefined);

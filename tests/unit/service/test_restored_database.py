@@ -123,6 +123,30 @@ async def test_a_live_run_of_a_forgotten_task_is_left_alone_and_its_node_is_not_
     assert world.parts.services.queries.orphans()
 
 
+async def test_a_start_of_which_only_the_order_to_end_it_is_left_is_not_repeated(world: World) -> None:
+    """The run was decided before the backup, and ended after it without having been launched."""
+    launch = world.cluster.launch
+
+    async def away(_: object) -> None:
+        raise Temporary("the nodes cannot be reached")
+
+    world.cluster.launch = away  # type: ignore[method-assign]
+    task = await world.submit("old", "alice", does=LONG)
+    await world.step()
+    backup = world.backup()
+    await world.parts.services.submissions.stop(user("alice"), str(task))
+    await world.step(1)
+    assert await world.states(task) == ["stopped"]
+    world.cluster.launch = launch  # type: ignore[method-assign]
+    world.restore(backup)
+    await take_over(world)
+    await world.step(60)
+    assert await world.states(task) == ["running"]
+    run = (await world.task(task)).run
+    assert run is not None
+    assert run.id != f"{task}.1"
+
+
 async def test_when_an_orphan_has_ended_it_is_put_aside_and_its_node_is_used_again(world: World) -> None:
     backup = world.backup()
     await world.submit("old", "alice", nodes=2, does=Behaviour(work=timedelta(seconds=60)))
