@@ -31,7 +31,8 @@ from hai_scheduler.core.model import (
 )
 from hai_scheduler.core.mounts import Action, MountRule
 from hai_scheduler.core.reasons import Reason
-from hai_scheduler.ports import Event, Launch, Secret
+from hai_scheduler.ports import Event, Launch
+from hai_scheduler.secret import Secret
 
 #: A Monday morning; every default time is this one.
 T0 = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)

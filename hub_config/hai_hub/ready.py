@@ -10,8 +10,8 @@ from typing import Final
 from hai_hub.api import Api, ApiError
 from hai_hub.console import Interrupts, say
 from hai_hub.errors import WRONG_INPUT, UpError
-from hai_hub.keeper import Keeper
 from hai_hub.logs import tail
+from hai_hub.restarter import Restarter
 from hai_hub.settings import API_PATH, HubSettings
 
 #: Seconds that a start may take; a loaded machine with a cold disk needs a minute.
@@ -31,13 +31,13 @@ class Readiness:
 
     Args:
         settings: Where everything listens.
-        keepers: What looks after the processes.
+        restarters: What looks after the processes.
         interrupts: Ends the wait.
     """
 
-    def __init__(self, settings: HubSettings, keepers: Sequence[Keeper], interrupts: Interrupts) -> None:
+    def __init__(self, settings: HubSettings, restarters: Sequence[Restarter], interrupts: Interrupts) -> None:
         self._settings = settings
-        self._keepers = keepers
+        self._restarters = restarters
         self._interrupts = interrupts
         self._began = time.monotonic()
         self._log = settings.log_dir / "hub.log"
@@ -71,8 +71,8 @@ class Readiness:
         """Start again what has ended, unless there is no use in it."""
         if not self._settings.service_apart:
             self._ask_the_hub()
-        for keeper in self._keepers:
-            keeper.tend()
+        for restarter in self._restarters:
+            restarter.tend()
 
     def _ask_the_hub(self) -> None:
         """Whether the service that the Hub looks after has refused its settings: the Hub would start it for ever."""

@@ -18,11 +18,11 @@ from hai_hub import farewell, login, ports, processes
 from hai_hub.api import Api, ApiError
 from hai_hub.console import Interrupts, complain, say
 from hai_hub.errors import UpError, wrong_input
-from hai_hub.keeper import Keeper
 from hai_hub.logs import rotate
 from hai_hub.options import Options, login_name, parse
 from hai_hub.overrides import read_overrides
 from hai_hub.ready import Interrupted, Readiness, hub_answers, service_answers
+from hai_hub.restarter import Restarter
 from hai_hub.services import can_be_apart, service_command, service_environment
 from hai_hub.settings import API_PATH, SETTINGS_VARIABLE, HubSettings
 from hai_hub.state import StateDir
@@ -135,12 +135,12 @@ class _Up:
         self._interrupts = interrupts
         self._login: Settings | None = None
         logs = settings.log_dir
-        self._hub = Keeper(
+        self._hub = Restarter(
             "JupyterHub", start=self._start_hub, answers=lambda: hub_answers(settings), log=logs / "hub.log"
         )
-        self._service: Keeper | None = None
+        self._service: Restarter | None = None
         if settings.service_apart:
-            self._service = Keeper(
+            self._service = Restarter(
                 "scheduler service",
                 start=self._start_service,
                 answers=lambda: service_answers(settings),
@@ -159,8 +159,8 @@ class _Up:
         say(f"Starting HAI in {self._settings.state_dir}")
         self._settings.save(self._settings.state_dir / "hub" / "settings.json")
         try:
-            for keeper in self._keepers:
-                keeper.begin()
+            for restarter in self._restarters:
+                restarter.begin()
             try:
                 self._open(began)
             except Interrupted:
@@ -173,7 +173,7 @@ class _Up:
             self._stop_processes()
 
     @property
-    def _keepers(self) -> tuple[Keeper, ...]:
+    def _restarters(self) -> tuple[Restarter, ...]:
         return (self._hub,) if self._service is None else (self._service, self._hub)
 
     @property
@@ -210,7 +210,7 @@ class _Up:
 
     def _open(self, began: float) -> None:
         """Wait until everything answers, leave the login, say what to do next."""
-        Readiness(self._settings, self._keepers, self._interrupts).wait()
+        Readiness(self._settings, self._restarters, self._interrupts).wait()
         settings = self._settings
         self._login = login.log_in(settings.url, settings.user, settings.secret("up_token"))
         if replaced := login.keep(self._login):
@@ -226,15 +226,15 @@ class _Up:
         """Until a signal comes; what ends meanwhile is started again."""
         rotated = time.monotonic()
         while not self._interrupts.count:
-            for keeper in self._keepers:
-                keeper.tend()
+            for restarter in self._restarters:
+                restarter.tend()
             self._reap()
-            self._interrupts.sleep(_TURN_S if all(keeper.up for keeper in self._keepers) else _STARTING_TURN_S)
+            self._interrupts.sleep(_TURN_S if all(restarter.up for restarter in self._restarters) else _STARTING_TURN_S)
             if time.monotonic() - rotated > _ROTATE_EVERY_S:
                 rotate(self._settings.log_dir)
                 rotated = time.monotonic()
         say("\nStopping: running tasks are told to save")
-        farewell.pause_and_wait(self._api(), self._state, self._interrupts, lambda: self._keepers[0].runs)
+        farewell.pause_and_wait(self._api(), self._state, self._interrupts, lambda: self._restarters[0].runs)
         self._stop_both()
         self._end_ranks()
         return 0
@@ -268,7 +268,7 @@ class _Up:
         self._note(hub_process=None, service_process=None)
 
     def _reap(self) -> None:
-        own = {keeper.pid for keeper in self._keepers if keeper.pid is not None}
+        own = {restarter.pid for restarter in self._restarters if restarter.pid is not None}
         processes.reap(without={*own, *self._foreign})
 
     def _welcome(self, seconds: float) -> str:

@@ -28,7 +28,8 @@ from hai_scheduler.config import ConfigError, Settings
 from hai_scheduler.core.model import Priority, Quota
 from hai_scheduler.files import Files
 from hai_scheduler.kubernetes_start import open_kubernetes
-from hai_scheduler.ports import Bus, Clock, Cluster, Secret, Store
+from hai_scheduler.ports import Bus, Clock, Cluster, Store
+from hai_scheduler.secret import Secret
 from hai_scheduler.service.admin import Administration
 from hai_scheduler.service.belonging import Belonging
 from hai_scheduler.service.cycle import Cycle

@@ -24,7 +24,7 @@ from hai_scheduler import __version__
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.policy import Policies, Policy, PolicyError
 from hai_scheduler.kubernetes_config import KubernetesSettings
-from hai_scheduler.ports import Secret
+from hai_scheduler.secret import Secret
 from hai_scheduler.service.policy_numbers import BY_NAME, NUMBERS, Kind, changed
 from hai_scheduler.service.settings import ServiceSettings
 

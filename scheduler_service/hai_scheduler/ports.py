@@ -27,6 +27,7 @@ from hai_scheduler.core.model import (
 )
 from hai_scheduler.core.mounts import MountRule
 from hai_scheduler.lineage_ports import DatabaseTx, MarkedCluster
+from hai_scheduler.secret import Secret
 
 
 class NotFound(LookupError):
@@ -291,24 +292,6 @@ class Store(Protocol):
     async def close(self) -> None:
         """Let go of every connection."""
         ...
-
-
-class Secret:
-    """A value that no log, repr or error shows."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: str) -> None:
-        self._value = value
-
-    def reveal(self) -> str:
-        """The value itself."""
-        return self._value
-
-    def __repr__(self) -> str:
-        return "Secret(***)"
-
-    __str__ = __repr__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

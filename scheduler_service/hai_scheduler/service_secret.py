@@ -10,7 +10,8 @@ import secrets
 from pathlib import Path
 from typing import Final
 
-from hai_scheduler.ports import Secret, Store
+from hai_scheduler.ports import Store
+from hai_scheduler.secret import Secret
 
 log = logging.getLogger(__name__)
 

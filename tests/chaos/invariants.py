@@ -26,6 +26,8 @@ class Check:
 
 
 CHECKS: list[Check] = []
+#: A strike that finds nothing so often, and never finds anything, is broken.
+OFTEN = 3
 
 
 def check(name: str, holds: str) -> Callable[[Finder], Finder]:
@@ -224,6 +226,13 @@ def answers(records: Records) -> Iterator[str]:
 
 
 # -- processes -------------------------------------------------------------------------------------------
+
+
+@check("blind", "every strike that was dealt several times hit something: else it looks for what is no more there")
+def blind(records: Records) -> Iterator[str]:
+    for name, count in sorted(records.missed.items()):
+        if count >= OFTEN and not records.hit[name]:
+            yield f"{name}: {count} times there was no such process"
 
 
 @check("stuck", "the platform was healthy again after every strike")

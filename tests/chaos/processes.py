@@ -11,7 +11,7 @@ from pathlib import Path
 ROLES = (
     ("-m hai_client.rank ", "supervisor"),
     ("-m hai_scheduler", "service"),
-    ("-m jupyterhub", "hub"),
+    ("-m hai_hub.hub", "hub"),
     ("/hai up ", "up"),
     ("chaos/rank.py", "command"),
 )
@@ -46,8 +46,9 @@ def find(folder: Path) -> list[Process]:
 def send(pid: int, number: int) -> bool:
     """Signal a process; whether it was there. A zombie is not."""
     try:
+        there = b"\nState:\tZ" not in Path(f"/proc/{pid}/status").read_bytes()
         os.kill(pid, number)
-        return b"\nState:\tZ" not in Path(f"/proc/{pid}/status").read_bytes()
+        return there
     except (ProcessLookupError, FileNotFoundError):
         return False
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -136,6 +136,9 @@ class Records:
     strange: list[Strange] = field(default_factory=list)
     #: Strikes after which the platform never was healthy again, and processes that were left at the end.
     stuck: list[str] = field(default_factory=list)
+    #: How often each strike hit a process, and how often it found none to hit.
+    hit: Counter[str] = field(default_factory=Counter)
+    missed: Counter[str] = field(default_factory=Counter)
     left_over: list[str] = field(default_factory=list)
 
     def runs(self) -> dict[tuple[int, int], list[RankStory]]:

@@ -64,6 +64,7 @@ class Outcome:
         reasons = Counter(run.reason for task in self.records.tasks for run in task.runs)
         return {
             "strikes": len(self.strikes),
+            "strikes that found nothing to hit": self.records.missed.total(),
             "submissions accepted": len(self.records.accepted),
             "tries that were not answered": self.unanswered,
             "runs": sum(reasons.values()),

@@ -117,8 +117,12 @@ class Run:
             say(f"{max(0.0, ends - time.monotonic()):5.0f} s left: {strike.name}")
             strike.do(field)
             struck = Struck(strike.name, field.at, os.getloadavg()[0])
-            self._strikes.append(struck)
             struck.healthy_s = self._recovered(field, time.time())
+            if field.hits:
+                self._records.hit[strike.name] += 1
+                self._strikes.append(struck)
+            else:
+                self._records.missed[strike.name] += 1
             if struck.healthy_s is None:
                 self._records.stuck.append(f"not healthy {STUCK_S:.0f} s after: {strike.name}")
                 break

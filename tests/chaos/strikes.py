@@ -38,6 +38,8 @@ class Field:
     stopped: threading.Event
     #: When it struck, seconds since the epoch.
     at: float = field(default_factory=time.time)
+    #: How many processes it has hit.
+    hits: int = 0
     #: Good answers to questions asked before this time are none of a recovered platform.
     gone: float = 0.0
 
@@ -49,7 +51,7 @@ class Field:
         """Tell processes to end, and wait until they have: until then they may answer."""
         self.struck()
         for process in processes:
-            send(process.pid, signal.SIGTERM)
+            self.hits += send(process.pid, signal.SIGTERM)
         ends = time.monotonic() + ENDS_S
         while any(send(process.pid, _ASK) for process in processes) and time.monotonic() < ends:
             time.sleep(0.05)
@@ -65,14 +67,16 @@ class Field:
         if most is not None:
             found = self.dice.sample(found, min(most, len(found)))
         self.struck()
-        return [process for process in sorted(found, key=_order) if send(process.pid, signal.SIGKILL)]
+        killed = [process for process in sorted(found, key=_order) if send(process.pid, signal.SIGKILL)]
+        self.hits += len(killed)
+        return killed
 
     @contextmanager
     def stop(self, *pids: int) -> Iterator[None]:
         """Stop processes, and let them go on at the end, whatever happens."""
         self.struck()
         for pid in pids:
-            send(pid, signal.SIGSTOP)
+            self.hits += send(pid, signal.SIGSTOP)
         try:
             yield
         finally:
@@ -259,7 +263,7 @@ def _role(field: Field, *, leads: bool) -> Replica | None:
 def _signal(field: Field, replica: Replica | None, how: signal.Signals) -> None:
     field.struck()
     if replica is not None and replica.process is not None:
-        send(replica.process.pid, how)
+        field.hits += send(replica.process.pid, how)
 
 
 @strike("leader killed", on=TWO, share=5)
@@ -304,6 +308,7 @@ def stop_leader(field: Field) -> None:
 def stop_postgres(field: Field) -> None:
     field.struck()
     _two(field).postgres.stop(signal.SIGQUIT)
+    field.hits += 1
     try:
         field.pause(0.0, 6.0)
     finally:
@@ -322,6 +327,7 @@ def pause_postgres(field: Field) -> None:
 def kill_redis(field: Field) -> None:
     field.struck()
     _two(field).redis.kill()
+    field.hits += 1
     try:
         field.pause(0.0, 6.0)
     finally:
@@ -332,6 +338,7 @@ def kill_redis(field: Field) -> None:
 def pause_redis(field: Field) -> None:
     field.struck()
     _two(field).redis.send(signal.SIGSTOP)
+    field.hits += 1
     try:
         field.pause(5.0, 30.0)
     finally:

@@ -156,6 +156,7 @@ FORGED: list[tuple[str, str, Forge]] = [
     ("feed", "an event was told that is not kept", more("feed", 9)),
     ("feed", "events in the wrong order", lambda records: records.feed.reverse()),
     ("answers", "wrong input, it said", more("strange", Strange(1.0, "hai list", "status 2: not found"))),
+    ("blind", "a strike that never found its process", lambda records: records.missed.update({"Hub killed": 3})),
     ("stuck", "never healthy again", more("stuck", "after service-kill")),
     ("left over", "a process is left", more("left_over", "123 python")),
 ]

@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings
 from hai_scheduler.core.model import Node, RunId, TaskId
-from hai_scheduler.ports import Cluster, Launch, Secret
+from hai_scheduler.ports import Cluster, Launch
+from hai_scheduler.secret import Secret
 
 T = TypeVar("T")
 NODES = (

@@ -17,7 +17,8 @@ from tornado.web import HTTPError, RequestHandler
 
 from hai_scheduler.api.problems import Refused, unauthorized
 from hai_scheduler.core.model import RunId
-from hai_scheduler.ports import Secret, Store, UserRecord
+from hai_scheduler.ports import Store, UserRecord
+from hai_scheduler.secret import Secret
 from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_OWNERS, SCOPE_PLACES, SCOPE_READ, SCOPE_WRITE, Caller
 from hai_scheduler.service.run_tokens import RunTokens
 

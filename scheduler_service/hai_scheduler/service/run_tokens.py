@@ -10,7 +10,7 @@ import hashlib
 import hmac
 
 from hai_scheduler.core.model import RunId
-from hai_scheduler.ports import Secret
+from hai_scheduler.secret import Secret
 
 _PREFIX = "run"
 

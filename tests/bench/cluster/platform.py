@@ -16,7 +16,7 @@ from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.app import Parts, World, assemble
 from hai_scheduler.core.model import Priority, Profile, Quota, Task, TaskId
-from hai_scheduler.ports import Secret
+from hai_scheduler.secret import Secret
 from hai_scheduler.service.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.environment import Places
 from hai_scheduler.service.run_tokens import RunTokens

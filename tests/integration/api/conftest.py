@@ -29,7 +29,8 @@ from hai_scheduler.app import World as Outside
 from hai_scheduler.app import assemble
 from hai_scheduler.core.model import Checkpoint, Node, Priority, Quota, Rank, RankState, Run, Task, TaskState
 from hai_scheduler.core.reasons import Reason
-from hai_scheduler.ports import LogChunk, NotFound, Secret
+from hai_scheduler.ports import LogChunk, NotFound
+from hai_scheduler.secret import Secret
 from hai_scheduler.service.admin import Administration
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.cycle import Cycle

@@ -103,7 +103,7 @@ async def test_a_method_that_there_is_not_is_refused_once_its_body_has_gone_by(w
         writer.write(body)
         answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)
         assert answer.startswith(b"HTTP/1.1 405 ")
-        assert b"\r\nAllow: GET\r\n" in answer
+        assert b"\r\nAllow: GET, HEAD\r\n" in answer
         length = next(line for line in answer.split(b"\r\n") if line.startswith(b"Content-Length: "))
         assert b"method_not_allowed" in await reader.readexactly(int(length[16:]))
     writer.close()

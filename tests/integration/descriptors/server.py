@@ -52,4 +52,6 @@ async def main(kind: str) -> None:
 
 
 logging.basicConfig(level=logging.INFO, stream=sys.stderr)
+# A line for each request is none of what is counted.
+logging.getLogger("tornado.access").setLevel(logging.WARNING)
 asyncio.run(main(sys.argv[1]))

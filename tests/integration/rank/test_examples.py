@@ -13,7 +13,8 @@ import pytest
 
 from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings
 from hai_scheduler.core.model import Node, RankObservation, RunId, TaskId
-from hai_scheduler.ports import Launch, Secret
+from hai_scheduler.ports import Launch
+from hai_scheduler.secret import Secret
 
 pytest.importorskip("sklearn")
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -19,7 +19,8 @@ from hai_client.rank.processes import read_environment, read_process, read_table
 from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings, folders
 from hai_scheduler.adapters.local.runs import LocalRank, LocalRun
 from hai_scheduler.core.model import Node, RankObservation, RankState, RunId, TaskId
-from hai_scheduler.ports import Launch, NotFound, Secret, Temporary
+from hai_scheduler.ports import Launch, NotFound, Temporary
+from hai_scheduler.secret import Secret
 
 RUN = RunId("5.1")
 

@@ -25,7 +25,7 @@ from tornado.web import Application, RequestHandler
 
 from databases import empty_postgres, postgres_url, sqlite_url
 from hai_scheduler.core.model import RunId
-from hai_scheduler.ports import Secret
+from hai_scheduler.secret import Secret
 from hai_scheduler.service.run_tokens import RunTokens
 from redis_server import RedisServer
 

@@ -175,7 +175,7 @@ async def test_an_older_state_gets_a_name_and_its_runs_stay_its_own(url: str, en
         mark = await tx.mark()
         origins = await tx.origins([TaskId(1)])
     await store.close()
-    assert (len(mark.database), mark.epoch, mark.launches, mark.task, mark.number) == (16, 1, 1, 2, 1)
+    assert (len(mark.database), mark.epoch, mark.steps, mark.task, mark.number) == (16, 1, 1, 2, 1)
     assert origins == {RunId("1.1"): None}, "nobody has written down who decided it"
 
 

@@ -9,7 +9,7 @@ import pytest
 from hai_hub.culler import BELIEVED_S
 from hai_scheduler.api.auth import BELIEVED, Auth, caller_of, has_scope
 from hai_scheduler.api.endpoint import LOOKS_AGAIN
-from hai_scheduler.ports import Secret
+from hai_scheduler.secret import Secret
 from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
 from hai_scheduler.service.run_tokens import RunTokens
 

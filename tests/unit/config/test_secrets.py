@@ -9,7 +9,7 @@ import pytest
 
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.config import LEAST_SECRET, ConfigError, HaiScheduler, Settings
-from hai_scheduler.ports import Secret
+from hai_scheduler.secret import Secret
 from hai_scheduler.service_secret import compare_secrets, kept_secret
 
 DATABASE = "postgresql://hai:s3cret@db/hai"

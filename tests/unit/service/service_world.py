@@ -13,7 +13,8 @@ from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.app import Parts, World, assemble
 from hai_scheduler.core.model import Priority, Quota, Task, TaskId
 from hai_scheduler.core.policy import Policies, Policy
-from hai_scheduler.ports import Event, Secret
+from hai_scheduler.ports import Event
+from hai_scheduler.secret import Secret
 from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_WRITE, Caller
 from hai_scheduler.service.environment import Places
 from hai_scheduler.service.run_tokens import RunTokens

@@ -18,7 +18,8 @@ from hai_scheduler.adapters.memory.tx import MemoryTx
 from hai_scheduler.app import Parts, World, assemble
 from hai_scheduler.core.model import Priority, Quota, Run, Task
 from hai_scheduler.core.policy import Policies
-from hai_scheduler.ports import Conflict, Secret, Temporary
+from hai_scheduler.ports import Conflict, Temporary
+from hai_scheduler.secret import Secret
 from hai_scheduler.service.changes import SCHEDULER
 from hai_scheduler.service.environment import Places
 from hai_scheduler.service.run_tokens import RunTokens

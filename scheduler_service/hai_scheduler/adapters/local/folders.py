@@ -106,13 +106,13 @@ class RunFolder:
         return sorted(folder.rank for folder in found if folder.begun or folder.prepared)
 
     def facts(self) -> RunFacts:
-        """Whose run it is and where, as its ranks' `spec.json` say. Raises OSError."""
-        specs = [self.rank(rank).spec() for rank in self.ranks()]
-        first = specs[0] if specs else {}
+        """Whose run it is and where, as those `spec.json` of its ranks say that can be read. Raises OSError."""
+        specs = [self.rank(rank).order() or {} for rank in self.ranks()]
+        first = next((spec for spec in specs if spec), {})
         user = first.get("user")
         return RunFacts(
             origin=Origin.parse(str(first.get("origin"))),
-            nodes=tuple(str(spec.get("node")) for spec in specs),
+            nodes=tuple(str(spec.get("node", "")) for spec in specs),
             user=user if isinstance(user, str) else None,
         )
 
@@ -221,7 +221,7 @@ class RankFolder:
     @property
     def prepared(self) -> bool:
         """Whether a supervisor can be started on it: what it needs is there and can be read. Raises OSError."""
-        return self._order() is not None and bool(read_word(self.path / "token"))
+        return self.order() is not None and bool(read_word(self.path / "token"))
 
     def prepare(self, spec: dict[str, Any], token: str) -> None:
         """Write all that the supervisor needs. `spec.json` comes last, and once if it can be read. Raises OSError."""
@@ -230,10 +230,10 @@ class RankFolder:
         write_whole(self.path / "token", token)
         order = json.dumps({"schema": SPEC_SCHEMA, **spec})
         record = self.path / "spec.json"
-        if not write_once(record, order) and self._order() is None:
+        if not write_once(record, order) and self.order() is None:
             write_whole(record, order)
 
-    def _order(self) -> dict[str, Any] | None:
+    def order(self) -> dict[str, Any] | None:
         """What `spec.json` says; None if there is none for this rank. Raises OSError."""
         order = read_object(self.path / "spec.json")
         ours = order is not None and (order.get("run_id"), order.get("rank")) == (self.run_id, self.rank)
@@ -241,17 +241,9 @@ class RankFolder:
 
     def master_port(self) -> int | None:
         """The port that the rank was told; None if it was told none. Raises OSError."""
-        env = (self._order() or {}).get("env")
+        env = (self.order() or {}).get("env")
         port = env.get("MASTER_PORT") if isinstance(env, dict) else None
         return int(port) if isinstance(port, str) and _is_number(port) else None
-
-    def spec(self) -> dict[str, Any]:
-        """What it was prepared with; empty if that cannot be understood. Raises OSError."""
-        try:
-            data = json.loads((self.path / "spec.json").read_bytes())
-        except ValueError:
-            return {}
-        return data if isinstance(data, dict) else {}
 
     def status(self) -> dict[str, Any] | None:
         """What the supervisor has written; None before it has. Raises OSError.

@@ -57,7 +57,7 @@ class Restarts:
         return _PAUSES_S[min(self.in_a_row, len(_PAUSES_S) - 1)]
 
 
-class Keeper:
+class Restarter:
     """Keeps one process running.
 
     Args:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hai_hub.errors import UpError
-from hai_hub.keeper import LIMIT, REFUSALS, Keeper, Restarts
+from hai_hub.restarter import LIMIT, REFUSALS, Restarter, Restarts
 
 
 class Process:
@@ -25,7 +25,7 @@ class Process:
 
 
 class Kept:
-    """A keeper, its clock, its processes and whether they answer."""
+    """A restarter, its clock, its processes and whether they answer."""
 
     def __init__(self, folder: Path, **more: Any) -> None:
         self.now = 0.0
@@ -34,10 +34,10 @@ class Kept:
         self.log = folder / "it.log"
         self.started: list[Process] = []
         self.no_room = False
-        self.keeper = Keeper(
+        self.restarter = Restarter(
             "it", start=self._start, answers=lambda: self.answers, log=self.log, clock=lambda: self.now, **more
         )
-        self.keeper.begin()
+        self.restarter.begin()
 
     def _start(self) -> Any:
         if self.no_room:
@@ -47,7 +47,7 @@ class Kept:
 
     def end(self, status: int) -> None:
         self.started[-1].status = status
-        self.keeper.tend()
+        self.restarter.tend()
 
     def end_and_wait(self, status: int, times: int) -> None:
         """End it so many times, each time as soon as it has been started again; how long that took is in `waits`."""
@@ -56,13 +56,13 @@ class Kept:
             self.end(status)
             while len(self.started) == before:
                 self.now += 0.25
-                self.keeper.tend()
+                self.restarter.tend()
             self.waits.append(self.now - began)
 
     def be_up(self) -> None:
         self.answers = True
-        self.keeper.tend()
-        assert self.keeper.up
+        self.restarter.tend()
+        assert self.restarter.up
         self.answers = False
 
 
@@ -76,8 +76,8 @@ def test_after_an_accident_it_is_started_again_at_once_however_often(kept: Kept)
         kept.be_up()
         kept.end(-signal.SIGKILL)
         assert len(kept.started) == number + 1
-        assert kept.keeper.runs
-        assert not kept.keeper.up, "the new one has not answered yet"
+        assert kept.restarter.runs
+        assert not kept.restarter.up, "the new one has not answered yet"
 
 
 def test_one_that_dies_while_it_starts_is_started_later_and_later_and_then_given_up(kept: Kept) -> None:
@@ -111,10 +111,10 @@ def test_what_has_been_up_may_refuse_for_a_while(kept: Kept) -> None:
     for _ in range(LIMIT - 1):
         kept.end(1)
         kept.now += 60
-        kept.keeper.tend()
-    assert kept.keeper.runs
+        kept.restarter.tend()
+    assert kept.restarter.runs
     kept.be_up()
-    assert kept.keeper.restarts == Restarts(ever_answered=True, in_a_row=0)
+    assert kept.restarter.restarts == Restarts(ever_answered=True, in_a_row=0)
 
 
 def test_what_is_kept_for_ever_is_never_given_up_once_it_has_been_up(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_what_is_kept_for_ever_is_never_given_up_once_it_has_been_up(tmp_path: P
     for number in range(1, 4 * LIMIT):
         kept.end(2)
         kept.now += 5
-        kept.keeper.tend()
+        kept.restarter.tend()
         assert len(kept.started) == number + 1
 
 
@@ -139,15 +139,15 @@ def test_a_machine_without_room_for_a_process_has_it_later(kept: Kept) -> None:
     kept.be_up()
     kept.no_room = True
     kept.end(-signal.SIGKILL)
-    assert not kept.keeper.runs
-    kept.keeper.tend()
+    assert not kept.restarter.runs
+    kept.restarter.tend()
     kept.no_room = False
-    kept.keeper.tend()
+    kept.restarter.tend()
     assert len(kept.started) == 1, "not before its time"
     kept.now += 0.5
-    kept.keeper.tend()
+    kept.restarter.tend()
     assert len(kept.started) == 2
-    assert kept.keeper.runs
+    assert kept.restarter.runs
 
 
 def test_a_machine_that_never_has_room_is_told(kept: Kept) -> None:
@@ -156,7 +156,7 @@ def test_a_machine_that_never_has_room_is_told(kept: Kept) -> None:
     kept.end(-signal.SIGKILL)
     for _ in range(LIMIT - 2):
         kept.now += 10
-        kept.keeper.tend()
+        kept.restarter.tend()
     kept.now += 10
     with pytest.raises(UpError, match="it cannot be started: Resource temporarily unavailable"):
-        kept.keeper.tend()
+        kept.restarter.tend()
