@@ -216,10 +216,13 @@ class LocalRun:
             rank.let_go()
 
     def facts(self) -> RunFacts:
-        """Whose run it is and where. Raises OSError."""
+        """Whose run it is and where, as far as its folder can be read."""
         if self._facts is not None and len(self._facts.nodes) == len(self.ranks):
             return self._facts
-        self._facts = self.folder.facts()
+        try:
+            self._facts = self.folder.facts()
+        except OSError:  # its ranks say what is the matter; one run keeps nobody from looking at the others
+            return self._facts or RunFacts()
         return self._facts
 
     def observe(self) -> Observation:
