@@ -25,7 +25,8 @@ COUNTING = "import time\nfor n in range(100_000):\n    print('line', n, flush=Tr
 class Seen:
     """What must stay as it is: processes by their pid, and what they say of themselves."""
 
-    rank: int
+    #: Its keeper and its supervisor.
+    rank: tuple[int, ...]
     lab: int
     spot: int
     kernel: Any
@@ -99,7 +100,7 @@ def _seen(platform: Platform, ann: Ann, task: int) -> Seen | None:
         return None
     (kernel,) = answers[0][1]
     return Seen(
-        rank=_only(processes_with(str(platform.state / f"runs/{task}/"))),
+        rank=tuple(sorted(processes_with(str(platform.state / f"runs/{task}/")))),
         lab=_only(_labs(platform, SERVER, inside=False)),
         spot=_only(_labs(platform, SERVER, inside=True)),
         kernel=kernel["id"],
