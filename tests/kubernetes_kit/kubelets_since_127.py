@@ -62,6 +62,7 @@ class KubeletsSince127(SimulatedNodes):
         super().__init__(api, nodes, **more)  # type: ignore[arg-type]
         self._play = play
         self._lives: dict[str, _Life] = {}
+        self._held: set[str] = set()
         self._addresses = itertools.cycle(f"192.0.2.{host}" for host in range(1, 255))
 
     def take_pod(self, kind: str, pod: Thing) -> None:
@@ -79,6 +80,10 @@ class KubeletsSince127(SimulatedNodes):
             life.told.set()
         if known is None:
             self.start(self._live(life))
+
+    def hold(self, node: str) -> None:
+        """Let every container that is to be made on a node from now on take for ever."""
+        self._held.add(node)
 
     def evict(self, name: str, why: str) -> None:
         """Let the node of a pod evict it, as it does when it is short of something."""
@@ -110,8 +115,8 @@ class KubeletsSince127(SimulatedNodes):
         return {"phase": "Failed" if code else "Succeeded", **_container(life.pod, terminated, made=True)}
 
     async def _mounted(self, pod: Thing) -> Thing:
-        """The Secret that the pod mounts, as soon as it is there; never for the image that takes its time."""
-        if pod["spec"]["containers"][0]["image"] == SLOW_IMAGE:
+        """The Secret that the pod mounts, as soon as it is there; never if the container is not to be made."""
+        if pod["spec"]["containers"][0]["image"] == SLOW_IMAGE or pod["spec"]["nodeName"] in self._held:
             await asyncio.Event().wait()
         (name,) = (volume["secret"]["secretName"] for volume in pod["spec"]["volumes"] if "secret" in volume)
         while True:
