@@ -13,7 +13,7 @@ from hai_scheduler.core.model import Blame, RankObservation, RankState, RunId
 from hai_scheduler.ports import Cluster
 from kubernetes_kit.place import Place
 from kubernetes_kit.simulated_nodes import Thing
-from kubernetes_kit.stand_in_harness import StandInHarness
+from kubernetes_kit.stand_in_harness import SILENT, StandInHarness
 
 POD = "hai-1-1-0"
 LOW = "The node was low on resource: ephemeral-storage."
@@ -98,6 +98,23 @@ async def test_a_taint_that_takes_a_rank_away_before_it_starts_is_said_in_the_cl
     assert (rank.state, rank.start_error) == (RankState.LOST, None)
     assert rank.leaving_by is not None, "somebody has taken it away; its node has not lost it"
     assert rank.message == TAINTED
+
+
+async def test_a_taint_that_kills_a_rank_without_a_last_word_says_who_has_taken_it_away(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, SILENT))
+    await ranks_when(harness, cluster, "1.1", RankState.RUNNING)
+    await harness.taint_away(POD)
+    rank = await gone(harness, cluster)
+    assert (rank.state, rank.exit_code, rank.message) == (RankState.LOST, None, TAINTED)
+    assert rank.leaving_by is not None, "somebody has taken it away; its node has not lost it"
+
+
+async def test_a_pod_that_an_admin_deletes_before_it_starts_was_taken_away(harness, cluster) -> None:
+    await up(harness, cluster, starts=False)
+    await harness.delete(POD)
+    rank = await gone(harness, cluster)
+    assert (rank.state, rank.start_error) == (RankState.LOST, None)
+    assert rank.leaving_by is not None, "somebody has taken it away; its node has not lost it"
 
 
 @pytest.mark.parametrize("starts", [True, False], ids=["runs", "waits"])

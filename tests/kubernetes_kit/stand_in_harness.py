@@ -25,6 +25,8 @@ LABEL = "hai.jupyter.org/stand-in"
 TAINT = {"key": LABEL, "value": "true", "effect": "NoSchedule"}
 #: How long a command that ignores SIGTERM takes until it is killed, in seconds.
 RESISTS_S = 0.5
+#: A command that ignores SIGTERM with its supervisor, so that the kubelet kills both.
+SILENT = ("silent",)
 
 
 class Script(Play):
@@ -38,7 +40,8 @@ class Script(Play):
         rank = int(pod["metadata"]["labels"][RANK])
         self._harness.started[f"{spec['run_id']}-{rank}"] += 1
         code = await self._command(RunId(spec["run_id"]), rank, spec["command"], told)
-        return code, json.dumps({"schema": 1, "exit_code": code})
+        # A supervisor that is killed with its command says nothing.
+        return code, "" if spec["command"] == list(SILENT) else json.dumps({"schema": 1, "exit_code": code})
 
     async def _command(self, run_id: RunId, rank: int, command: list[str], told: asyncio.Event) -> int:
         if command[0] == "prints":
@@ -55,7 +58,7 @@ class Script(Play):
             ordered.cancel()
         if not told.is_set():
             return 0
-        if command[0] == "resists":
+        if command[0] in ("resists", *SILENT):
             await asyncio.sleep(RESISTS_S)
             return 137
         return 143
@@ -143,6 +146,10 @@ class StandInHarness(KubernetesHarness):
         }
         body = {"status": {"conditions": [*said, taken]}}
         await self._api.request("PATCH", f"{self.place.path}/pods/{name}/status", body=body)
+        await self.delete(name)
+
+    async def delete(self, name: str) -> None:
+        """Delete a pod as an admin does with kubectl."""
         await self._api.request("DELETE", f"{self.place.path}/pods/{name}")
 
     async def history(self, name: str) -> list[Thing]:
