@@ -114,6 +114,7 @@ async def test_a_pod_that_an_admin_deletes_before_it_starts_was_taken_away(harne
     await harness.delete(POD)
     rank = await gone(harness, cluster)
     assert (rank.state, rank.start_error) == (RankState.LOST, None)
+    assert rank.message == "its pod was deleted before its container had started"
     assert rank.leaving_by is not None, "somebody has taken it away; its node has not lost it"
 
 
