@@ -185,69 +185,6 @@ async def test_kill_right_after_launch_ends_it_whether_or_not_it_has_started(har
     await ranks_when(harness, cluster, "1.1", RankState.EXITED)
 
 
-async def test_a_run_that_is_killed_before_it_starts_has_ended_and_no_node_is_to_blame(harness, cluster) -> None:
-    """Whatever the cluster says of containers that it had not made: it was told to end them (H3)."""
-    launch = harness.launch(1, harness.waits(), "node-1", "node-2")
-    held = harness.held(launch)
-    await cluster.launch(held or launch)
-    if held is not None:
-        await ranks_when(harness, cluster, "1.1", RankState.PENDING)
-    await cluster.kill(RunId("1.1"))
-    other = await harness.open()
-    shown: list[RankObservation] = []
-
-    async def ended() -> bool:
-        seen = [run for which in (cluster, other) if (run := await observed(which, "1.1")) is not None]
-        shown.extend(rank for run in seen for rank in run.ranks)
-        return len(seen) == 2 and all(run.killed and run.ranks and run.gone for run in seen)
-
-    async def vanished() -> bool:
-        await ended()
-        return await harness.vanished(RunId("1.1"))
-
-    await harness.settle(ended)
-    await harness.settle(vanished)
-    assert await ended()
-    assert not [rank for rank in shown if rank.state is RankState.LOST or rank.start_error or rank.leaving_by]
-    if held is not None:
-        assert not [rank for rank in shown if rank.state is RankState.RUNNING or rank.exit_code == 0]
-        assert [await harness.starts(RunId("1.1"), rank) for rank in (0, 1)] == [0, 0]
-
-
-async def test_a_gang_that_is_killed_while_only_part_of_it_runs_has_ended_and_no_node_is_to_blame(
-    harness, cluster
-) -> None:
-    if not await harness.break_launch(1):
-        pytest.skip("launches of this adapter are not broken off on demand")
-    with pytest.raises(Temporary):
-        await cluster.launch(harness.launch(1, harness.waits(), "node-1", "node-2"))
-    await harness.settle(lambda: _runs(cluster, 0))
-    await cluster.kill(RunId("1.1"))
-    for rank in await ranks_when(harness, cluster, "1.1", RankState.EXITED):
-        assert (rank.start_error, rank.leaving_by) == (None, None)
-        assert rank.exit_code is None or harness.ended_with(rank.exit_code, 143)
-
-
-async def test_a_launch_that_broke_off_is_completed_by_the_next(harness, cluster) -> None:
-    if not await harness.break_launch(1):
-        pytest.skip("launches of this adapter are not broken off on demand")
-    launch = harness.launch(1, harness.waits(), "node-1", "node-2")
-    with pytest.raises(Temporary):
-        await cluster.launch(launch)
-    await harness.settle(lambda: _runs(cluster, 0))
-    await cluster.launch(launch)
-    assert len(await ranks_when(harness, cluster, "1.1", RankState.RUNNING)) == 2
-    await harness.release()
-    ranks = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
-    assert [rank.exit_code for rank in ranks] == [0, 0]
-    assert [await harness.starts(RunId("1.1"), rank) for rank in (0, 1)] == [1, 1]
-
-
-async def _runs(cluster: Cluster, rank: int) -> bool:
-    run = await observed(cluster, "1.1")
-    return run is not None and any(seen.rank == rank and seen.state is RankState.RUNNING for seen in run.ranks)
-
-
 async def test_a_run_that_was_killed_is_not_started_by_a_late_launch(harness, cluster) -> None:
     launch = harness.launch(1, harness.waits())
     await cluster.launch(launch)

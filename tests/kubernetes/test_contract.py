@@ -11,17 +11,14 @@ import pytest
 from contract.test_cluster import (  # noqa: F401
     test_a_command_that_does_not_exist_is_the_users,
     test_a_forgotten_run_is_gone_with_its_log,
-    test_a_gang_that_is_killed_while_only_part_of_it_runs_has_ended_and_no_node_is_to_blame,
     test_a_gpu_that_the_node_does_not_have_is_the_platforms,
     test_a_launch_and_a_kill_at_the_same_time_leave_nothing_running,
-    test_a_launch_that_broke_off_is_completed_by_the_next,
     test_a_live_run_is_not_forgotten,
     test_a_log_is_read_from_any_offset_in_whole_lines,
     test_a_node_that_does_not_exist_is_the_platforms,
     test_a_rank_is_pending_or_running_until_it_has_ended,
     test_a_run_has_addresses_when_all_of_it_is_up,
     test_a_run_that_a_later_one_has_followed_is_not_started_by_a_late_launch,
-    test_a_run_that_is_killed_before_it_starts_has_ended_and_no_node_is_to_blame,
     test_a_run_that_was_killed_and_never_launched_confuses_nobody_and_can_be_forgotten,
     test_a_run_that_was_killed_before_its_launch_is_never_started,
     test_a_run_that_was_killed_is_not_started_by_a_late_launch,
@@ -40,6 +37,11 @@ from contract.test_cluster import (  # noqa: F401
     test_the_log_of_a_live_rank_is_not_final,
     test_two_runs_share_a_node_and_see_other_devices,
     test_what_a_job_reports_is_observed,
+)
+from contract.test_cluster_starts import (  # noqa: F401
+    test_a_gang_that_is_killed_while_only_part_of_it_runs_has_ended_and_no_node_is_to_blame,
+    test_a_launch_that_broke_off_is_completed_by_the_next,
+    test_a_run_that_is_killed_before_it_starts_has_ended_and_no_node_is_to_blame,
 )
 from kubernetes_kit.harness import KubernetesHarness
 from kubernetes_kit.place import Place

@@ -18,7 +18,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hai_scheduler.adapters.kubernetes.client import Api, Missing
 from hai_scheduler.adapters.kubernetes.manifests import CONTAINER
@@ -58,8 +58,8 @@ class _Life:
 class KubeletsSince127(SimulatedNodes):
     """One worker for each pod, as in kubelets: what happens to a pod happens one after the other."""
 
-    def __init__(self, api: Api, nodes: Mapping[str, Mapping[str, str]], *, play: Play, **more: object) -> None:
-        super().__init__(api, nodes, **more)  # type: ignore[arg-type]
+    def __init__(self, api: Api, nodes: Mapping[str, Mapping[str, str]], *, play: Play, **more: Any) -> None:
+        super().__init__(api, nodes, **more)
         self._play = play
         self._lives: dict[str, _Life] = {}
         self._held: set[str] = set()

@@ -62,6 +62,7 @@ class SimulatedNodes(ABC):
         self._taints = [dict(taint) for taint in taints]
         self._limit = asyncio.Semaphore(AT_ONCE)
         self._jobs: set[asyncio.Task[None]] = set()
+        self._failed: list[Exception] = []
 
     @abstractmethod
     def take_pod(self, kind: str, pod: Thing) -> None:
@@ -69,7 +70,7 @@ class SimulatedNodes(ABC):
 
     @contextlib.asynccontextmanager
     async def up(self) -> AsyncIterator[Self]:
-        """Create them, play their kubelets, remove them again."""
+        """Create them, play their kubelets, remove them again. Raises what has gone wrong in the play, in the end."""
         await self._for_all(self._create, self._limit)
         what = (self._renew(), self._watch("/api/v1/pods", {"fieldSelector": "spec.nodeName!="}, self._take_pod))
         mine: dict[str, str | int] = {"labelSelector": self._marked}
@@ -81,6 +82,8 @@ class SimulatedNodes(ABC):
                 task.cancel()
             await asyncio.gather(*kubelets, *self._jobs, return_exceptions=True)
             await self._for_all(self._remove, self._limit)
+        if self._failed:
+            raise ExceptionGroup("a simulated kubelet failed", self._failed)
 
     # -- requests -----------------------------------------------------------------------------------------
 
@@ -88,7 +91,12 @@ class SimulatedNodes(ABC):
         """Let it go on beside everything else."""
         job = asyncio.create_task(_quietly(work))
         self._jobs.add(job)
-        job.add_done_callback(self._jobs.discard)
+        job.add_done_callback(self._done)
+
+    def _done(self, job: asyncio.Task[None]) -> None:
+        self._jobs.discard(job)
+        if not job.cancelled() and isinstance(error := job.exception(), Exception):
+            self._failed.append(error)
 
     async def show(self, pod: Thing, status: Thing) -> None:
         """Write a status of a pod."""
