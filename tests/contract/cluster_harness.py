@@ -81,6 +81,14 @@ class ClusterHarness(ABC):
         """Let the next launch break off after so many ranks; False where that cannot be done."""
         return False
 
+    def held(self, launch: Launch) -> Launch | None:
+        """The launch, changed so that none of its ranks comes to start; None where that cannot be done."""
+        return None
+
+    async def vanished(self, run_id: RunId) -> bool:
+        """Whether the cluster itself has nothing left of the processes of an ended run."""
+        return True
+
     def ended_with(self, exit_code: int | None, expected: int) -> bool:
         """Whether that is how a rank was seen to end whose end was ordered."""
         return exit_code == expected

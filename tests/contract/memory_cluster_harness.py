@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -17,6 +18,8 @@ from hai_scheduler.ports import Cluster, Launch
 T = TypeVar("T")
 #: Commands that wait do so for that long: there is nobody to release them.
 LONG = timedelta(hours=1)
+#: An image that takes its time.
+SLOW = "slow"
 
 
 class MemoryHarness(ClusterHarness):
@@ -55,6 +58,9 @@ class MemoryHarness(ClusterHarness):
         self._cluster.break_launch(after)
         return True
 
+    def held(self, launch: Launch) -> Launch:
+        return replace(launch, image=SLOW)
+
     async def release(self) -> None:
         await self._clock.advance(LONG.total_seconds())
 
@@ -83,4 +89,4 @@ def behave(launch: Launch) -> Behaviour:
         return Behaviour(work=LONG, prints=(",".join(str(gpu) for gpu in launch.gpus[0]), "up"))
     if name == "resists":
         return Behaviour(work=LONG, dies_in=timedelta(seconds=10), prints=("up",))
-    return Behaviour(work=LONG, prints=("up",))
+    return Behaviour(work=LONG, prints=("up",), start_takes=LONG if launch.image == SLOW else timedelta(0))

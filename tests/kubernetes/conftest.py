@@ -9,7 +9,8 @@ HAI_TEST_SHARED_PATH, HAI_TEST_TRAINING_IMAGE, HAI_TEST_TRAINING_PACKAGES  what 
 HAI_TEST_CLUSTER_CONTROL  a program that kills nodes and the API server, and brings them back: kubernetes_kit.control
 
 Every module has a namespace of its own, which is removed at its end. Nodes are changed by test_scenarios alone, which
-cordons one and, with HAI_TEST_CLUSTER_CONTROL, kills one, and puts everything right.
+cordons one and, with HAI_TEST_CLUSTER_CONTROL, kills one, and puts everything right. The contract suite and
+test_kubelets_since_127 add three tainted nodes for each test, whose kubelets are stand-ins, and remove them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from kubernetes_kit.place import Place
 
 # Its tests are run here once more.
-pytest.register_assert_rewrite("contract.test_cluster", "kubernetes_kit")
+pytest.register_assert_rewrite("contract.test_cluster", "contract.test_cluster_starts", "kubernetes_kit")
 
 ABSENT = "no Kubernetes: name a cluster by KUBECONFIG to run these tests on it"
 

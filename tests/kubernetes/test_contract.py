@@ -1,6 +1,10 @@
-"""The contract suite of the Cluster port on a real cluster."""
+"""The contract suite of the Cluster port on a real cluster: on its own kubelets, and on stand-ins of today's."""
 
 from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
 
 # The tests are collected here with the fixtures of this folder. Left out is what speaks of the nodes of the settings:
 # here nodes are the cluster's own (test_nodes.py).
@@ -34,3 +38,28 @@ from contract.test_cluster import (  # noqa: F401
     test_two_runs_share_a_node_and_see_other_devices,
     test_what_a_job_reports_is_observed,
 )
+from contract.test_cluster_starts import (  # noqa: F401
+    test_a_gang_that_is_killed_while_only_part_of_it_runs_has_ended_and_no_node_is_to_blame,
+    test_a_launch_that_broke_off_is_completed_by_the_next,
+    test_a_run_that_is_killed_before_it_starts_has_ended_and_no_node_is_to_blame,
+)
+from kubernetes_kit.harness import KubernetesHarness
+from kubernetes_kit.place import Place
+from kubernetes_kit.stand_in_harness import StandInHarness
+
+KUBELETS: dict[str, type[KubernetesHarness]] = {"real kubelets": KubernetesHarness, "since 1.27": StandInHarness}
+#: What the stand-ins are not asked: there is no supervisor in their pods, and no command.
+NEEDS_PROCESSES = {
+    "test_a_command_that_does_not_exist_is_the_users": "that a command is not there is found by the supervisor",
+    "test_a_log_is_read_from_any_offset_in_whole_lines": "the lines of a log are made by the supervisor",
+}
+
+
+@pytest.fixture(params=sorted(KUBELETS))
+async def harness(request: pytest.FixtureRequest, place: Place) -> AsyncIterator[KubernetesHarness]:
+    if KUBELETS[request.param] is StandInHarness and (why := NEEDS_PROCESSES.get(request.node.originalname)):
+        pytest.skip(f"it takes real processes: {why}")
+    harness = KUBELETS[request.param](place)
+    await harness.start()
+    yield harness
+    await harness.close()

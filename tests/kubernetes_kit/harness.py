@@ -10,11 +10,14 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from contract.cluster_harness import ClusterHarness
-from hai_scheduler.adapters.kubernetes.cluster import KubernetesCluster, open_cluster
-from hai_scheduler.adapters.kubernetes.names import SELECTOR
+from hai_scheduler.adapters.kubernetes.client import Api, connect
+from hai_scheduler.adapters.kubernetes.cluster import KubernetesCluster
+from hai_scheduler.adapters.kubernetes.names import SELECTOR, run_selector
+from hai_scheduler.adapters.kubernetes.startup import check
 from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.core.model import RunId
-from hai_scheduler.ports import Cluster, Launch
+from hai_scheduler.ports import Cluster, Launch, Temporary
+from kubernetes_kit.kubelets_since_127 import SLOW_IMAGE
 from kubernetes_kit.place import SOON, Place, admin
 from kubernetes_kit.ranks_service import RanksService
 
@@ -29,6 +32,21 @@ ask("/started/%s-%s" % (os.environ["HAI_RUN_ID"], os.environ["HAI_RANK"]))
 WAIT = 'print("up")\nwhile ask("/go") != 200: time.sleep(0.1)\n'
 
 
+class BreakingApi(Api):
+    """The API server, which on demand fails to answer one request to make a pod, after so many that it has answered."""
+
+    #: How many it answers before; None is all.
+    pods_left: int | None = None
+
+    async def request(self, method: str, path: str, **more: Any) -> dict[str, Any]:
+        if self.pods_left is not None and method == "POST" and path.endswith("/pods"):
+            if not self.pods_left:
+                self.pods_left = None
+                raise Temporary("this request was broken off by the test")
+            self.pods_left -= 1
+        return await super().request(method, path, **more)
+
+
 class KubernetesHarness(ClusterHarness):
     """The names of the suite's nodes stand for nodes of the cluster, one for several where it has few."""
 
@@ -37,6 +55,7 @@ class KubernetesHarness(ClusterHarness):
         self.service = RanksService()
         self._settings = {"term_wait": timedelta(seconds=1), **settings}
         self._clusters: list[KubernetesCluster] = []
+        self._apis: list[BreakingApi] = []
 
     async def start(self) -> None:
         await self.service.start(self.place.host)
@@ -47,8 +66,12 @@ class KubernetesHarness(ClusterHarness):
     async def open_with(self, **settings: Any) -> KubernetesCluster:
         """A cluster with other settings than the harness's own."""
         chosen = self.place.settings(f"{self.service.url}/api", **{**self._settings, **settings})
-        cluster = await open_cluster(chosen, self.service.logs, SystemClock())
+        clock = SystemClock()
+        api = BreakingApi(await connect(chosen), clock, parallel=chosen.parallel)
+        await check(api, chosen.namespace)
+        cluster = KubernetesCluster(chosen, api, self.service.logs, clock)
         self._clusters.append(cluster)
+        self._apis.append(api)
         self.service.cluster = cluster
         return cluster
 
@@ -80,6 +103,19 @@ class KubernetesHarness(ClusterHarness):
     def launch(self, number: int, command: tuple[str, ...], *nodes: str, **fields: Any) -> Launch:
         launch = super().launch(number, command, *nodes, **fields)
         return replace(launch, nodes=tuple(self.node(name) for name in launch.nodes))
+
+    async def break_launch(self, after: int) -> bool:
+        for api in self._apis:
+            api.pods_left = after
+        return True
+
+    def held(self, launch: Launch) -> Launch:
+        return replace(launch, image=SLOW_IMAGE)
+
+    async def vanished(self, run_id: RunId) -> bool:
+        async with admin() as api:
+            found = await api.request("GET", f"{self.place.path}/pods", query={"labelSelector": run_selector(run_id)})
+        return not found["items"]
 
     def ended_with(self, exit_code: int | None, expected: int) -> bool:
         # A kubelet of 1.20 may blank the status of a container while its pod is being deleted.

@@ -78,7 +78,7 @@ async def make_place() -> Place:
         await api.request("POST", f"/api/v1/namespaces/{name}/configmaps", body=await asyncio.to_thread(_client))
         await _service_account(api, name)
     usable = sorted(node["metadata"]["name"] for node in nodes if not node["spec"].get("taints"))
-    addresses = [entry["address"] for node in nodes for entry in node["status"]["addresses"]]
+    addresses = [entry["address"] for node in nodes for entry in node["status"].get("addresses", [])]
     return Place(name, tuple(usable), os.environ.get("HAI_TEST_HOST") or _towards(addresses[0]))
 
 

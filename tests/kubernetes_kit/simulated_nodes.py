@@ -1,0 +1,175 @@
+"""Nodes without a kubelet on a real API server: they are ready, and somebody plays the kubelets of their pods.
+
+Only the machines are pretended: the API server, its scheduler and every object are real. `kwok` does the same and more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from hai_scheduler.adapters.kubernetes.client import Api, Exists, Expired, Missing, Refused
+from hai_scheduler.ports import Temporary
+
+#: Requests under way at once, for pods and for signs of life each.
+AT_ONCE = 16
+#: Kubelets show that they live every 10 seconds.
+BEAT_S = 10.0
+CAPACITY = {"cpu": "128", "memory": "512Gi", "pods": "110"}
+NODES = "/api/v1/nodes"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+
+Thing = dict[str, Any]
+
+
+def now() -> str:
+    """The time as the API server writes it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _renewal() -> Thing:
+    return {"renewTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
+
+
+def path_of(pod: Thing) -> str:
+    """Of a pod in the API."""
+    return f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
+
+
+class SimulatedNodes(ABC):
+    """Nodes by name, each with its labels. What becomes of the pods on them is what a subclass makes of `take_pod`."""
+
+    def __init__(
+        self,
+        api: Api,
+        nodes: Mapping[str, Mapping[str, str]],
+        *,
+        marked: str,
+        gpus: int = 8,
+        resource: str = "nvidia.com/gpu",
+        taints: tuple[Thing, ...] = (),
+    ) -> None:
+        """`marked` is the label selector that finds these nodes among all others."""
+        self.api = api
+        self._nodes = nodes
+        self._marked = marked
+        self._have = {**CAPACITY, resource: str(gpus)}
+        self._taints = [dict(taint) for taint in taints]
+        self._limit = asyncio.Semaphore(AT_ONCE)
+        self._jobs: set[asyncio.Task[None]] = set()
+        self._failed: list[Exception] = []
+
+    @abstractmethod
+    def take_pod(self, kind: str, pod: Thing) -> None:
+        """A pod on one of these nodes was added, modified or deleted."""
+
+    @contextlib.asynccontextmanager
+    async def up(self) -> AsyncIterator[Self]:
+        """Create them, play their kubelets, remove them again. Raises what has gone wrong in the play, in the end."""
+        await self._for_all(self._create, self._limit)
+        what = (self._renew(), self._watch("/api/v1/pods", {"fieldSelector": "spec.nodeName!="}, self._take_pod))
+        mine: dict[str, str | int] = {"labelSelector": self._marked}
+        kubelets = [asyncio.create_task(work) for work in (*what, self._watch(NODES, mine, self._take_node))]
+        try:
+            yield self
+        finally:
+            for task in (*kubelets, *self._jobs):
+                task.cancel()
+            await asyncio.gather(*kubelets, *self._jobs, return_exceptions=True)
+            await self._for_all(self._remove, self._limit)
+        if self._failed:
+            raise ExceptionGroup("a simulated kubelet failed", self._failed)
+
+    # -- requests -----------------------------------------------------------------------------------------
+
+    def start(self, work: Awaitable[object]) -> None:
+        """Let it go on beside everything else."""
+        job = asyncio.create_task(_quietly(work))
+        self._jobs.add(job)
+        job.add_done_callback(self._done)
+
+    def _done(self, job: asyncio.Task[None]) -> None:
+        self._jobs.discard(job)
+        if not job.cancelled() and isinstance(error := job.exception(), Exception):
+            self._failed.append(error)
+
+    async def show(self, pod: Thing, status: Thing) -> None:
+        """Write a status of a pod."""
+        async with self._limit:
+            await self.api.request("PATCH", f"{path_of(pod)}/status", body={"status": status})
+
+    async def confirm(self, pod: Thing) -> None:
+        """Let a pod vanish that was deleted: it has ended."""
+        only = {"uid": pod["metadata"]["uid"]}
+        async with self._limit:
+            await self.api.request("DELETE", path_of(pod), body={"gracePeriodSeconds": 0, "preconditions": only})
+
+    async def _for_all(self, do: Callable[[str], Awaitable[None]], limit: asyncio.Semaphore) -> None:
+        async def one(name: str) -> None:
+            async with limit:
+                await _quietly(do(name))
+
+        await asyncio.gather(*(one(name) for name in self._nodes))
+
+    # -- nodes --------------------------------------------------------------------------------------------
+
+    async def _create(self, name: str) -> None:
+        body = {"metadata": {"name": name, "labels": dict(self._nodes[name])}, "spec": {"taints": self._taints}}
+        with contextlib.suppress(Exists):  # it is there from a run that was cut short
+            await self.api.request("POST", NODES, body=body)
+        await self._is_well(name, {"capacity": self._have, "allocatable": self._have})
+        lease = {"holderIdentity": name, "leaseDurationSeconds": 40, **_renewal()}
+        await self.api.request("POST", LEASES, body={"metadata": {"name": name}, "spec": lease})
+
+    async def _is_well(self, name: str, more: Thing) -> None:
+        ready = {"type": "Ready", "status": "True", "reason": "Simulated", "lastHeartbeatTime": now()}
+        status = {**more, "conditions": [{**ready, "lastTransitionTime": now()}]}
+        await self.api.request("PATCH", f"{NODES}/{name}/status", body={"status": status})
+
+    async def _remove(self, name: str) -> None:
+        await self.api.request("DELETE", f"{NODES}/{name}")
+        await self.api.request("DELETE", f"{LEASES}/{name}")
+
+    async def _renew(self) -> None:
+        limit = asyncio.Semaphore(AT_ONCE)
+        while True:
+            began = time.monotonic()
+            await self._for_all(self._beat, limit)
+            await asyncio.sleep(max(0.0, began + BEAT_S - time.monotonic()))
+
+    async def _beat(self, name: str) -> None:
+        await self.api.request("PATCH", f"{LEASES}/{name}", body={"spec": _renewal()})
+
+    # -- what happens -------------------------------------------------------------------------------------
+
+    async def _watch(self, path: str, query: dict[str, str | int], take: Callable[[str, Thing], None]) -> None:
+        while True:
+            with contextlib.suppress(Temporary, Expired):
+                async for event in self.api.watch(path, query=query, seconds=300):
+                    if event and event["type"] != "BOOKMARK":
+                        take(event["type"], event["object"])
+
+    def _take_node(self, kind: str, node: Thing) -> None:
+        """A sign of life that came late: the node controller does not put it right by itself."""
+        ready = [one["status"] for one in node["status"].get("conditions", []) if one["type"] == "Ready"]
+        if kind != "DELETED" and ready == ["Unknown"]:
+            self.start(self._revive(node["metadata"]["name"]))
+
+    async def _revive(self, name: str) -> None:
+        async with self._limit:
+            await self._is_well(name, {})
+
+    def _take_pod(self, kind: str, pod: Thing) -> None:
+        if pod["spec"].get("nodeName") in self._nodes:
+            self.take_pod(kind, pod)
+
+
+async def _quietly(work: Awaitable[object]) -> None:
+    """What is there, or gone, already is as it should be; the rest is tried again with the next sign of life."""
+    with contextlib.suppress(Exists, Missing, Refused, Temporary):
+        await work
