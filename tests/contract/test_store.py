@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
@@ -30,6 +31,14 @@ class TestTasks:
         assert added == replace(a_task(99), id=added.id, version=added.version)
         assert added.version > 0
         assert await get(store, added.id) == added
+
+    async def test_a_time_that_no_calendar_has_keeps_nobody_from_reading(self, store: Store) -> None:
+        """A job may have reported it to an older version, which kept it."""
+        far = datetime.fromisoformat("9999-12-31T23:59:59-23:59")
+        run = a_run(checkpoint=a_checkpoint(at=far))
+        await add(store, a_task(state=TaskState.RUNNING, run=run, checkpoint=run.checkpoint))
+        async with store.read() as tx:
+            assert len(await tx.unfinished_tasks()) == 1
 
     async def test_ids_grow_and_are_never_given_twice(self, store: Store) -> None:
         first, second = await add(store, a_task(state=TaskState.STOPPED), a_task(state=TaskState.STOPPED))

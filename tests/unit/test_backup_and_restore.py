@@ -19,6 +19,7 @@ from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.core.marks import Mark
 from hai_scheduler.ports import Temporary
 from hai_scheduler.state_cli.app import run_backup, run_restore
+from hai_scheduler.state_lock import StateLock
 
 
 async def _fill(path: Path, names: list[str], holder: str | None = None) -> Mark:
@@ -115,6 +116,21 @@ def test_it_is_refused_while_a_service_schedules(state: Path, tmp_path: Path) ->
     assert tasks(state / "hai.sqlite") == ["a", "b"]
 
 
+def test_it_is_refused_while_a_service_uses_the_folder_that_does_not_lead(state: Path, tmp_path: Path) -> None:
+    file = tmp_path / "copy"
+    run_backup(words(state, file))
+    service = StateLock.try_take(state, "somewhere:17")
+    assert service is not None
+    with pytest.raises(Invalid, match="a scheduler service uses"):
+        run_restore(words(state, file))
+    service.free()
+    run_restore(words(state, file))
+    after = StateLock.try_take(state, "somewhere:18")
+    assert after is not None
+    assert after.predecessor == "somewhere:17", "the next service still learns whose lease counts no more"
+    after.free()
+
+
 def damaged(file: Path) -> None:
     data = bytearray(file.read_bytes())
     data[8192:16384] = b"\xff" * 8192
@@ -149,7 +165,7 @@ def test_what_cannot_be_restored_changes_nothing(state: Path, tmp_path: Path, sp
     here = names_in(state)
     with pytest.raises(Invalid, match="copy"):
         run_restore(words(state, file))
-    assert names_in(state) - {"lock"} == here - {"lock"}
+    assert names_in(state) - {"lock", "service.lock"} == here - {"lock", "service.lock"}
     assert fill(state / "hai.sqlite") == before
 
 

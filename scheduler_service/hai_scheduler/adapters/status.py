@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from hai_scheduler.core.model import Checkpoint
@@ -41,12 +41,12 @@ def _step_of(value: Any) -> int | None:
 
 
 def time_of(text: Any) -> datetime | None:
-    """A time with its zone: anything else is none."""
+    """A time with its zone, from 1970 to the year 9000: anything else is none."""
     try:
         at = datetime.fromisoformat(text)
-    except (TypeError, ValueError):
+        return at if at.tzinfo is not None and 1970 <= at.astimezone(UTC).year < 9000 else None
+    except (TypeError, ValueError, OverflowError):
         return None
-    return at if at.tzinfo is not None else None
 
 
 def signalled_of(status: dict[str, Any]) -> bool | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AfterValidator, AwareDatetime, Field
 
-from hai_scheduler.api.schemas import Input, Output, PriorityName
+from hai_scheduler.api.schemas import Input, Output, PriorityName, in_range
 
 
 class QuotaOut(Output):
@@ -47,7 +47,7 @@ class QuotaPut(Input):
     #: Up to what users for whom the row counts may raise their own row themselves; null: not at all.
     ceiling: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     #: From then on the row is as if it were not there; null: never.
-    expires_at: AwareDatetime | None = None
+    expires_at: Annotated[AwareDatetime, AfterValidator(in_range)] | None = None
 
 
 class OwnQuotaPut(Input):

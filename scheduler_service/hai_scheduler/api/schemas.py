@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from hai_scheduler.api import shapes
@@ -26,6 +26,19 @@ MAX_SECONDS = 315_360_000
 #: The largest number that every database keeps.
 MAX_NUMBER = 2**63 - 1
 
+#: Years of times that are read: with room on both sides for zones and for what is added to them.
+_YEARS = range(1971, 8999)
+
+
+def in_range(when: datetime) -> datetime:
+    """The time, if every store keeps it. Raises PydanticCustomError."""
+    if when.year not in _YEARS:
+        raise PydanticCustomError("time", "is in the year {year}: give a time from 1971 to 8998", {"year": when.year})
+    return when
+
+
+#: A time that every store keeps.
+Moment = Annotated[datetime, AfterValidator(in_range)]
 Seconds = Annotated[float, Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)]
 
 
@@ -459,7 +472,7 @@ class RankReport(Input):
     #: done: the rank has saved and may go. state: a short text to keep.
     #: leaving: the cluster ends the rank in `seconds`; 410 says that the run was killed.
     kind: Literal["received", "saving", "saved", "done", "state", "leaving"]
-    at: datetime
+    at: Moment
     seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None = None
     step: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)] | None = None
     path: Annotated[str, Field(max_length=4096)] | None = None

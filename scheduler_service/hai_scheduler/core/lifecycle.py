@@ -262,6 +262,7 @@ def _skip(task: Task, event: TimeSkipped) -> Advanced:
         started_at=run.started_at + by,
         running_at=None if run.running_at is None else run.running_at + by,
         notice=notice,
+        killed_at=None if run.killed_at is None else run.killed_at + by,
         checkpoint=None if checkpoint is None else replace(checkpoint, at=checkpoint.at + by),
     )
     return replace(task, run=run), () if notice is None else (Notify(run.id),)

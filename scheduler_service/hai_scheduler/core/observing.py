@@ -41,7 +41,7 @@ def read(
     if all(rank.state.gone for rank in ranks) and any(rank.unstarted for rank in ranks):
         give_up = task.failed_starts + 1 >= max_failed_starts
         return Seen((*events, _start_failed(ranks, now, give_up=give_up)))
-    taken = _taken_away(run, shown, ranks, now)
+    taken = _taken_away(run, shown, ranks, now) or (_ended_elsewhere(run, now) if never else None)
     if taken is not None:
         # First of all: what ends because of it has neither failed nor given its nodes back.
         events.insert(0, taken)
@@ -54,6 +54,14 @@ def read(
     if run.notice is not None and run.killed_at is None and (missing or now >= run.notice.deadline):
         events.append(Overdue(at=now))
     return Seen(tuple(events), launch_again=missing and run.notice is None and run.killed_at is None)
+
+
+def _ended_elsewhere(run: Run, now: datetime) -> AskedToSuspend | None:
+    """The cluster has an order to end the run that is not known here: of a past that the database has lost."""
+    if run.notice is not None or run.killed_at is not None:
+        return None
+    nothing = timedelta(0)
+    return AskedToSuspend(at=now, reason=Reason.NODE_LOST, at_most=nothing, limit=nothing)
 
 
 def _start_failed(ranks: tuple[Rank, ...], now: datetime, *, give_up: bool) -> StartFailed:

@@ -38,8 +38,6 @@ class Belongings:
     #: What runs that are decided now are marked with.
     origin: Origin
     past: LostPast
-    #: Whether an epoch begins with this tick.
-    restored: bool
     #: Orphans that admins want ended, and orphans that have ended.
     kill: Sequence[RunId]
     aside: Sequence[RunId]
@@ -83,8 +81,7 @@ class Belonging:
             # It may have forgotten, since it was last asked, what it said of runs.
             self._known.clear()
         strangers = await self._strangers(tx, observed)
-        restored = is_behind(own, marks, strangers=bool(strangers))
-        if restored:
+        if is_behind(own, marks, strangers=bool(strangers)):
             own = await begin_epoch(tx, marks, [seen.run_id for seen in observed], now)
         ended = [seen for seen in strangers if seen.gone and self._may_go(seen, own)]
         await self._name(tx, ended, now)
@@ -95,7 +92,6 @@ class Belonging:
             ours={seen.run_id: seen for seen in observed if key_of(seen) not in kept},
             origin=own.origin,
             past=await tx.lost_past(),
-            restored=restored,
             kill=[orphan.run_id for orphan in orphans if orphan.ending and orphan.live],
             aside=[seen.run_id for seen in strangers if seen.gone and (key_of(seen) in gone or key_of(seen) in asked)],
         )

@@ -138,9 +138,10 @@ class Cycle:
         live: set[RunId] = set()
         ended = 0
         for task in await tx.unfinished_tasks():
-            if belongings.restored:
-                task = await _given_up(tx, task, observed, now)
             run = task.live_run
+            if run is not None and run.number <= belongings.above(task.id):
+                task = await _given_up(tx, task, observed, now)
+                run = task.live_run
             if run is not None:
                 most = ends.policies.of(task.group).max_failed_starts
                 if skipped:
@@ -301,11 +302,7 @@ def _wanted_again(run: Run, task: Task, *, launch: bool) -> Iterator[Effect]:
 async def _given_up(tx: Tx, task: Task, observed: Mapping[RunId, Observation], now: datetime) -> Task:
     """A start that nothing is seen of may have happened in the past that the database has lost: it is not repeated."""
     run = task.live_run
-    if run is None or run.notice is not None:
-        return task
-    shown = observed.get(run.id)
-    # Of a run that was ended before it was started, all that is left may be the order to end it.
-    if shown is not None and (shown.ranks or not shown.killed):
+    if run is None or run.id in observed or run.notice is not None:
         return task
     nothing = timedelta(0)
     leaves = AskedToSuspend(at=now, reason=Reason.NODE_LOST, at_most=nothing, limit=nothing)

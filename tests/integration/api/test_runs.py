@@ -85,6 +85,7 @@ async def test_reports_are_taken_down(world, running) -> None:
         (0, {"kind": "gone"}, "kind"),
         (0, {"kind": "saved", "step": 2**70}, "step"),
         (0, {"kind": "saved", "at": "yesterday"}, "at"),
+        (0, {"kind": "saved", "at": "9999-12-31T23:59:59-23:59"}, "at"),
         (0, {"kind": "saved", "at": "2026-01-05T12:00:10"}, "at"),
         (0, {"kind": "saving", "seconds": -1}, "seconds"),
         (0, {"kind": "saving"}, "seconds"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from builders import at
-from hai_scheduler.adapters.status import MAX_TEXT, checkpoint_of, lost_lines_of, text_of
+from hai_scheduler.adapters.status import MAX_TEXT, checkpoint_of, lost_lines_of, text_of, time_of
 from hai_scheduler.core.model import Checkpoint
 
 
@@ -50,3 +50,12 @@ def test_only_a_whole_number_that_every_store_keeps_is_a_step(step: Any, kept: i
 def test_lost_lines_are_said_in_a_sentence(status: dict[str, Any], sentence: str | None) -> None:
     said = lost_lines_of(status)
     assert said is None if sentence is None else (said or "").startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["9999-12-31T23:59:59-23:59", "9500-01-01T00:00:00Z", "0001-01-01T00:00:00+23:59", "1969-12-31T23:59:59Z", "x", 7],
+)
+def test_a_time_that_no_store_gives_back_is_none(text: Any) -> None:
+    assert time_of(text) is None
+    assert checkpoint_of({"at": text}) is None

@@ -91,9 +91,19 @@ def test_what_the_cluster_does_not_show_of_a_run_that_it_was_told_to_end_never_s
     assert [(rank.state, rank.message) for rank in event.ranks] == [(EXITED, None), (EXITED, "it was never started")]
 
 
-def test_a_cluster_that_was_told_to_end_a_run_which_is_wanted_makes_nobody_give_it_up() -> None:
-    """Run ids are never used again, so this cannot be; and nothing is concluded from it."""
-    assert look(starting(), Observation(run_id=RunId("1.1"), ranks=(), killed=True)) == Seen((), launch_again=True)
+@pytest.mark.parametrize("ranks", [(), (is_up(0),), (is_up(0), is_up(1))], ids=["none", "one", "both"])
+def test_a_run_that_the_cluster_was_told_to_end_by_nobody_here_is_over(ranks: tuple[RankObservation, ...]) -> None:
+    """The order is of a past that the database has lost (decision 0016): a launch of it would start nothing."""
+    task = starting()
+    seen = look(task, Observation(run_id=RunId("1.1"), ranks=ranks, killed=True))
+    assert isinstance(seen.events[0], AskedToSuspend)
+    assert not seen.launch_again
+    for event in seen.events:
+        task, _ = advance(task, event)
+    ended = [RankObservation(rank=rank.rank, state=EXITED, exit_code=143) for rank in ranks]
+    for event in look(task, Observation(run_id=RunId("1.1"), ranks=tuple(ended), killed=True), 20).events:
+        task, _ = advance(task, event)
+    assert (task.state, task.reason) == (TaskState.SUSPENDED, Reason.NODE_LOST)
 
 
 def test_a_rank_that_ran_and_is_unknown_now_is_lost() -> None:

@@ -25,6 +25,9 @@ def test_time_that_was_skipped_is_neither_served_nor_taken_from_a_deadline() -> 
     assert effects == (Notify(run.id),)
     assert after.checkpoint is not None
     assert after.checkpoint.at == at(4) + hour
+    killed = replace(task, run=replace(run, killed_at=at(6)))
+    after_kill, _ = advance(killed, ev.TimeSkipped(at=at(10) + hour, by=hour))
+    assert running(after_kill).killed_at == at(6) + hour, "it was ended after its notice, as before"
     ended, _ = advance(skipped, replace(exits(143), at=at(61) + hour))
     assert ended.served == timedelta(seconds=60)
 

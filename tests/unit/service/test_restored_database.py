@@ -17,6 +17,7 @@ from hai_scheduler.core.explain import why
 from hai_scheduler.core.model import Origin, Priority, Quota, RunId, TaskId
 from hai_scheduler.ports import Temporary
 from hai_scheduler.service.errors import NotAllowed, Unknown
+from hai_scheduler.service.lineage import begin_epoch
 from hai_scheduler.service.orphan_book import read_orphans
 from unit.service.service_world import ADMIN, Service, user
 
@@ -145,6 +146,32 @@ async def test_a_start_of_which_only_the_order_to_end_it_is_left_is_not_repeated
     run = (await world.task(task)).run
     assert run is not None
     assert run.id != f"{task}.1"
+
+
+async def test_after_hai_restore_too_no_start_of_the_lost_past_is_repeated(world: World) -> None:
+    """The command begins the epoch itself, so the service that starts then finds nothing to begin."""
+    launch = world.cluster.launch
+
+    async def away(_: object) -> None:
+        raise Temporary("the nodes cannot be reached")
+
+    world.cluster.launch = away  # type: ignore[method-assign]
+    task = await world.submit("old", "alice", does=SHORT)
+    await world.step()
+    backup = world.backup()
+    world.cluster.launch = launch  # type: ignore[method-assign]
+    await world.step(10)
+    await world.step(30)
+    assert await world.states(task) == ["succeeded"]
+    await world.cluster.forget(RunId(f"{task}.1"))
+    world.restore(backup)
+    async with world.store.write() as tx:
+        mark = await begin_epoch(tx, await world.cluster.marks(), [], world.clock.now())
+    await world.cluster.put_mark(mark)
+    await take_over(world)
+    await world.step(60)
+    assert world.cluster.launches.count(RunId(f"{task}.1")) == 1
+    assert await world.states(task) == ["succeeded"]
 
 
 async def test_when_an_orphan_has_ended_it_is_put_aside_and_its_node_is_used_again(world: World) -> None:

@@ -30,6 +30,8 @@ from hai_scheduler.ports import Event
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+#: What is read lies within these, in microseconds, with room to be moved: a row that nobody can read stops every tick.
+_FIRST, _LAST = ((datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // _MICROSECOND for year in (2, 9000))
 _Values = dict[str, Any]
 
 # Looking a value up in these is several times faster than calling the enum: a tick reads thousands of rows.
@@ -47,8 +49,8 @@ def to_instant(when: datetime) -> int:
 
 
 def of_instant(value: int) -> datetime:
-    """Aware UTC."""
-    return _EPOCH + timedelta(microseconds=value)
+    """Aware UTC, between the years 2 and 9000."""
+    return _EPOCH + timedelta(microseconds=value if _FIRST <= value <= _LAST else max(_FIRST, min(_LAST, value)))
 
 
 def to_instant_or_none(when: datetime | None) -> int | None:
@@ -58,7 +60,7 @@ def to_instant_or_none(when: datetime | None) -> int | None:
 
 def of_instant_or_none(value: int | None) -> datetime | None:
     """As `of_instant`; None stays None."""
-    return None if value is None else _EPOCH + timedelta(microseconds=value)
+    return None if value is None else of_instant(value)
 
 
 def _to_span(span: timedelta | None) -> int | None:
