@@ -287,6 +287,8 @@ class Node:
     gpus_free: int = 0
     #: Every task that holds it, or GPUs of it.
     tasks: tuple[NodeTask, ...] = ()
+    #: The run that holds it and belongs to no task of the database.
+    orphan: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

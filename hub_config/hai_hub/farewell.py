@@ -49,7 +49,7 @@ def pause_and_wait(api: Api, state: StateDir, interrupts: Interrupts, hub_runs: 
                 return
             interrupts.sleep(_BETWEEN_S)
         if said:
-            say("All tasks have saved and left; they resume at the next start")
+            say("All tasks have left; they resume at the next start, from what they have saved")
     except (ApiError, KeyError, TypeError) as error:
         say(f"The running tasks could not be told: {error}")
 

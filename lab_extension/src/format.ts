@@ -110,6 +110,7 @@ const REASONS: Record<string, string> = {
   yielded: 'it gave its nodes back',
   node_lost: 'a node was lost',
   evicted: 'the cluster took a node of it away',
+  restored: 'the database was restored',
   start_failed: 'it could not be started on its nodes'
 };
 

@@ -14,6 +14,7 @@ _STYLES = {
     "free": "green",
     "shared": "cyan",
     "held": "blue",
+    "orphaned": "yellow",
     "down": "red",
     "cordoned": "yellow",
     "draining": "yellow",
@@ -41,9 +42,14 @@ def _nodes(args: argparse.Namespace, ctx: Context) -> int:
 
 
 def state_of(node: Node) -> str:
-    """A node's state in a word: down, its mark, free, held, or shared: held in part."""
+    """A node's state in a word: down, orphaned, its mark, free, held, or shared: held in part.
+
+    Orphaned: a run holds it that belongs to no task of the database (`hai admin orphans list`).
+    """
     if not node.ready:
         return "down"
+    if node.orphan is not None:
+        return "orphaned"
     if node.mark != "none":
         return node.mark
     if node.task_id is None and not node.tasks:

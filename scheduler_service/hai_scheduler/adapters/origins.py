@@ -26,5 +26,5 @@ def check_origin(launch: Launch, there: Origin | None) -> None:
     if there is not None and there != launch.origin:
         raise Temporary(
             f"run {launch.run_id} is not started: the cluster has a run with that id of database {there.database} in "
-            f"its epoch {there.epoch}; see `hai admin orphans`"
+            f"its epoch {there.epoch}; see `hai admin orphans list`"
         )

@@ -343,6 +343,7 @@ def node_out(view: NodeView) -> NodeOut:
         user=view.only.user if view.only else None,
         gpus_free=view.gpus_free,
         tasks=[NodeTask(task_id=h.task_id, user=h.user, gpus=list(h.gpus)) for h in view.holders],
+        orphan=node.orphan,
     )
 
 

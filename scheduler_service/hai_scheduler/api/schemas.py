@@ -378,6 +378,8 @@ class NodeOut(Output):
     gpus_free: int = 0
     #: Every task that holds it, or GPUs of it.
     tasks: list[NodeTask] = []
+    #: The orphaned run that holds it, which belongs to no task of the database; null: none does.
+    orphan: str | None = None
 
 
 class NodeTask(Output):

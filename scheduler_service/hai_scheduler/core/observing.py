@@ -21,7 +21,13 @@ class Seen:
 
 
 def read(
-    task: Task, observation: Observation | None, now: datetime, *, max_failed_starts: int, trouble: str | None = None
+    task: Task,
+    observation: Observation | None,
+    now: datetime,
+    *,
+    max_failed_starts: int,
+    trouble: str | None = None,
+    older: bool = False,
 ) -> Seen:
     """The events that bring a live task up to what the cluster shows of its run.
 
@@ -31,6 +37,7 @@ def read(
         now: The time.
         max_failed_starts: After so many starts in a row that failed, the task is given up.
         trouble: What keeps the ranks from being launched that the cluster does not show.
+        older: Its run was decided before the database was restored: of what it was told, the end may be lost.
     """
     run = task.live_run
     assert run is not None, f"task {task.id} has no live run"
@@ -41,7 +48,9 @@ def read(
     if all(rank.state.gone for rank in ranks) and any(rank.unstarted for rank in ranks):
         give_up = task.failed_starts + 1 >= max_failed_starts
         return Seen((*events, _start_failed(ranks, now, give_up=give_up)))
-    taken = _taken_away(run, shown, ranks, now) or (_ended_elsewhere(run, now) if never else None)
+    taken = _taken_away(run, shown, ranks, now)
+    if taken is None and (never or (older and any(rank.signalled or rank.notified_at for rank in ranks))):
+        taken = _told_in_the_past(run, now, ended=never)
     if taken is not None:
         # First of all: what ends because of it has neither failed nor given its nodes back.
         events.insert(0, taken)
@@ -56,12 +65,12 @@ def read(
     return Seen(tuple(events), launch_again=missing and run.notice is None and run.killed_at is None)
 
 
-def _ended_elsewhere(run: Run, now: datetime) -> AskedToSuspend | None:
-    """The cluster has an order to end the run that is not known here: of a past that the database has lost."""
+def _told_in_the_past(run: Run, now: datetime, *, ended: bool) -> AskedToSuspend | None:
+    """The run was told to leave, or `ended`, in a past that the database has lost: it is told so once more."""
     if run.notice is not None or run.killed_at is not None:
         return None
     nothing = timedelta(0)
-    return AskedToSuspend(at=now, reason=Reason.NODE_LOST, at_most=nothing, limit=nothing)
+    return AskedToSuspend(at=now, reason=Reason.RESTORED, at_most=nothing if ended else None, limit=nothing)
 
 
 def _start_failed(ranks: tuple[Rank, ...], now: datetime, *, give_up: bool) -> StartFailed:

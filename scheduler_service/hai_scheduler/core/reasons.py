@@ -32,13 +32,15 @@ class Reason(StrEnum):
     YIELDED = "yielded"
     #: A node of it, or the supervisor on it, was lost (H1).
     NODE_LOST = "node_lost"
+    #: The database was restored, and is older than the run: it ended, or was told to, in what has been lost.
+    RESTORED = "restored"
     #: Its ranks could not be started, for a reason that is not the user's.
     START_FAILED = "start_failed"
 
     @property
     def infrastructure(self) -> bool:
         """Whether the platform, not the user or the scheduler, is to blame."""
-        return self in (Reason.NODE_LOST, Reason.START_FAILED)
+        return self in (Reason.NODE_LOST, Reason.RESTORED, Reason.START_FAILED)
 
 
 SENTENCES: dict[Reason, str] = {
@@ -54,6 +56,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.USER_STOPPED: "it was stopped by hand",
     Reason.YIELDED: "it gave its nodes back",
     Reason.NODE_LOST: "a node of it was lost",
+    Reason.RESTORED: "the scheduler's database was restored, and knows less than the run",
     Reason.START_FAILED: "it could not be started on its nodes",
 }
 

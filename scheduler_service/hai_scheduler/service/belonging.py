@@ -145,7 +145,8 @@ class Belonging:
         if not orphan.live:
             return orphan
         log.warning(
-            "run %s of %s on %s belongs to no task: its nodes are not used until it has ended, see `hai admin orphans`",
+            "run %s of %s on %s belongs to no task: its nodes are not used until it has ended, "
+            "see `hai admin orphans list`",
             orphan.run_id,
             orphan.user or "somebody",
             ", ".join(orphan.nodes) or "no node",

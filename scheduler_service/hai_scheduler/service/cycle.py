@@ -139,7 +139,8 @@ class Cycle:
         ended = 0
         for task in await tx.unfinished_tasks():
             run = task.live_run
-            if run is not None and run.number <= belongings.above(task.id):
+            older = run is not None and run.number <= belongings.above(task.id)
+            if older:
                 task = await _given_up(tx, task, observed, now)
                 run = task.live_run
             if run is not None:
@@ -148,7 +149,7 @@ class Cycle:
                     task, wanted = await change(tx, task, TimeSkipped(at=now, by=skipped), actor=SCHEDULER)
                     effects += wanted
                 trouble = self.effects.troubles.of(run.id)
-                seen = read(task, observed.get(run.id), now, max_failed_starts=most, trouble=trouble)
+                seen = read(task, observed.get(run.id), now, max_failed_starts=most, trouble=trouble, older=older)
                 before = task
                 task, wanted = await change(tx, task, *seen.events, actor=SCHEDULER)
                 await ends.note(before, task, seen.events)
@@ -305,7 +306,7 @@ async def _given_up(tx: Tx, task: Task, observed: Mapping[RunId, Observation], n
     if run is None or run.id in observed or run.notice is not None:
         return task
     nothing = timedelta(0)
-    leaves = AskedToSuspend(at=now, reason=Reason.NODE_LOST, at_most=nothing, limit=nothing)
+    leaves = AskedToSuspend(at=now, reason=Reason.RESTORED, at_most=nothing, limit=nothing)
     return (await change(tx, task, leaves, actor=SCHEDULER))[0]
 
 

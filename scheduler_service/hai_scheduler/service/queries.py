@@ -82,8 +82,8 @@ class NodeView:
 
     @property
     def gpus_free(self) -> int:
-        """GPUs that no task holds."""
-        if any(not holder.gpus for holder in self.holders):
+        """GPUs that no task holds, and no orphaned run."""
+        if self.node.orphan is not None or any(not holder.gpus for holder in self.holders):
             return 0
         return self.node.gpus - sum(len(holder.gpus) for holder in self.holders)
 

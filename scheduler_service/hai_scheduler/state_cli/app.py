@@ -134,7 +134,7 @@ class Restored:
             lines.append(f"  and {len(self.orphans) - _SHOWN} more")
         if any(run.live for run in self.orphans):
             lines.append(
-                "live ones are left alone, and their nodes are not used until they have ended: `hai admin orphans`"
+                "live ones are left alone, and their nodes are not used until they have ended: `hai admin orphans list`"
             )
         return lines
 

@@ -17,7 +17,7 @@ def test_ctrl_c_tells_the_tasks_leaves_no_process_and_the_next_start_goes_on(fre
     password, token, port = fresh.password, fresh.login["token"], _service_port(fresh)
     assert fresh.send(signal.SIGINT) == 0
     assert "Waiting for task digits (bob) to save and leave" in fresh.output
-    assert "All tasks have saved and left" in fresh.output
+    assert "All tasks have left; they resume at the next start" in fresh.output
     assert fresh.left() == {}
     asked = [(call["call"], call["by"]) for call in fresh.calls]
     assert ("POST /cluster/pause", "ann") in asked

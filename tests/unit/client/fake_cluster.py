@@ -15,6 +15,7 @@ def _node(platform: FakePlatform, name: str) -> dict[str, Any]:
         "name": name, "group": "training", "leaf": "leaf-1", "zone": "a", "gpus": 8, "ready": name != "node-3",
         "mark": platform.marks.get(name, "none"), "task_id": only["task_id"], "user": only["user"],
         "gpus_free": 8 - held, "tasks": tasks,
+        "orphan": next((run for run, one in platform.orphans.items() if name in one["nodes"]), None),
     }  # fmt: skip
 
 

@@ -34,6 +34,13 @@ def test_they_are_listed_with_what_is_known_of_them(hai: Hai, platform: Any) -> 
     assert json.loads(hai("admin", "orphans", "list", "--json").out)["items"][0]["nodes"] == ["node-2"]
 
 
+def test_their_nodes_are_not_called_free(hai: Hai, platform: Any) -> None:
+    platform.orphans = {"7.1": orphan("7.1")}
+    out = hai("nodes").out.splitlines()
+    assert [line.split()[:2] for line in out if line.startswith("node-2")] == [["node-2", "orphaned"]]
+    assert "1 orphaned" in out[-1]
+
+
 def test_they_are_ended_by_name_or_all(hai: Hai, platform: Any) -> None:
     platform.orphans = {run: orphan(run) for run in ("7.1", "8.2")}
     out = hai("admin", "orphans", "end", "7.1").out

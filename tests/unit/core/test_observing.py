@@ -103,7 +103,30 @@ def test_a_run_that_the_cluster_was_told_to_end_by_nobody_here_is_over(ranks: tu
     ended = [RankObservation(rank=rank.rank, state=EXITED, exit_code=143) for rank in ranks]
     for event in look(task, Observation(run_id=RunId("1.1"), ranks=tuple(ended), killed=True), 20).events:
         task, _ = advance(task, event)
-    assert (task.state, task.reason) == (TaskState.SUSPENDED, Reason.NODE_LOST)
+    assert (task.state, task.reason) == (TaskState.SUSPENDED, Reason.RESTORED)
+
+
+@pytest.mark.parametrize(
+    ("older", "signalled", "state"),
+    [
+        (True, True, TaskState.SUSPENDED),
+        (True, False, TaskState.SUCCEEDED),
+        (False, True, TaskState.SUCCEEDED),
+    ],
+)
+def test_a_run_that_left_as_asked_in_a_past_that_is_lost_has_not_finished(older, signalled, state) -> None:
+    """A restored database knows nothing of the notice; the ranks' supervisors do."""
+    task = replace(starting(), state=TaskState.RUNNING)
+    ended = [
+        RankObservation(
+            rank=rank, state=EXITED, exit_code=0, signalled=signalled, notified_at=at(3) if signalled else None
+        )
+        for rank in (0, 1)
+    ]
+    seen = read(task, Observation(run_id=RunId("1.1"), ranks=tuple(ended)), at(9), max_failed_starts=3, older=older)
+    for event in seen.events:
+        task, _ = advance(task, event)
+    assert task.state is state
 
 
 def test_a_rank_that_ran_and_is_unknown_now_is_lost() -> None:

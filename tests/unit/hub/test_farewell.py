@@ -72,7 +72,7 @@ def test_it_waits_until_all_have_left_and_says_for_whom(state: StateDir, capsys:
     assert "POST /cluster/pause {'grace_s': 25.0}" in service.calls
     assert said.count("Waiting for 2 tasks: digits (ann), other (ann)") == 1
     assert said.count("Waiting for task digits (ann)") == 1
-    assert "All tasks have saved and left" in said
+    assert "All tasks have left; they resume at the next start" in said
     assert state.remembered.paused_by_up
 
 

@@ -20,7 +20,7 @@ SILENCE: Final = timedelta(seconds=30)
 _LATE: Final = "The scheduler has not looked at the cluster lately: its log says why."
 _BLIND: Final = "The cluster cannot be seen, and nothing is decided until it can: the scheduler's log says why."
 _UNUSED: Final = "Policy numbers that admins have set do not fit the configuration: `hai policy` says why."
-_ORPHANS: Final = "Runs that belong to no task of this database hold nodes: `hai admin orphans` lists them."
+_ORPHANS: Final = "Runs that belong to no task of this database hold nodes: `hai admin orphans list` shows them."
 _HINDERED: Final = "What the scheduler wants done does not go through and is tried again: its log says why."
 
 
