@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -15,10 +14,8 @@ from hai_scheduler.adapters.memory.cluster import notices_of
 from hai_scheduler.adapters.memory.state import State
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.core.explain import why
-from hai_scheduler.core.lifecycle import Kill, Settle
-from hai_scheduler.core.model import Blame, Origin, Priority, Quota, Run, RunId, TaskId
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.ports import Launch, Temporary
+from hai_scheduler.core.model import Origin, Priority, Quota, RunId, TaskId
+from hai_scheduler.ports import Temporary
 from hai_scheduler.service.errors import NotAllowed, Unknown
 from hai_scheduler.service.orphan_book import read_orphans
 from unit.service.service_world import ADMIN, Service, user
@@ -376,92 +373,6 @@ class TestAnotherPlatform:
         assert world.cluster.kills == []
         await world.step(10_000)
         assert (world.cluster.aside, world.cluster.settled) == ({}, [])
-
-    async def test_a_task_whose_runs_id_another_has_starts_with_the_next_number(self, world: World) -> None:
-        await self.meet(world, TaskId(1), late=True)
-        task = await world.submit("t", "alice", does=LONG)
-        assert task == 1, "their ids meet"
-        await world.step(0)
-        await world.step(120)
-        assert await world.states(task) == ["running"]
-        first, second = await self.runs(world, task)
-        assert (first.number, first.reason, second.number) == (1, Reason.START_FAILED, 2)
-        assert "hai admin orphans list" in str(first.ranks[0].message)
-        assert first.ranks[0].unstarted is Blame.NOBODY
-        self.is_theirs(world)
-
-    async def test_a_number_that_another_is_seen_to_have_is_left_out(self, world: World) -> None:
-        await self.meet(world, TaskId(1))
-        task = await world.submit("t", "bob", does=LONG)
-        await world.step(1)
-        assert await world.states(task) == ["running"]
-        assert [run.number for run in await self.runs(world, task)] == [2]
-
-    async def test_who_stops_a_task_whose_runs_id_another_has_stops_nothing_of_the_other(self, world: World) -> None:
-        await self.meet(world, TaskId(1), late=True)
-        task = await world.submit("t", "bob", does=LONG)
-        await world.step(0, ticks=1)
-        assert await world.states(task) == ["starting"]
-        await world.parts.services.submissions.stop(user("bob"), str(task))
-        await world.step(60, ticks=3)
-        assert await world.states(task) == ["stopped"]
-        self.is_theirs(world)
-
-    async def test_by_an_id_that_another_has_nothing_is_done_before_an_admin_says_so(self, world: World) -> None:
-        await self.meet(world, TaskId(1))
-        effects = [Kill(RunId("1.1")), Settle(RunId("1.1"))]
-        await world.parts.cycle.effects.carry_out(effects, nodes={})
-        self.is_theirs(world)
-        await world.parts.services.orphans.end(ADMIN, "1.1")
-        await world.step(1)
-        assert RunId("1.1") in world.cluster.kills
-
-    async def test_what_is_ours_to_forget_is_not_theirs(self, world: World) -> None:
-        await self.meet(world, TaskId(1), late=True)
-        task = await world.submit("t", "bob", does=LONG)
-        await world.step(0, ticks=1)
-        await world.parts.services.submissions.stop(user("bob"), str(task))
-        await world.step(60, ticks=3)
-        world.cluster.finish(RunId("1.1"))
-        world.cluster._remember = timedelta(days=999)  # as one whose record nobody settles
-        await world.step(timedelta(days=400).total_seconds())
-        await world.parts.housekeeping.sweep()
-        with pytest.raises(Unknown):
-            await world.parts.services.queries.task(user("bob"), str(task))
-        assert RunId("1.1") in world.cluster._runs
-
-    @staticmethod
-    async def meet(world: World, task_id: TaskId, *, late: bool = False) -> None:
-        """Another platform runs `<task_id>.1`. `late`: nobody has seen that when the task of that id is started."""
-        world.cluster.exclusive = False
-        world.cluster._notices = None  # its supervisors ask another service
-        world.cluster.script(task_id, LONG)
-        theirs = a_launch(task_id, nodes=(max(world.cluster._nodes),), origin=Origin("somebodyelse", 1))
-        if not late:
-            await world.cluster.launch(theirs)
-            await world.step(0, ticks=1)
-            return
-        launch = world.cluster.launch
-
-        async def first(order: Launch) -> None:
-            world.cluster.launch = launch  # type: ignore[method-assign]
-            await launch(theirs)
-            await launch(order)
-
-        world.cluster.launch = first  # type: ignore[method-assign]
-
-    @staticmethod
-    async def runs(world: World, task: TaskId) -> Sequence[Run]:
-        async with world.store.read() as tx:
-            return await tx.runs(task)
-
-    @staticmethod
-    def is_theirs(world: World) -> None:
-        """Nothing was done to the other platform's run."""
-        theirs = world.cluster._runs[RunId("1.1")]
-        assert theirs.launch.origin == Origin("somebodyelse", 1)
-        assert not theirs.gone(world.clock.now())
-        assert RunId("1.1") not in [*world.cluster.kills, *world.cluster.settled, *world.cluster.aside]
 
     async def test_an_order_to_end_what_never_began_stays_no_longer_than_it_is_of_use(self, world: World) -> None:
         world.cluster.exclusive = False
