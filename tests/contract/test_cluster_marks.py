@@ -93,6 +93,12 @@ class TestPuttingAside:
         await ranks_when(harness, cluster, "1.1", RankState.EXITED)
         assert await log_of(harness, cluster, "1.1") == "ours\n"
 
+    async def test_the_order_to_end_what_never_began_is_shown_no_more(self, harness, cluster) -> None:
+        await cluster.kill(RunId("1.1"))
+        await cluster.put_aside(RunId("1.1"))
+        for which in (cluster, await harness.open()):
+            assert await which.observe() == []
+
     async def test_a_live_run_stays(self, harness, cluster) -> None:
         await cluster.launch(replace(harness.launch(1, harness.waits()), origin=THEIRS))
         await ranks_when(harness, cluster, "1.1", RankState.RUNNING)

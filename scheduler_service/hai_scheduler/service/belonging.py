@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from hai_scheduler.core.events import Held, Released
+from hai_scheduler.core.events import Held, Released, StartFailed
 from hai_scheduler.core.marks import LostPast, Mark
-from hai_scheduler.core.model import Observation, Origin, RunId, Task, TaskId, TaskState
+from hai_scheduler.core.model import Observation, Origin, RankState, Run, RunId, Task, TaskId, TaskState
 from hai_scheduler.lineage_ports import Superseded
 from hai_scheduler.ports import Cluster, Event, NotFound, Temporary, Tx
 from hai_scheduler.service.changes import SCHEDULER, change
@@ -41,10 +41,26 @@ class Belongings:
     #: Orphans that admins want ended, and orphans that have ended.
     kill: Sequence[RunId]
     aside: Sequence[RunId]
+    #: The ids of all runs that are not the database's own.
+    taken: frozenset[RunId] = frozenset()
 
     def above(self, task_id: TaskId) -> int:
-        """The greatest number that a run of that task may have had."""
-        return self.past.above if task_id < self.past.first_task else 0
+        """The greatest number that a run of that task may have had, or that a run of another database has now."""
+        past = self.past.above if task_id < self.past.first_task else 0
+        return max([past, *(number for task, number in map(parts_of, self.taken) if task == task_id)])
+
+    def refusal(self, run: Run, now: datetime) -> StartFailed | None:
+        """The end of a run that cannot be started because another one has its id; None if none has it.
+
+        Nothing of it is on the cluster, so nothing is to be killed: by its id, that would be the other one. The task's
+        next run has another number.
+        """
+        if run.id not in self.taken or run.id in self.ours:
+            return None
+        if any(rank.state is not RankState.PENDING for rank in run.ranks):
+            return None
+        message = f"the cluster has a run {run.id} that is not this database's: see `hai admin orphans list`"
+        return StartFailed(at=now, message=message, nodes=frozenset(), give_up=False)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -94,6 +110,7 @@ class Belonging:
             past=await tx.lost_past(),
             kill=[orphan.run_id for orphan in orphans if orphan.ending and orphan.live],
             aside=[seen.run_id for seen in strangers if seen.gone and (key_of(seen) in gone or key_of(seen) in asked)],
+            taken=frozenset(seen.run_id for seen in strangers),
         )
 
     async def _strangers(self, tx: Tx, observed: Sequence[Observation]) -> list[Observation]:
@@ -109,8 +126,13 @@ class Belonging:
         return [seen for seen in observed if not self._known[key_of(seen)]]
 
     def _may_go(self, seen: Observation, own: Mark) -> bool:
-        """Whether an ended orphan is surely nobody's: another platform may still want to read how its own ended."""
-        return self.cluster.exclusive or (seen.origin is not None and seen.origin.database == own.database)
+        """Whether an ended orphan is surely nobody's: another platform may still want to read how its own ended.
+
+        Of a run that was ended before it began there is nothing to read. `unsettled`: no launch finds that any more.
+        """
+        if self.cluster.exclusive or (seen.killed and not seen.ranks and seen.unsettled):
+            return True
+        return seen.origin is not None and seen.origin.database == own.database
 
     async def _name(self, tx: Tx, ended: Sequence[Observation], now: datetime) -> None:
         news = [seen for seen in ended if key_of(seen) not in self._named]
@@ -151,7 +173,9 @@ class Belonging:
             orphan.user or "somebody",
             ", ".join(orphan.nodes) or "no node",
         )
-        # Two runs of one task would write to the same checkpoints.
+        # Two runs of one task would write to the same checkpoints. A task of another database is another one.
+        if orphan.origin is not None and orphan.origin.database != (await tx.mark()).database:
+            return orphan
         task = await _task_of(tx, orphan)
         if task is None or task.held or task.state.ended or task.state is TaskState.STOPPING:
             return orphan

@@ -19,7 +19,7 @@ from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promis
 from hai_scheduler.core.lifecycle import Effect, Kill, Launch, Notify, Settle
 from hai_scheduler.core.memory import Memory
 from hai_scheduler.core.model import NodeMark, Observation, Run, RunId, Task, TaskId
-from hai_scheduler.core.observing import read
+from hai_scheduler.core.observing import Seen, read
 from hai_scheduler.core.plan import plan
 from hai_scheduler.core.policy import Policies, Policy
 from hai_scheduler.core.reasons import Reason
@@ -149,7 +149,11 @@ class Cycle:
                     task, wanted = await change(tx, task, TimeSkipped(at=now, by=skipped), actor=SCHEDULER)
                     effects += wanted
                 trouble = self.effects.troubles.of(run.id)
-                seen = read(task, observed.get(run.id), now, max_failed_starts=most, trouble=trouble, older=older)
+                refusal = belongings.refusal(run, now)
+                if refusal is not None:
+                    seen = Seen((refusal,))
+                else:
+                    seen = read(task, observed.get(run.id), now, max_failed_starts=most, trouble=trouble, older=older)
                 before = task
                 task, wanted = await change(tx, task, *seen.events, actor=SCHEDULER)
                 await ends.note(before, task, seen.events)

@@ -18,6 +18,7 @@ from hai_scheduler.ports import Bus, Clock, Cluster, NotFound, Store, Temporary
 from hai_scheduler.ports import Launch as Order
 from hai_scheduler.service.changes import SCHEDULER, change
 from hai_scheduler.service.environment import Places, environment_of
+from hai_scheduler.service.orphan_book import left_alone, read_orphans
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.run_tokens import RunTokens
 from hai_scheduler.service.surroundings import Surroundings
@@ -69,18 +70,26 @@ class Effects:
                     self.troubles.clear(effect.run_id)
                 case Notify():
                     await self.bus.ring(run_topic(effect.run_id))
-                case Kill():
+                case Kill() | Settle():
                     self.troubles.clear(effect.run_id)
-                    await self.cluster.kill(effect.run_id)
-                case Settle():
-                    self.troubles.clear(effect.run_id)
-                    await self.cluster.settle(effect.run_id)
+                    await self._end(effect)
         except (Temporary, NotFound, OSError) as error:
             log.warning("%s of run %s will be tried again: %s", type(effect).__name__, effect.run_id, error)
             if isinstance(effect, Launch):
                 self.troubles.note(effect.run_id, str(error), self.clock.now())
             return str(error)
         return None
+
+    async def _end(self, effect: Kill | Settle) -> None:
+        """Kill or settle a run, unless its id belongs to a run of another database, which only an admin ends."""
+        async with self.store.read() as tx:
+            theirs = left_alone(await read_orphans(tx))
+        if effect.run_id in theirs:
+            log.warning("run %s is left alone: it is not this database's, see `hai admin orphans`", effect.run_id)
+        elif isinstance(effect, Kill):
+            await self.cluster.kill(effect.run_id)
+        else:
+            await self.cluster.settle(effect.run_id)
 
     async def _launch(self, effect: Launch, nodes: Mapping[str, Node]) -> None:
         try:

@@ -10,6 +10,7 @@ from typing import Final
 from hai_scheduler.core.use import decayed
 from hai_scheduler.ports import Clock, Cluster, Event, Store
 from hai_scheduler.service.changes import SCHEDULER
+from hai_scheduler.service.orphan_book import left_alone, read_orphans
 from hai_scheduler.service.own_quota import expired, key
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.settings import ServiceSettings
@@ -50,7 +51,8 @@ class Housekeeping:
             async with self.store.read() as tx:
                 when = self.clock.now() - self.settings.keep_ended
                 old = await tx.ended_before(when, limit=BATCH)
-                runs = [run.id for task in old for run in await tx.runs(task.id)]
+                theirs = left_alone(await read_orphans(tx))
+                runs = [run.id for task in old for run in await tx.runs(task.id) if run.id not in theirs]
             if not old:
                 return forgotten
             # Logs first: a crash in between leaves a task without a log, never a log without a task.

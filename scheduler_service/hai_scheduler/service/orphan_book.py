@@ -58,6 +58,11 @@ def held_nodes(orphans: Iterable[Orphan]) -> dict[str, RunId]:
     return {node: orphan.run_id for orphan in orphans for node in orphan.nodes}
 
 
+def left_alone(orphans: Iterable[Orphan]) -> frozenset[RunId]:
+    """The ids by which nothing may be done: clusters go by ids, and those are of runs whose end no admin has asked."""
+    return frozenset(orphan.run_id for orphan in orphans if not orphan.ending)
+
+
 def _row_of(orphan: Orphan) -> Mapping[str, Any]:
     return {
         "run": orphan.run_id,

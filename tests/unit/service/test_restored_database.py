@@ -401,6 +401,19 @@ class TestAnotherPlatform:
         await world.step(10_000)
         assert (world.cluster.aside, world.cluster.settled) == ({}, [])
 
+    async def test_an_order_to_end_what_never_began_stays_no_longer_than_it_is_of_use(self, world: World) -> None:
+        world.cluster.exclusive = False
+        backup = world.backup()
+        task = await world.submit("t", "alice", does=SHORT)
+        await world.cluster.kill(RunId(f"{task}.1"))
+        world.restore(backup)
+        await take_over(world)
+        (shown,) = await world.parts.services.orphans.show(ADMIN)
+        assert (shown.run_id, shown.live) == (f"{task}.1", False)
+        await world.step(3600, ticks=3)
+        assert await world.parts.services.orphans.show(ADMIN) == ()
+        assert await world.cluster.observe() == []
+
     async def test_an_older_epoch_of_our_own_is_put_aside_there_as_well(self, world: World) -> None:
         world.cluster.exclusive = False
         backup = world.backup()

@@ -10,16 +10,24 @@ from typing import Any, Final
 from hai_scheduler.adapters.kubernetes.client import Api, Missing, Refused, connect, gather_all
 from hai_scheduler.adapters.kubernetes.launching import Launcher
 from hai_scheduler.adapters.kubernetes.marks import Marks
-from hai_scheduler.adapters.kubernetes.names import KILLED, parts_of, run_name, run_selector
-from hai_scheduler.adapters.kubernetes.observation import Steady, is_tombstone, not_up, observe_run, steady_of
-from hai_scheduler.adapters.kubernetes.pod_status import has_started
-from hai_scheduler.adapters.kubernetes.ranks import Surroundings, ended_rank
+from hai_scheduler.adapters.kubernetes.names import KILLED, origin_of, parts_of, run_name, run_selector
+from hai_scheduler.adapters.kubernetes.observation import (
+    Steady,
+    is_tombstone,
+    not_up,
+    observe_roughly,
+    observe_run,
+    steady_of,
+)
+from hai_scheduler.adapters.kubernetes.pod_status import has_ended, has_started
+from hai_scheduler.adapters.kubernetes.ranks import Surroundings
 from hai_scheduler.adapters.kubernetes.record import RunSight, StartError, Thing
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.kubernetes.sight import Sight
 from hai_scheduler.adapters.kubernetes.startup import check
+from hai_scheduler.adapters.origins import check_origin
 from hai_scheduler.core.marks import Mark
-from hai_scheduler.core.model import Blame, Node, Observation, RankObservation, RankState, RunId
+from hai_scheduler.core.model import Blame, Node, Observation, Origin, RankObservation, RankState, RunId
 from hai_scheduler.ports import Clock, Launch, LogChunk, LogSource, NotFound, Temporary
 
 log = logging.getLogger(__name__)
@@ -65,6 +73,8 @@ class KubernetesCluster:
         self._unmade: dict[RunId, str] = {}
         #: Runs that go on as they did when they were last looked at.
         self._steady: dict[RunId, Steady] = {}
+        #: Runs of which something cannot be read, and why: it is logged once.
+        self._unreadable: dict[RunId, str] = {}
         #: What is being done in the background, by run.
         self._under_way: dict[RunId, asyncio.Task[None]] = {}
 
@@ -80,6 +90,8 @@ class KubernetesCluster:
         runs = self._sight.runs()
         for gone in self._steady.keys() - runs.keys():
             del self._steady[gone]
+        for gone in self._unreadable.keys() - runs.keys():
+            del self._unreadable[gone]
         seen = [self._observe(run, around) for run in runs.values()]
         refused = (_refused(run_id, ranks, why) for run_id, (ranks, why) in self._refused.items())
         return [*seen, *(shown for shown in refused if all(run.run_id != shown.run_id for run in seen))]
@@ -88,10 +100,23 @@ class KubernetesCluster:
         known = self._steady.get(run.run_id)
         if known is not None and known.run is run and around.are_well(known.nodes):
             return known.shown
-        shown = observe_run(run, around)
+        shown = self._read(run, around)
         self._look_after(run, shown)
         if (steady := steady_of(run, shown)) is not None:
             self._steady[run.run_id] = steady
+        return shown
+
+    def _read(self, run: RunSight, around: Surroundings) -> Observation:
+        """What a run shows; of one that cannot be read, the little that is sure."""
+        try:
+            shown = observe_run(run, around)
+        except Exception as error:  # jobs have a hand in what pods say: one must not keep every run from being seen
+            why = f"what Kubernetes shows of it cannot be read ({type(error).__name__}: {str(error)[:200]})"
+            if self._unreadable.get(run.run_id) != why:
+                log.exception("run %s: %s", run.run_id, why)
+                self._unreadable[run.run_id] = why
+            return observe_roughly(run, around, why)
+        self._unreadable.pop(run.run_id, None)
         return shown
 
     def _around(self) -> Surroundings:
@@ -108,7 +133,11 @@ class KubernetesCluster:
     async def launch(self, launch: Launch) -> None:
         """Create the run, or what is missing of it. Raises Temporary."""
         await self._sight.fresh()
-        if self._superseded(launch.run_id):
+        there = self._sight.run(launch.run_id)
+        if there is not None:
+            # Before anything that may fail: a failed start is taken down by its id.
+            check_origin(launch, there.origin)
+        if self._superseded(launch):
             log.warning("run %s is not started: a later one of its task has been", launch.run_id)
             return
         try:
@@ -127,11 +156,14 @@ class KubernetesCluster:
                 self._refused[launch.run_id] = (len(launch.nodes), words)
         self._sight.wake()
 
-    def _superseded(self, run_id: RunId) -> bool:
+    def _superseded(self, launch: Launch) -> bool:
         """Whether a later run of its task is there. What was settled meanwhile, ranks learn from the service."""
-        task, _, number = run_name(run_id).rpartition("-")
-        names = (name.rpartition("-") for name in self._sight.services.items if name.startswith(f"{task}-"))
-        return any(other == task and int(later) > int(number) for other, _, later in names)
+        task, _, number = run_name(launch.run_id).rpartition("-")
+        for name, service in self._sight.services.items.items():
+            other, _, later = name.rpartition("-")
+            if other == task and int(later) > int(number) and _same_database(launch.origin, origin_of(service)):
+                return True
+        return False
 
     def _look_after(self, run: RunSight, shown: Observation) -> None:
         """Take down what does not come up; go on with that until nothing is left. Another platform's is its own."""
@@ -189,21 +221,18 @@ class KubernetesCluster:
         self._sight.wake()
 
     def _ended(self, run: RunSight) -> bool:
-        shown = observe_run(run, self._around())
+        shown = self._read(run, self._around())
         return bool(shown.ranks) and len(shown.ranks) == run.ranks and all(rank.state.gone for rank in shown.ranks)
 
     def _left(self, run: RunSight) -> bool:
         """Whether any pod of the run has not ended and has not been told to end soon."""
-        return any(
-            ended_rank(rank, pod) is None and not _ends_soon(pod, self._settings.kill_grace_s)
-            for rank, pod in run.pods.items()
-        )
+        return any(not has_ended(pod) and not _ends_soon(pod, self._settings.kill_grace_s) for pod in run.pods.values())
 
     async def _end_pods(self, run_id: RunId) -> None:
         """One by one where few are known: to select them the server would read every pod of the namespace."""
         run = self._sight.run(run_id)
         if run is not None and run.record is not None and len(run.pods) == run.ranks <= _FEW:
-            await gather_all(*(self._end_pod(pod) for rank, pod in run.pods.items() if not ended_rank(rank, pod)))
+            await gather_all(*(self._end_pod(pod) for pod in run.pods.values() if not has_ended(pod)))
             return
         query: dict[str, str | int] = {"labelSelector": run_selector(run_id), "fieldSelector": _LIVE}
         await self._delete_pods(run_id, query, grace_s=self._settings.kill_grace_s)
@@ -271,7 +300,7 @@ class KubernetesCluster:
         """Settle it; its logs are kept where all logs are. Raises Temporary."""
         await self._sight.ready()
         run = self._sight.run(run_id)
-        if run is not None and not self._ended(run):
+        if run is not None and not self._ended(run) and not is_tombstone(run):
             raise Temporary(f"run {run_id} cannot be put aside: it has not ended")
         await self.settle(run_id)
         return None
@@ -299,7 +328,7 @@ class KubernetesCluster:
             return await self._logs.read(run_id, rank, offset=offset, limit=limit, ended=not self._sight.stale)
         if not 0 <= rank < run.ranks:
             raise NotFound(f"there is no rank {rank} of run {run_id}")
-        shown = observe_run(run, self._around())
+        shown = self._read(run, self._around())
         ended = any(seen.rank == rank and seen.state.gone for seen in shown.ranks)
         try:
             return await self._logs.read(run_id, rank, offset=offset, limit=limit, ended=ended)
@@ -318,6 +347,11 @@ class KubernetesCluster:
 def _ends_soon(pod: Thing, seconds: int) -> bool:
     metadata = pod["metadata"]
     return "deletionTimestamp" in metadata and int(metadata.get("deletionGracePeriodSeconds") or 0) <= seconds
+
+
+def _same_database(ours: Origin | None, theirs: Origin | None) -> bool:
+    """Whether two runs may be of one database: nobody knows of whose those are that older versions started."""
+    return ours is None or theirs is None or ours.database == theirs.database
 
 
 def _address(pod: Thing | None) -> str | None:

@@ -7,7 +7,15 @@ from datetime import datetime, timedelta
 
 from hai_scheduler.adapters.kubernetes import ranks
 from hai_scheduler.adapters.kubernetes.blame import blame_for_waiting
-from hai_scheduler.adapters.kubernetes.pod_status import blocked, deleted_at, has_started, waiting_for, waits
+from hai_scheduler.adapters.kubernetes.pod_status import (
+    blocked,
+    container_state,
+    deleted_at,
+    has_ended,
+    has_started,
+    waiting_for,
+    waits,
+)
 from hai_scheduler.adapters.kubernetes.ranks import Surroundings, observe_pod
 from hai_scheduler.adapters.kubernetes.record import Record, RunSight, StartError, Thing
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
@@ -22,7 +30,32 @@ _NO_RECORD = Record(nodes=(), created_at=None, launched=False, killed=False, sta
 def observe_run(run: RunSight, around: Surroundings) -> Observation:
     """What a run shows."""
     seen = (_observe_rank(run, rank, around) for rank in range(run.ranks))
-    shown = tuple(rank for rank in seen if rank is not None)
+    return _shown(run, tuple(rank for rank in seen if rank is not None), around)
+
+
+def observe_roughly(run: RunSight, around: Surroundings, why: str) -> Observation:
+    """What a run shows of which something cannot be read: only what Kubernetes itself says of its containers.
+
+    So it can still be ended, and is over once all of its containers are.
+    """
+    seen = (_rough_rank(run, rank, around, why) for rank in range(run.ranks))
+    return _shown(run, tuple(rank for rank in seen if rank is not None), around)
+
+
+def _rough_rank(run: RunSight, rank: int, around: Surroundings, why: str) -> RankObservation | None:
+    pod = run.pods.get(rank) or run.removed.get(rank)
+    if pod is None:
+        return _removed(rank, None, run.record or _NO_RECORD, around)
+    state = container_state(pod)
+    if has_ended(pod):
+        code = (state.get("terminated") or {}).get("exitCode")
+        return RankObservation(rank=rank, state=RankState.EXITED, exit_code=code, message=why)
+    if rank not in run.pods:
+        return RankObservation(rank=rank, state=RankState.LOST, message=why)
+    return RankObservation(rank=rank, state=RankState.RUNNING if "running" in state else RankState.PENDING, message=why)
+
+
+def _shown(run: RunSight, shown: tuple[RankObservation, ...], around: Surroundings) -> Observation:
     record = run.record
     settled = record is None or record.deleting or is_kept(run, around.now)
     return Observation(
@@ -147,7 +180,7 @@ def _up(run: RunSight, rank: int) -> bool:
     pod = run.pods.get(rank) or run.removed.get(rank)
     if pod is None:
         return False
-    return has_started(pod) or deleted_at(pod) is not None or ranks.ended_rank(rank, pod) is not None
+    return has_started(pod) or deleted_at(pod) is not None or has_ended(pod)
 
 
 def _start_error(run: RunSight, record: Record, waiting: list[int], limit: timedelta, unmade: str) -> StartError:

@@ -71,6 +71,11 @@ def is_over(status: dict[str, Any]) -> bool:
     return status.get("phase") in ("Failed", "Succeeded")
 
 
+def has_ended(pod: Thing) -> bool:
+    """Whether none of the rank's processes is left, however it ended."""
+    return "terminated" in container_state(pod) or is_over(pod.get("status") or {})
+
+
 def condition(status: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
     """The condition of a pod, if it has that value; else empty."""
     for found in status.get("conditions") or []:

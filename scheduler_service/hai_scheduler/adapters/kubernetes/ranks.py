@@ -53,6 +53,8 @@ _ENDED_SOMEHOW: Final = [
 ]
 #: Statuses from here on are signals: nothing of ours could say a last word.
 _SIGNALS: Final = 128
+#: No status of a process is greater.
+_MOST_STATUS: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,19 +195,23 @@ def _last_words(message: str | None) -> dict[str, Any]:
     """What the supervisor has written; `exited` is whether it had seen the end."""
     try:
         said = json.loads(message or "")
-    except ValueError:
+    except (ValueError, RecursionError):  # the message is the job's as well: it may write what it likes
         return {}
     if not isinstance(said, dict) or "schema" not in said:
         return {}
-    known = said.get("exit_code") is not None or bool(said.get("start_error"))
-    return {**said, "exited": known}
+    code, error = _code_of(said.get("exit_code")), text_of(said.get("start_error")) or None
+    return {**said, "exit_code": code, "start_error": error, "exited": code is not None or error is not None}
+
+
+def _code_of(value: Any) -> int | None:
+    """A status that a process can have ended with: anything else is none."""
+    return value if type(value) is int and abs(value) <= _MOST_STATUS else None
 
 
 def _status_of(terminated: dict[str, Any], said: dict[str, Any]) -> tuple[int | None, str | None, Blame]:
     """Exit status, or why there was nothing to exit and what the node had to do with that."""
     if said.get("exited"):
-        code = said.get("exit_code")
-        return (code if isinstance(code, int) else None), said.get("start_error") or None, Blame.NODE
+        return said["exit_code"], said["start_error"], Blame.NODE
     code = int(terminated.get("exitCode", 0))
     reason, words = terminated.get("reason") or "", line(terminated.get("message"))
     if reason in _NOT_STARTED:

@@ -18,6 +18,7 @@ from hai_scheduler.adapters.kubernetes.names import (
     run_of,
     user_of,
 )
+from hai_scheduler.adapters.status import text_of
 from hai_scheduler.core.model import Blame, Origin, RunId
 
 Thing = dict[str, Any]
@@ -53,7 +54,7 @@ class StartError:
         ranks = tuple(rank for rank in found if isinstance(rank, int)) if isinstance(found, list) else ()
         blame = data.get("blame")
         return cls(
-            message=str(data.get("message") or "it could not be started"),
+            message=text_of(data.get("message")) or "it could not be started",
             ranks=ranks,
             blame=Blame(blame) if ranks and blame in list(Blame) else Blame.NODE if ranks else Blame.NOBODY,
         )
@@ -83,7 +84,7 @@ class Record:
         nodes = _json(annotations.get(NODES))
         made = metadata.get("creationTimestamp")
         return cls(
-            nodes=tuple(str(node) for node in nodes) if isinstance(nodes, list) else (),
+            nodes=tuple(nodes) if _are_names(nodes) else (),
             created_at=datetime.fromisoformat(made) if made else None,
             launched=LAUNCHED in annotations,
             killed=KILLED in annotations,
@@ -94,10 +95,14 @@ class Record:
         )
 
 
+def _are_names(nodes: Any) -> bool:
+    return isinstance(nodes, list) and all(isinstance(node, str) for node in nodes)
+
+
 def _json(text: str | None) -> Any:
     try:
         return json.loads(text or "null")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -88,8 +88,8 @@ class MemoryCluster:
         self._runs: dict[RunId, ScriptedRun] = {}
         self._shown: dict[RunId, ScriptedRun] = {}
         self._live: dict[RunId, ScriptedRun] = {}
-        #: Runs that were killed before they were launched.
-        self._never: dict[RunId, None] = {}
+        #: Runs that were killed before they were launched, and when.
+        self._never: dict[RunId, datetime] = {}
         #: By task: its latest run, and what was saved before that.
         self._latest: dict[TaskId, ScriptedRun] = {}
         self._saved: dict[TaskId, timedelta] = {}
@@ -127,7 +127,10 @@ class MemoryCluster:
         for run_id, run in list(self._shown.items()):
             if run.gone(now) and run.ended_at() < now - self._remember:
                 del self._shown[run_id]
-        never = [Observation(run_id=run_id, ranks=(), killed=True) for run_id in self._never]
+        never = [
+            Observation(run_id=run_id, ranks=(), killed=True, unsettled=now - at >= self._remember)
+            for run_id, at in self._never.items()
+        ]
         return [*(run.show(now) for run in self._shown.values()), *never]
 
     async def changes(self) -> AsyncIterator[None]:
@@ -178,7 +181,7 @@ class MemoryCluster:
         self.kills.append(run_id)
         run = self._runs.get(run_id)
         if run is None:
-            self._never[run_id] = None
+            self._never.setdefault(run_id, self._clock.now())
             self._changed([])
             return
         run.end(self._clock.now())
@@ -211,6 +214,7 @@ class MemoryCluster:
         """See `Cluster.settle`. A run can still be seen until it is forgotten."""
         self._reach()
         self.settled.append(run_id)
+        self._never.pop(run_id, None)
         run = self._runs.get(run_id)
         if run is not None:
             run.settle(self._clock.now())
@@ -238,6 +242,7 @@ class MemoryCluster:
     async def put_aside(self, run_id: RunId) -> str | None:
         """See `Cluster.put_aside`."""
         self._reach()
+        self._never.pop(run_id, None)
         run = self._runs.get(run_id)
         if run is None:
             return None

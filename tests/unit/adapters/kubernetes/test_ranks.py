@@ -201,6 +201,30 @@ def test_a_message_that_a_job_has_spoilt_does_no_harm() -> None:
         assert (rank.state, rank.checkpoint, rank.job_state) == (EXITED, None, None)
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "[" * 2000,
+        '{"schema": 1, "exit_code": ' + "[" * 1900,
+        '{"schema": 1, "start_error": {"a": 1}}',
+        '{"schema": 1, "start_error": ["a"], "exit_code": [1]}',
+        '{"schema": 1, "exit_code": true}',
+        '{"schema": 1, "exit_code": 1' + "0" * 30 + "}",
+    ],
+    ids=["nested", "nested within", "an object", "lists", "a truth value", "a giant"],
+)
+def test_an_end_that_a_job_has_spoilt_is_that_of_the_container(message: str) -> None:
+    rank = seen(**terminated(143, message=message))
+    assert (rank.state, rank.exit_code, rank.start_error) == (EXITED, 143, None)
+
+
+def test_of_a_spoilt_message_what_can_be_read_is_taken() -> None:
+    rank = seen(**terminated(1, message='{"schema": 1, "exit_code": 3, "start_error": {"a": 1}, "done": true}'))
+    assert (rank.state, rank.exit_code, rank.start_error, rank.done) == (EXITED, 3, None, True)
+    rank = seen(**terminated(1, message='{"schema": 1, "exit_code": [1], "start_error": "no such image"}'))
+    assert (rank.exit_code, rank.start_error) == (None, "no such image")
+
+
 def test_a_rank_on_a_node_that_is_no_longer_there_is_lost() -> None:
     rank = observe_pod(0, a_pod(node="node-7", **running()), around())
     assert (rank.state, rank.message) == (LOST, "node node-7 is no longer in the cluster")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from dataclasses import replace
 from datetime import timedelta
 
@@ -52,6 +53,21 @@ class TestOrigins:
         with pytest.raises(Temporary, match="hai admin orphans"):
             await opened().launch(replace(LAUNCH, origin=THEIRS, nodes=("node-1", "node-2", "node-1")))
         assert sorted(server.objects["pods"]) == ["hai-1-1-0", "hai-1-1-1"]
+
+    async def test_a_later_number_of_another_platform_does_not_supersede_ours(self, server, cluster, opened) -> None:
+        await opened().launch(replace(LAUNCH, run_id=RunId("1.5"), origin=THEIRS))
+        await cluster.launch(LAUNCH)
+        assert {"hai-1-1-0", "hai-1-1-1"} <= server.objects["pods"].keys()
+
+    async def test_a_launch_that_is_refused_takes_nothing_of_another_platform_down(
+        self, server, cluster, opened
+    ) -> None:
+        await opened().launch(replace(LAUNCH, origin=THEIRS))
+        before = copy.deepcopy(server.objects)
+        server.fail("POST", "/services", 403, body="exceeded quota: services")
+        with pytest.raises(Temporary, match="hai admin orphans"):
+            await cluster.launch(LAUNCH)
+        assert server.objects == before
 
     async def test_another_platforms_gang_that_does_not_come_up_is_left_alone(self, server, opened, clock) -> None:
         theirs = opened()
@@ -146,3 +162,8 @@ class TestPuttingAside:
         with pytest.raises(Temporary, match="not ended"):
             await cluster.put_aside(RUN)
         assert "hai-1-1" in server.objects["services"]
+
+    async def test_the_order_to_end_a_run_that_never_began_is_removed(self, server, cluster) -> None:
+        await cluster.kill(RUN)
+        await cluster.put_aside(RUN)
+        assert "hai-1-1" not in server.objects["services"]
