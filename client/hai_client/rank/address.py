@@ -25,14 +25,18 @@ class Address:
 
     def current(self) -> str:
         """What to call."""
-        urls = self._urls()
+        return self.among(self.urls())
+
+    def among(self, urls: list[str]) -> str:
+        """Which of the addresses to call."""
         return urls[self._failures % len(urls)]
 
     def failed(self) -> None:
         """Nobody answered there: the next one, if there are several services."""
         self._failures += 1
 
-    def _urls(self) -> list[str]:
+    def urls(self) -> list[str]:
+        """All addresses that are known now, the latest first; at least one."""
         if self._path is None:
             return [self._url]
         try:

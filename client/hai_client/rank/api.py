@@ -88,7 +88,8 @@ class Api:
         # Imported in the thread that needs it: it costs as much as the rest of the start.
         import http.client
 
-        url = self._address.current()
+        urls = self._address.urls()
+        url = self._address.among(urls)
         scheme, _, rest = url.partition("://")
         host, slash, base = rest.partition("/")
         connect = http.client.HTTPSConnection if scheme == "https" else http.client.HTTPConnection
@@ -99,7 +100,7 @@ class Api:
                 if data is not None:
                     headers["Content-Type"] = kind
                 connection.request(method, f"{slash}{base}".rstrip("/") + self._run + path, data, headers)
-                self._wait(connection, url, timeout)
+                self._wait(connection, urls, timeout)
                 answer = connection.getresponse()
                 if answer.status != 204 and "json" not in (answer.getheader("Content-Type") or ""):
                     # Another program has the port: what it thinks of a report must not count as said by the service.
@@ -111,7 +112,7 @@ class Api:
             self._address.failed()
             raise Unreachable(type(error).__name__) from None
 
-    def _wait(self, connection: HTTPConnection, url: str, timeout: float) -> None:
+    def _wait(self, connection: HTTPConnection, urls: list[str], timeout: float) -> None:
         """Wait for the first byte of the answer, but not where the service is no more. Raises Unreachable, OSError."""
         import select
 
@@ -119,7 +120,8 @@ class Api:
         poll.register(connection.sock, select.POLLIN)
         end = time.monotonic() + timeout
         while not poll.poll(LOOK_EVERY_S * 1000):
-            if self._address.current() != url:
+            # Not which of them to call: that changes when the call of another thread fails.
+            if self._address.urls() != urls:
                 raise Unreachable("it has moved")
             if time.monotonic() > end:
                 raise TimeoutError("no answer")
@@ -128,6 +130,6 @@ class Api:
 def _object(data: bytes) -> dict[str, Any]:
     try:
         value = json.loads(data) if data else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -1,10 +1,9 @@
 """What the job says: read from its folder, delivered to the service in order."""
-# ruff: noqa: PTH108, PTH118, PTH123, PTH208
+# ruff: noqa: PTH108, PTH118, PTH208
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import time
@@ -29,6 +28,8 @@ class Inbox:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
+        #: Names of those that cannot be removed: each is read once.
+        self._stuck: set[str] = set()
 
     def take(self) -> list[dict[str, Any]]:
         """New reports in order; their files are removed. Unreadable ones become `{"kind": "bad", "text": why}`."""
@@ -38,25 +39,53 @@ class Inbox:
             return []
         reports = []
         for name in names:
+            if name in self._stuck:
+                continue
             path = os.path.join(self._folder, name)
             reports.append(_read(path, name))
-            with contextlib.suppress(OSError):
+            try:
                 os.unlink(path)
+            except OSError:
+                self._stuck.add(name)
         return reports
 
 
 def _read(path: str, name: str) -> dict[str, Any]:
     try:
-        with open(path, "rb") as file:
-            data = file.read(MAX_REPORT_BYTES + 1)
-        if len(data) > MAX_REPORT_BYTES:
-            raise ValueError(f"longer than {MAX_REPORT_BYTES} bytes")
-        report = json.loads(data)
-        if not isinstance(report, dict) or report.get("kind") not in KINDS or "at" not in report:
+        report = json.loads(_content(path))
+        if not _is_report(report):
             raise ValueError("not a report")
-    except (OSError, ValueError) as error:
-        return {"kind": "bad", "text": f"report {name} was dropped: {error}"}
-    return report
+    except RecursionError:
+        error: Exception = ValueError("nested too deeply")
+    except (OSError, ValueError) as caught:
+        error = caught
+    else:
+        return dict(report)
+    # The name may be of bytes that are no text.
+    return {"kind": "bad", "text": f"report {ascii(name)[1:-1]} was dropped: {ascii(str(error))[1:-1]}"}
+
+
+def _content(path: str) -> bytes:
+    """What is in a file; it is never waited for, whatever the job has put there. Raises OSError, ValueError."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        data = os.read(fd, MAX_REPORT_BYTES + 1)
+    finally:
+        os.close(fd)
+    if len(data) > MAX_REPORT_BYTES:
+        raise ValueError(f"longer than {MAX_REPORT_BYTES} bytes")
+    return data
+
+
+def _is_report(report: Any) -> bool:
+    """Whether what comes after can rely on it: the job may have written anything."""
+    if not isinstance(report, dict) or "at" not in report:
+        return False
+    # What is nested may be read here, and be too deep to be written elsewhere.
+    if any(isinstance(report.get(name), (dict, list)) for name in FIELDS) or report.get("kind") not in KINDS:
+        return False
+    # Of older clients there may be none of these two.
+    return all(type(report.get(name, 0)) is int for name in ("local_rank", "local_size"))
 
 
 class Outbox:

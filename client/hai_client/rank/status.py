@@ -74,8 +74,8 @@ class Status:
             self.data["done"] = self.data["done_all"] = True
             return
         # Several workers on one node: the node may go when the last of them has saved.
-        self._done_locals.add(int(report.get("local_rank", 0)))
-        if len(self._done_locals) >= int(report.get("local_size", 1)):
+        self._done_locals.add(report.get("local_rank", 0))
+        if len(self._done_locals) >= report.get("local_size", 1):
             self.data["done"] = True
 
     def end(self, exit_code: int | None, start_error: str | None = None) -> bool:

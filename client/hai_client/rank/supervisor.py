@@ -1,5 +1,5 @@
 """One rank from its start to its end."""
-# ruff: noqa: PTH103, PTH110, PTH112, PTH118, PTH120
+# ruff: noqa: PTH103, PTH110, PTH116, PTH118, PTH120
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
@@ -104,6 +104,17 @@ def supervise(supervisor: Supervisor) -> None:
         raise
 
 
+def _is_removed(folder: str) -> bool:
+    """Whether there is no such folder any more. One that nobody may look at now may be given back later."""
+    try:
+        os.stat(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 class Supervisor:
     """Runs the command of a rank and looks after it until no process of it is left."""
 
@@ -184,7 +195,7 @@ class Supervisor:
     def _finish(self, exit_code: int | None, start_error: str | None = None) -> None:
         self._log.close()
         self._note_lost_lines()
-        while not self._status.end(exit_code, start_error) and os.path.isdir(self._spec.folder):
+        while not self._status.end(exit_code, start_error) and not _is_removed(self._spec.folder):
             # Without this record the end would count as a loss.
             time.sleep(0.5)
         self._status.release()
@@ -305,6 +316,6 @@ class Supervisor:
 
     def _write_status(self) -> None:
         self._note_lost_lines()
-        if not self._status.write() and not os.path.isdir(self._spec.folder):
+        if not self._status.write() and _is_removed(self._spec.folder):
             # The service can no longer find this process, and so not end it.
             raise Abandoned(f"{self._spec.folder} was removed")

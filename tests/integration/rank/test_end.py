@@ -133,3 +133,18 @@ def test_a_command_that_ends_with_0_when_it_is_ended_was_told(bench, profile) ->
 def test_a_command_that_comes_to_its_end_by_itself_was_not_told(bench) -> None:
     status = bench.run("true")
     assert (status["exit_code"], status["signalled"]) == (0, False)
+
+
+@pytest.mark.parametrize("report", ["[" * 5000, '{"kind":"done","at":"x","local_rank":"x"}', '{"kind":[],"at":1}'])
+def test_a_report_that_makes_no_sense_ends_nothing(bench, report) -> None:
+    (bench.folder.parent / "bad").write_text(report)
+    code = (
+        "import os, shutil, sys, time; reports = os.environ['HAI_RUNTIME_DIR'] + '/reports/'\n"
+        f"shutil.copy({str(bench.folder.parent / 'bad')!r}, reports + 'x')\n"
+        "os.rename(reports + 'x', reports + '1.json')\n"
+        "while os.path.exists(reports + '1.json'): time.sleep(0.01)\n"
+        "sys.exit(3)"
+    )
+    status = bench.run(sys.executable, "-c", code)
+    assert (status["state"], status["exit_code"]) == ("exited", 3)
+    assert any("report 1.json was dropped" in line for line in bench.lines())

@@ -137,3 +137,49 @@ def test_replicas_are_listed_once_each_and_not_without_end(tmp_path: Path) -> No
 def test_a_damaged_file_counts_as_none(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "address").write_bytes(content)
     assert Address("http://first", str(tmp_path / "address")).current() == "http://first"
+
+
+def test_services_that_start_at_the_same_moment_are_both_listed(tmp_path: Path, monkeypatch) -> None:
+    from hai_scheduler.adapters.local import folders
+
+    real, later = (
+        folders.write_whole,
+        threading.Thread(target=announce, args=(tmp_path, "http://b"), kwargs={"alone": False}),
+    )
+
+    def write(path: Path, text: str) -> None:
+        if text == "http://a\n":
+            # The other one comes between the look at the file and the write; it is over at once, or waits its turn.
+            later.start()
+            later.join(0.3)
+        real(path, text)
+
+    monkeypatch.setattr(folders, "write_whole", write)
+    announce(tmp_path, "http://a", alone=False)
+    later.join()
+    assert (tmp_path / ADDRESS_FILE).read_text().split() == ["http://b", "http://a"]
+
+
+def test_a_call_that_waits_is_not_broken_off_when_another_one_fails(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("hai_client.rank.api.LOOK_EVERY_S", 0.02)
+    asked = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        (tmp_path / "address").write_text(f"http://127.0.0.1:{port}\nhttp://127.0.0.1:1\n")
+        api = Api("http://first", "run:41.2:abc", "41.2", 0, str(tmp_path / "address"))
+
+        def serve() -> None:
+            visitor, _ = listener.accept()
+            with visitor:
+                visitor.recv(65536)
+                api._address.failed()
+                looks = 0
+                while looks < 3:  # the answer comes after several looks at the addresses
+                    asked.wait(0.02)
+                    looks += 1
+                visitor.sendall(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        assert api.notice(0, 30) == (204, {})
+        thread.join()

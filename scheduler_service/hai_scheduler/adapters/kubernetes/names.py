@@ -33,6 +33,8 @@ START_ERROR: Final = f"{PREFIX}start-error"
 
 #: The longest value of a label.
 _MOST = 63
+#: The longest number that every store can keep: somebody else may have given us a longer one.
+_MOST_DIGITS = 18
 
 
 def parts_of(run_id: str) -> tuple[str, str]:
@@ -44,7 +46,7 @@ def parts_of(run_id: str) -> tuple[str, str]:
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit()
+    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
 
 
 def run_name(run_id: str) -> str:

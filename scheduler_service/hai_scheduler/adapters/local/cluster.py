@@ -16,6 +16,7 @@ from hai_scheduler.adapters.local.environment import MASTER, rank_environment
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, RankFolder, RunFolder, sweep
 from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.local.nodes import LocalNode
+from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.local.runs import NEVER_STARTED, LocalRank, LocalRun, runs_in
 from hai_scheduler.adapters.log_parts import read_log
 from hai_scheduler.adapters.origins import check_origin
@@ -111,7 +112,8 @@ class LocalCluster:
         for name, run in found.items():
             known = self._runs.get(name)
             if known is not None:
-                with known.guard:
+                # What cannot be read now says so when it is observed.
+                with known.guard, contextlib.suppress(OSError):
                     known.catch_up(run.ranks)
         return found
 
@@ -176,9 +178,9 @@ class LocalCluster:
                 return
         run = self._runs.setdefault(str(launch.run_id), LocalRun(folder, self._settings.python))
         with _as_temporary(f"run {launch.run_id} cannot be read"):
-            await asyncio.to_thread(_check_origin, folder, launch)
+            await asyncio.to_thread(with_rights, folder.path, lambda: _check_origin(folder, launch))
         with _as_temporary(f"run {launch.run_id} cannot be started"):
-            await asyncio.to_thread(self._launch, run, launch)
+            await asyncio.to_thread(with_rights, folder.path, lambda: self._launch(run, launch))
         self._follow()
         self._wake()
 
@@ -250,7 +252,7 @@ class LocalCluster:
         folder = RunFolder(self._root, run_id)
         run = self._runs.setdefault(str(run_id), LocalRun(folder, self._settings.python))
         with _as_temporary(f"run {run_id} cannot be ended"):
-            await asyncio.to_thread(self._kill, run)
+            await asyncio.to_thread(with_rights, folder.path, lambda: self._kill(run))
         self._wake()
 
     def _kill(self, run: LocalRun) -> None:
@@ -273,7 +275,9 @@ class LocalCluster:
         if run is None or rank not in run.ranks:
             raise NotFound(f"there is no rank {rank} of a run {run_id}")
         with _as_temporary(f"the log of run {run_id} cannot be read"):
-            return await asyncio.to_thread(self._read_log, run.ranks[rank], offset, limit)
+            return await asyncio.to_thread(
+                with_rights, run.folder.path, lambda: self._read_log(run.ranks[rank], offset, limit)
+            )
 
     def _read_log(self, rank: LocalRank, offset: int, limit: int) -> LogChunk:
         # Asked first: whatever is written afterwards is seen by the next call.
@@ -298,7 +302,7 @@ class LocalCluster:
         if run is None:
             return
         with _as_temporary(f"run {run_id} cannot be forgotten"):
-            await asyncio.to_thread(self._forget, run)
+            await asyncio.to_thread(with_rights, run.folder.path, lambda: self._forget(run))
         del self._runs[str(run_id)]
 
     def _forget(self, run: LocalRun) -> None:
@@ -325,7 +329,7 @@ class LocalCluster:
         if run is None:
             return None
         with _as_temporary(f"run {run_id} cannot be put aside"):
-            place = await asyncio.to_thread(self._put_aside, run)
+            place = await asyncio.to_thread(with_rights, run.folder.path, lambda: self._put_aside(run))
         del self._runs[str(run_id)]
         return None if place is None else str(place)
 

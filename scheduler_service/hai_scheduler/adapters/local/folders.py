@@ -6,12 +6,13 @@ import contextlib
 import fcntl
 import itertools
 import json
+import logging
 import os
 import random
 import shutil
 import socket
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,8 +27,11 @@ from hai_scheduler.adapters.local.records import (
     write_once,
     write_whole,
 )
+from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.core.model import Origin, RunId
 from hai_scheduler.ports import NotFound
+
+log = logging.getLogger(__name__)
 
 SPEC_SCHEMA = 1
 _STATUS_SCHEMA = 1
@@ -39,6 +43,10 @@ _MOST_OTHERS = 7
 _UNREADABLE: Final = {"state": "running", "unreadable": True}
 #: Below the range that the kernel hands out by itself, so that a port stays free until the job binds it.
 _PORTS = (20_000, 32_000)
+#: The longest number that every store can keep.
+_MOST_DIGITS = 18
+#: The greatest exit status of a process.
+_MOST_STATUS = 255
 
 
 def announce(root: Path, url: str, *, alone: bool) -> None:
@@ -52,12 +60,14 @@ def announce(root: Path, url: str, *, alone: bool) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    path = root / ADDRESS_FILE
-    others: list[str] = []
-    if not alone and path.exists():
-        others = [line for line in path.read_text(encoding="ascii", errors="replace").split() if line != url]
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_whole(path, "".join(f"{line}\n" for line in [url, *others[:_MOST_OTHERS]]))
+    path = root / ADDRESS_FILE
+    # Replicas may start at the same moment: none of them may write over the line of another.
+    with _turn(root / f".{ADDRESS_FILE}.lock"):
+        others: list[str] = []
+        if not alone and path.exists():
+            others = [line for line in path.read_text(encoding="ascii", errors="replace").split() if line != url]
+        write_whole(path, "".join(f"{line}\n" for line in [url, *others[:_MOST_OTHERS]]))
 
 
 #: Below the folder of all runs: those that belong to no task of the database (decision 0016), with their logs.
@@ -80,7 +90,7 @@ class RunFolder:
 
     def __init__(self, root: Path, run_id: RunId) -> None:
         task, dot, number = run_id.partition(".")
-        if not (task.isdigit() and dot and number.isdigit()):
+        if not (_is_number(task) and dot and _is_number(number)):
             raise NotFound(f"there is no run {run_id!r}")
         self._root = root
         self.run_id = run_id
@@ -88,10 +98,11 @@ class RunFolder:
 
     @staticmethod
     def all(root: Path) -> Iterator[RunFolder]:
-        """Every run that has left a folder."""
-        for run in sorted(root.glob("[0-9]*/[0-9]*")):
-            if _is_number(run.parent.name) and _is_number(run.name):
-                yield RunFolder(root, RunId(f"{run.parent.name}.{run.name}"))
+        """Every run that has left a folder. Raises OSError where not even the folder of all runs can be read."""
+        tasks = with_rights(root, lambda: _numbers(root.iterdir())) if root.exists() else []
+        for task in tasks:
+            for number in _numbers_in(root / task):
+                yield RunFolder(root, RunId(f"{task}.{number}"))
 
     def make(self) -> None:
         """Create it. Raises OSError."""
@@ -99,11 +110,16 @@ class RunFolder:
             make_folder(folder)
 
     def ranks(self) -> list[int]:
-        """Ranks that have begun, or that have been prepared, whole."""
-        if not self.path.is_dir():
-            return []
-        found = (self.rank(int(entry.name)) for entry in self.path.iterdir() if _is_number(entry.name))
-        return sorted(folder.rank for folder in found if folder.begun or folder.prepared)
+        """Ranks that have begun, or that have been prepared, whole; also those of which nobody can say that."""
+        return sorted(rank for rank in map(int, _numbers_in(self.path)) if self._is_there(self.rank(rank)))
+
+    @staticmethod
+    def _is_there(folder: RankFolder) -> bool:
+        try:
+            return with_rights(folder.path, lambda: folder.begun or folder.prepared)
+        except OSError:
+            # One that is left out counts as lost, and the task would be started a second time beside it.
+            return True
 
     def facts(self) -> RunFacts:
         """Whose run it is and where, as those `spec.json` of its ranks say that can be read. Raises OSError."""
@@ -165,7 +181,7 @@ class RunFolder:
     def superseded(self) -> bool:
         """Whether a later run of its task has left a folder."""
         number = int(self.path.name)
-        later = (int(entry.name) for entry in self.path.parent.glob("[0-9]*") if _is_number(entry.name))
+        later = map(int, _numbers_in(self.path.parent))
         return any(run > number for run in later)
 
     @property
@@ -184,7 +200,7 @@ class RunFolder:
             self.path.rename(grave)
         except FileNotFoundError:
             return
-        shutil.rmtree(grave)
+        with_rights(grave, lambda: shutil.rmtree(grave))
         with contextlib.suppress(OSError):
             self.path.parent.rmdir()
 
@@ -336,15 +352,55 @@ def _locked(fd: int) -> Iterator[bool]:
         os.close(fd)
 
 
+@contextlib.contextmanager
+def _turn(path: Path) -> Iterator[None]:
+    """Wait for whoever else is at it, and keep others waiting while the block lasts. Raises OSError."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit()
+    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+
+
+def _numbers(entries: Iterable[Path]) -> list[str]:
+    """The names that are numbers. A link is none of the platform's: who follows it may end where nobody may look."""
+    return sorted(entry.name for entry in entries if _is_number(entry.name) and not entry.is_symlink())
+
+
+def _numbers_in(folder: Path) -> list[str]:
+    """Names of folders of tasks, runs or ranks; where they cannot be read, of those that are alive."""
+    try:
+        return with_rights(folder, lambda: [] if folder.is_symlink() else _numbers(folder.iterdir()))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        log.warning("%s cannot be read: %s", folder, error.strerror or error)
+        alive = {path.relative_to(folder).parts[0] for path in _supervised_below(folder)}
+        return sorted(filter(_is_number, alive))
+
+
+def _supervised_below(folder: Path) -> list[Path]:
+    """The folders of ranks whose supervisors or keepers live, as the table of processes has them."""
+    last = (read_arguments(pid)[-2:] for pid in read_table())
+    paths = (Path(arguments[1]) for arguments in last if len(arguments) == 2 and arguments[0] == "hai_client.rank")
+    return [path for path in paths if path != folder and path.is_relative_to(folder)]
+
+
+def exit_code_of(status: dict[str, Any]) -> int | None:
+    """The exit status of the command; None where `status.json` has none that a process can end with."""
+    code = status.get("exit_code")
+    return code if type(code) is int and 0 <= code <= _MOST_STATUS else None
 
 
 def _says_something(status: dict[str, Any]) -> bool:
     """Whether it is a status that a supervisor, or `end_unstarted`, has written."""
     if status.get("state") == "exited":
-        code = status.get("exit_code")
-        return (isinstance(code, int) and not isinstance(code, bool)) or isinstance(status.get("start_error"), str)
+        return exit_code_of(status) is not None or isinstance(status.get("start_error"), str)
     return status.get("state") == "running"
 
 

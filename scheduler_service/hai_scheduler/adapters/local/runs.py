@@ -12,8 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hai_scheduler.adapters.local.folders import RankFolder, RunFacts, RunFolder
+from hai_scheduler.adapters.local.folders import RankFolder, RunFacts, RunFolder, exit_code_of
 from hai_scheduler.adapters.local.leftovers import kill_leftovers
+from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.status import checkpoint_of, lost_lines_of, signalled_of, text_of, time_of
 from hai_scheduler.core.model import Observation, RankObservation, RankState
 
@@ -94,13 +95,17 @@ class LocalRank:
     def observe(self) -> RankObservation:
         """What is known of it now. Where its folder cannot be read, that is what was known before, and the reason."""
         try:
-            self._seen = self._observe()
+            self._seen = with_rights(self.folder.path, self._observe)
         except OSError as error:
             trouble = f"its folder cannot be read: {error.strerror or error}"
             if self._seen.message != trouble:
                 log.warning("rank %s of run %s: %s", self.folder.rank, self.folder.run_id, trouble)
             self._seen = replace(self._seen, message=trouble)
         return self._seen
+
+    def as_it_was(self, trouble: str) -> RankObservation:
+        """What was observed last, and why nothing newer is known."""
+        return self._end or replace(self._seen, message=trouble)
 
     def _observe(self) -> RankObservation:
         if self._end is not None:
@@ -185,6 +190,10 @@ class LocalRun:
         #: Whose run it is and where, once a whole rank is prepared: that never changes.
         self._facts: RunFacts | None = None
         self.ranks = {rank: LocalRank(folder.rank(rank), python) for rank in folder.ranks()}
+        #: What was observed last; None before the first time.
+        self._seen: Observation | None = None
+        #: Why it could not be looked at, the last time; None if it could.
+        self._trouble: str | None = None
 
     def rank(self, rank: int) -> LocalRank:
         """The rank, new if need be."""
@@ -220,15 +229,39 @@ class LocalRun:
         if self._facts is not None and len(self._facts.nodes) == len(self.ranks):
             return self._facts
         try:
-            self._facts = self.folder.facts()
+            self._facts = with_rights(self.folder.path, self.folder.facts)
         except OSError:  # its ranks say what is the matter; one run keeps nobody from looking at the others
             return self._facts or RunFacts()
         return self._facts
 
     def observe(self) -> Observation:
-        """What is known of it now."""
+        """What is known of it now. Where its folder cannot be read, that is what was known before, and the reason."""
         if self._end is not None:
             return self._end
+        try:
+            self._seen = with_rights(self.folder.path, self._observe)
+            self._trouble = None
+        except OSError as error:
+            trouble = f"the folder of its run cannot be read: {error.strerror or error}"
+            if trouble != self._trouble:
+                log.warning("run %s: %s", self.folder.run_id, trouble)
+            self._trouble = trouble
+            self._seen = self._as_it_was(trouble)
+        return self._seen
+
+    def _as_it_was(self, trouble: str) -> Observation:
+        facts = self.facts()
+        ranks = tuple(rank.as_it_was(trouble) for _, rank in sorted(self.ranks.items()))
+        return Observation(
+            run_id=self.folder.run_id,
+            ranks=ranks,
+            origin=facts.origin,
+            nodes=facts.nodes,
+            user=facts.user,
+            killed=self._seen is not None and self._seen.killed,
+        )
+
+    def _observe(self) -> Observation:
         # First the mark, then the ranks: what is prepared after the mark is never started.
         killed = self.folder.killed
         if killed:
@@ -258,7 +291,7 @@ def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObs
     return RankObservation(
         rank=rank,
         state=state,
-        exit_code=status.get("exit_code") if state is RankState.EXITED else None,
+        exit_code=exit_code_of(status) if state is RankState.EXITED else None,
         notified_at=time_of(status.get("notified_at")),
         signalled=signalled_of(status),
         done=bool(status.get("done")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -30,10 +31,21 @@ def test_a_user_name_that_is_a_label_stays_as_it_is() -> None:
     assert names.label_value("alice.b-1") == "alice.b-1"
 
 
-@pytest.mark.parametrize("run_id", ["", "1", "1.", ".1", "../1", "1.1.1", "1.x", "²." + "1", "1.1\n"])
+@pytest.mark.parametrize(
+    "run_id", ["", "1", "1.", ".1", "../1", "1.1.1", "1.x", "²." + "1", "1.1\n", "9" * 19 + ".1", "1." + "9" * 63]
+)
 def test_what_is_no_run_id_names_nothing(run_id: str) -> None:
     with pytest.raises(NotFound):
         names.run_name(run_id)
+
+
+def test_labels_with_numbers_that_no_store_can_keep_are_not_ours() -> None:
+    def thing(task: str, rank: str = "0") -> dict[str, Any]:
+        return {"metadata": {"labels": {names.TASK: task, names.RUN: "1", names.RANK: rank}}}
+
+    assert names.run_of(thing("9" * 18)) == "9" * 18 + ".1"
+    assert names.run_of(thing("9" * 63)) is None
+    assert names.rank_of(thing("1", "9" * 63)) is None
 
 
 @pytest.mark.parametrize(
