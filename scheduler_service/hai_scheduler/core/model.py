@@ -37,7 +37,14 @@ class Origin:
     def parse(cls, text: str | None) -> Origin | None:
         """Read what `str` gave; None for anything else."""
         database, dash, epoch = (text or "").partition("-")
-        known = database.isascii() and database.isalnum() and dash and epoch.isascii() and epoch.isdigit()
+        known = (
+            database.isascii()
+            and database.isalnum()
+            and dash
+            and epoch.isascii()
+            and epoch.isdigit()
+            and len(epoch) <= 18
+        )
         return cls(database, int(epoch)) if known else None
 
 

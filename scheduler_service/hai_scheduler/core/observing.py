@@ -41,7 +41,9 @@ def read(
     """
     run = task.live_run
     assert run is not None, f"task {task.id} has no live run"
-    shown = {} if observation is None else {rank.rank: rank for rank in observation.ranks}
+    # What is shown may have been forged: a rank that the run does not have is none.
+    there = () if observation is None else observation.ranks
+    shown = {rank.rank: rank for rank in there if rank.rank < len(run.ranks)}
     never = observation is not None and observation.killed
     ranks = tuple(_merge(rank, shown.get(rank.rank), run, trouble, never=never) for rank in run.ranks)
     events: list[Event] = _said(task, run, shown, now)

@@ -129,6 +129,11 @@ def test_a_run_that_left_as_asked_in_a_past_that_is_lost_has_not_finished(older,
     assert task.state is state
 
 
+def test_a_rank_that_the_run_does_not_have_says_nothing() -> None:
+    forged = is_up(9, done=True, checkpoint=a_checkpoint(at=at(4)), leaving_by=at(9))
+    assert look(starting(), shows(forged)) == look(starting(), shows())
+
+
 def test_a_rank_that_ran_and_is_unknown_now_is_lost() -> None:
     task = a_task(state=TaskState.RUNNING)
     (event,) = look(task, None).events

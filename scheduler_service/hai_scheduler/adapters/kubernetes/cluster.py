@@ -322,7 +322,7 @@ class KubernetesCluster:
         parts_of(run_id)
         await self._sight.ready()
         run = self._sight.run(run_id)
-        if run is not None and not self._marks.is_own(run.origin):
+        if run is not None and self._marks.is_anothers(run.origin):
             raise NotFound(f"run {run_id} is another platform's")
         if run is None:
             return await self._logs.read(run_id, rank, offset=offset, limit=limit, ended=not self._sight.stale)

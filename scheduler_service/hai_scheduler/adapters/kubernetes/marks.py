@@ -32,6 +32,10 @@ class Marks:
         """Whether a run of that origin may be one of this process's database. Nobody's are."""
         return origin is None or origin.database == self._own
 
+    def is_anothers(self, origin: Origin | None) -> bool:
+        """Whether a run of that origin is surely another database's: who has not led does not know his own."""
+        return self._own is not None and not self.is_own(origin)
+
     async def all(self) -> list[Mark]:
         """Every database's mark. Raises Temporary."""
         self._known = await self._read()

@@ -103,4 +103,5 @@ def user_of(thing: dict[str, Any]) -> str | None:
 def rank_of(pod: dict[str, Any]) -> int | None:
     """The rank of a pod; None for one that is not ours."""
     text = (pod["metadata"].get("labels") or {}).get(RANK, "")
-    return int(text) if _is_number(text) else None
+    # Nobody has a million nodes: what is longer was written by somebody else.
+    return int(text) if _is_number(text) and len(text) <= 6 else None
