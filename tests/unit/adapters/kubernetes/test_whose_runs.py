@@ -96,6 +96,12 @@ class TestOrigins:
         with pytest.raises(NotFound):
             await ours.read_log(RUN, 0, offset=0, limit=100)
 
+    async def test_a_replica_that_has_never_led_shows_the_log_of_a_run_all_the_same(self, opened) -> None:
+        leader, follower = opened(), opened()
+        await leader.put_mark(MARK)
+        await leader.launch(LAUNCH)
+        assert (await follower.read_log(RUN, 0, offset=0, limit=100)).start == 0
+
 
 class TestMarks:
     async def test_a_new_namespace_has_none(self, cluster) -> None:
