@@ -26,7 +26,7 @@ PULL_POLICY = os.environ.get("HAI_TEST_PULL_POLICY", "IfNotPresent")
 INIT_IMAGE = os.environ.get("HAI_TEST_INIT_IMAGE", "")
 CONFIG_MAP = "hai-client"
 #: Seconds: longer than anything takes, on the slowest cluster.
-SOON = float(os.environ.get("HAI_TEST_PATIENCE", "120"))
+SOON = float(os.environ.get("HAI_TEST_PATIENCE", "300"))
 
 
 @dataclass(frozen=True, slots=True)
