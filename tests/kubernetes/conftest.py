@@ -3,7 +3,7 @@
 HAI_TEST_IMAGE       image with python3 (default python:3.12-slim), pulled as HAI_TEST_PULL_POLICY says
 HAI_TEST_INIT_IMAGE  image that brings the supervisor; without one a ConfigMap of the test's namespace does
 HAI_TEST_HOST        address at which pods reach this machine; found by itself where one address will do
-HAI_TEST_PATIENCE    seconds that anything may take (default 120)
+HAI_TEST_PATIENCE    seconds that anything may take (default 300)
 
 HAI_TEST_SHARED_PATH, HAI_TEST_TRAINING_IMAGE, HAI_TEST_TRAINING_PACKAGES  what scenarios need: kubernetes_kit.platform
 HAI_TEST_CLUSTER_CONTROL  a program that kills nodes and the API server, and brings them back: kubernetes_kit.control
