@@ -68,7 +68,11 @@ class KubernetesHarness(ClusterHarness):
         chosen = self.place.settings(f"{self.service.url}/api", **{**self._settings, **settings})
         clock = SystemClock()
         api = BreakingApi(await connect(chosen), clock, parallel=chosen.parallel)
-        await check(api, chosen.namespace)
+        try:
+            await check(api, chosen.namespace)
+        except BaseException:
+            await api.close()
+            raise
         cluster = KubernetesCluster(chosen, api, self.service.logs, clock)
         self._clusters.append(cluster)
         self._apis.append(api)
