@@ -89,11 +89,16 @@ TASKS = Table(
     _value("rotations"),
     Column("leaving_took", Span),
     Column("starting_took", Span),
+    # Grows with each write of any task: what has changed since a number is read by its index alone.
+    Column("change", BigInteger, nullable=False, server_default="0"),
+    # Bytes of what was submitted, for the bound on what a user may store.
+    Column("size", BigInteger, nullable=False, server_default="0"),
     # A user's latest task of a name, and how many he has.
     Index("ix_hai_tasks_by_name", "user_name", "ended", "name", "id"),
     Index("ix_hai_tasks_of_user", "user_name", "id"),
     Index("ix_hai_tasks_unfinished", "ended", "id"),
     Index("ix_hai_tasks_ended_at", "ended", "ended_at", "id"),
+    Index("ix_hai_tasks_change", "change"),
     UniqueConstraint("user_name", "idempotency_key", name="uq_hai_tasks_idempotency_key"),
     # An id is never given twice, not even that of a deleted task: folders and events are known by it.
     sqlite_autoincrement=True,
