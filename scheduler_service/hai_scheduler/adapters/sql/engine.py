@@ -15,6 +15,8 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from hai_scheduler.adapters.sql.one_trip import driver
+
 #: How long a writer waits for one of another process. Longer than any transaction of ours takes.
 _BUSY_MS = 30_000
 #: A writer that hangs (it is stopped, its machine is gone, its network is cut) must not keep everybody else out: for as
@@ -71,7 +73,7 @@ def connect(url: URL) -> AsyncEngine:
     if url.get_backend_name() == "postgresql":
         return create_async_engine(url, pool_pre_ping=True, pool_size=5, max_overflow=15, **options)
     _make_file(Path(str(url.database)))
-    engine = create_async_engine(url, pool_size=5, max_overflow=15, **options)
+    engine = create_async_engine(url, module=driver(), pool_size=5, max_overflow=15, **options)
     event.listen(engine.sync_engine, "connect", _prepare_sqlite)
     event.listen(engine.sync_engine, "begin", _begin_sqlite)
     return engine

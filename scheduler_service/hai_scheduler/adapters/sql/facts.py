@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import and_, delete, insert, select, update
+from sqlalchemy import and_, bindparam, delete, insert, select, update
 
 from hai_scheduler.adapters.sql.base import Part
 from hai_scheduler.adapters.sql.fact_rows import (
@@ -22,6 +22,10 @@ from hai_scheduler.core.model import NodeMark, Quota, Strike, Use
 from hai_scheduler.ports import Lease, LeaseLost, UserRecord
 
 _LEASE_ID = 1
+# Made once: to put a statement together costs as much as to execute it.
+_QUOTAS, _USES, _USERS, _MARKS, _LEASE = select(QUOTAS), select(USES), select(USERS), select(NODE_MARKS), select(LEASE)
+_STRIKES = select(STRIKES).order_by(STRIKES.c.at, STRIKES.c.id)
+_SETTING = select(SETTINGS.c.value).where(SETTINGS.c.name == bindparam("name"))
 
 
 class FactPart(Part):
@@ -32,7 +36,7 @@ class FactPart(Part):
 
     async def quotas(self) -> Sequence[Quota]:
         """See `Tx.quotas`."""
-        rows = [quota_of(row) for row in await self._ask(select(QUOTAS))]
+        rows = [quota_of(row) for row in await self._ask(_QUOTAS)]
         return sorted(rows, key=lambda quota: (quota.subject, quota.group, quota.priority))
 
     async def put_quota(self, quota: Quota) -> None:
@@ -50,7 +54,7 @@ class FactPart(Part):
 
     async def uses(self) -> Sequence[Use]:
         """See `Tx.uses`."""
-        rows = [use_of(row) for row in await self._ask(select(USES))]
+        rows = [use_of(row) for row in await self._ask(_USES)]
         return sorted(rows, key=lambda use: (use.user, use.group))
 
     async def put_use(self, use: Use) -> None:
@@ -64,7 +68,7 @@ class FactPart(Part):
 
     async def strikes(self) -> Sequence[Strike]:
         """See `Tx.strikes`; of the same moment, in the order they came."""
-        return [strike_of(row) for row in await self._ask(select(STRIKES).order_by(STRIKES.c.at, STRIKES.c.id))]
+        return [strike_of(row) for row in await self._ask(_STRIKES)]
 
     async def add_strike(self, strike: Strike) -> None:
         """See `Tx.add_strike`."""
@@ -81,7 +85,7 @@ class FactPart(Part):
 
     async def users(self) -> Sequence[UserRecord]:
         """See `Tx.users`; by name."""
-        rows = await self._ask(select(USERS))
+        rows = await self._ask(_USERS)
         return sorted((UserRecord(name=row.name, groups=frozenset(row.groups)) for row in rows), key=lambda u: u.name)
 
     async def put_user(self, user: UserRecord) -> None:
@@ -90,7 +94,7 @@ class FactPart(Part):
 
     async def node_marks(self) -> Mapping[str, NodeMark]:
         """See `Tx.node_marks`."""
-        return {row.node: NodeMark(row.mark) for row in await self._ask(select(NODE_MARKS))}
+        return {row.node: NodeMark(row.mark) for row in await self._ask(_MARKS)}
 
     async def put_node_mark(self, node: str, mark: NodeMark) -> None:
         """See `Tx.put_node_mark`."""
@@ -101,7 +105,7 @@ class FactPart(Part):
 
     async def setting(self, name: str) -> str | None:
         """See `Tx.setting`."""
-        return (await self._ask(select(SETTINGS.c.value).where(SETTINGS.c.name == name))).scalar_one_or_none()
+        return (await self._ask(_SETTING, {"name": name})).scalar_one_or_none()
 
     async def put_setting(self, name: str, value: str | None) -> None:
         """See `Tx.put_setting`."""
@@ -112,14 +116,14 @@ class FactPart(Part):
 
     async def lease(self) -> Lease | None:
         """See `Tx.lease`."""
-        held = (await self._ask(select(LEASE))).first()
+        held = (await self._ask(_LEASE)).first()
         if held is None or held.holder is None:
             return None
         return Lease(holder=held.holder, token=held.token, expires_at=of_instant(held.expires_at))
 
     async def acquire_lease(self, holder: str, *, now: datetime, length: timedelta) -> Lease | None:
         """See `Tx.acquire_lease`."""
-        held = (await self._ask(select(LEASE))).first()
+        held = (await self._ask(_LEASE)).first()
         mine = held is not None and held.holder == holder
         if held is not None and held.holder is not None and not mine and of_instant(held.expires_at) > now:
             return None
@@ -130,7 +134,7 @@ class FactPart(Part):
 
     async def check_lease(self, token: int) -> None:
         """See `Tx.check_lease`. It holds because no other writer can begin before this one ends."""
-        held = (await self._ask(select(LEASE))).first()
+        held = (await self._ask(_LEASE)).first()
         if held is None or held.holder is None or held.token != token:
             raise LeaseLost("another scheduler holds the leader lease, or nobody does")
 
