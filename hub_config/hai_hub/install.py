@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from traitlets.config import Config
 
 from hai_hub import ports
 from hai_hub.adding import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
 from hai_hub.culler_setup import install_culler
+from hai_hub.logs import API_LOG, LOOP_LOG
 from hai_hub.overrides import read_overrides
 from hai_hub.roles import CUSTOM_SCOPES, SERVER_SCOPES, USER_SCOPES, roles
-from hai_hub.services import scheduler_service, up_service
-from hai_hub.settings import API_PATH, HubSettings
+from hai_hub.services import loop_service, scheduler_service, up_service
+from hai_hub.settings import API_PATH, LOOP_NAME, SERVICE_NAME, HubSettings
 from hai_hub.spawner_check import check_spawner
 from hai_hub.spot import install_spot
 
@@ -41,12 +44,20 @@ def install(c: Config, settings: HubSettings) -> None:
     _accounts(c, settings)
     _servers(c, settings)
     _rights(c, settings)
-    add_named(c, "services", [scheduler_service(settings), up_service(settings)])
+    add_named(c, "services", _services(c, settings))
     install_spot(c, settings.service_url + API_PATH)
     _culling(c, settings)
     check_spawner(c)
-    watch_closely(settings.log_dir / "scheduler.log")
+    watch_closely({LOOP_NAME: settings.log_dir / LOOP_LOG, SERVICE_NAME: settings.log_dir / API_LOG})
     prepare_hub()
+
+
+def _services(c: Config, settings: HubSettings) -> list[dict[str, Any]]:
+    own = [scheduler_service(settings), up_service(settings)]
+    if settings.service_apart:
+        return own
+    base = str(c.JupyterHub.base_url) if given(c, "JupyterHub", "base_url") else "/"
+    return [loop_service(settings, base_url=f"/{base.strip('/')}/".replace("//", "/")), *own]
 
 
 def _addresses(c: Config, settings: HubSettings) -> None:

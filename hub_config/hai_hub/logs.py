@@ -7,6 +7,9 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+#: What the scheduling loop writes, and what answers for the scheduler writes.
+LOOP_LOG: Final = "scheduler.log"
+API_LOG: Final = "api.log"
 #: Bytes from which a log is put away.
 LIMIT: Final = 10 * 1024 * 1024
 #: Old parts that are kept: `.1` is the youngest.

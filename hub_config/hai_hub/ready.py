@@ -1,4 +1,4 @@
-"""Waiting until Hub and service answer."""
+"""Waiting until Hub, scheduling loop and service answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from hai_hub.api import Api, ApiError
 from hai_hub.console import Interrupts, say
 from hai_hub.errors import WRONG_INPUT, UpError
-from hai_hub.logs import tail
+from hai_hub.logs import API_LOG, tail
 from hai_hub.restarter import Restarter
 from hai_hub.settings import API_PATH, HubSettings
 
@@ -41,17 +41,19 @@ class Readiness:
         self._interrupts = interrupts
         self._began = time.monotonic()
         self._log = settings.log_dir / "hub.log"
-        self._service_log = settings.log_dir / "scheduler.log"
+        self._service_log = settings.log_dir / API_LOG
         self._from = self._log.stat().st_size if self._log.exists() else 0
         self._service_from = self._service_log.stat().st_size if self._service_log.exists() else 0
 
     def wait(self) -> None:
-        """Wait for the service, then for the Hub and for the way through its proxy to the service.
+        """Wait for the loop and the service, then for the Hub and for the way through its proxy to the service.
 
         Raises:
             UpError: One of them does not start, or it took too long; shows the end of the log.
             Interrupted: A signal came.
         """
+        if self._settings.service_apart:
+            self._until("scheduling loop", lambda: loop_answers(self._settings))
         self._until("scheduler service", lambda: service_answers(self._settings))
         through = Api(self._settings.url, timeout=_PATIENCE_S)
         self._until("JupyterHub", lambda: hub_answers(self._settings) and _answers(through, API_PATH + "/health"))
@@ -85,6 +87,11 @@ class Readiness:
 def service_answers(settings: HubSettings) -> bool:
     """Whether the scheduler service answers at its own address."""
     return _answers(Api(settings.service_url + API_PATH, timeout=_PATIENCE_S), "/health")
+
+
+def loop_answers(settings: HubSettings) -> bool:
+    """Whether the scheduling loop has ticked, or stands by for another."""
+    return _answers(Api(f"http://127.0.0.1:{settings.loop_port}", timeout=_PATIENCE_S), "/health/ready")
 
 
 def hub_answers(settings: HubSettings) -> bool:

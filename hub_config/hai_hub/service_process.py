@@ -11,8 +11,9 @@ import ctypes
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from jupyterhub.services import service as hub_service
@@ -50,7 +51,8 @@ class _WatchedServiceSpawner(hub_service._ServiceSpawner):
     interrupt_timeout = Integer(10)
     term_timeout = Integer(5)
 
-    log_file: Path | None = None
+    #: By the name of the service.
+    log_files: Mapping[str, Path] = MappingProxyType({})
 
     #: A descriptor of the process, readable when it has ended.
     _handle: int | None = None
@@ -61,7 +63,7 @@ class _WatchedServiceSpawner(hub_service._ServiceSpawner):
     def make_preexec_fn(self, name: str) -> Callable[[], None]:
         """Take over the original's change of account, if one is asked for."""
         original: Callable[[], None] | None = super().make_preexec_fn(name)
-        prepare = before_exec(self.log_file)
+        prepare = before_exec(self.log_files.get(self._service_name))
 
         def both() -> None:
             if original is not None:
@@ -97,11 +99,11 @@ class _WatchedServiceSpawner(hub_service._ServiceSpawner):
             self._telling = asyncio.ensure_future(self.poll_and_notify())
 
 
-def watch_closely(log: Path | None) -> None:
+def watch_closely(logs: Mapping[str, Path]) -> None:
     """Let this Hub process start its services in this way.
 
     Args:
-        log: File for the services' output; None: the Hub's own.
+        logs: Files for the services' output, by name; of those that are not named it is the Hub's own.
     """
-    _WatchedServiceSpawner.log_file = log
+    _WatchedServiceSpawner.log_files = MappingProxyType(dict(logs))
     hub_service._ServiceSpawner = _WatchedServiceSpawner

@@ -6,11 +6,11 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from hai_hub.overrides import Overrides
 from hai_hub.roles import BROWSER_SCOPES, UP_SERVICE
-from hai_hub.settings import SERVICE_NAME, HubSettings
+from hai_hub.settings import LOOP_NAME, SERVICE_NAME, HubSettings
 
 #: What the service's process gets of the environment beside what JupyterHub hands on (PATH, LANG and the like):
 #: tasks run under this account, on these GPUs, and a cluster is reached as it is from a terminal.
@@ -64,10 +64,17 @@ _TOLD: Final = frozenset(
 )
 
 
-def service_command(settings: HubSettings) -> list[str]:
-    """How the scheduler service is started. `-P`: no file of the working folder is taken for a module."""
-    command = [sys.executable, "-P", "-m", "hai_scheduler"]
+#: The two processes of the scheduler: what decides and acts, and what answers.
+Role = Literal["loop", "api"]
+_PREFIX: Final = f"/services/{SERVICE_NAME}/"
+
+
+def service_command(settings: HubSettings, role: Role) -> list[str]:
+    """How a process of the scheduler is started. `-P`: no file of the working folder is taken for a module."""
+    command = [sys.executable, "-P", "-m", "hai_scheduler", "--role", role]
     command += ["--state-dir", str(settings.state_dir), "--port", str(settings.service_port)]
+    if role == "loop":
+        command += ["--health-port", str(settings.loop_port)]
     if settings.scheduler_config is not None:
         command += ["--config", str(settings.scheduler_config)]
     if settings.nodes_file is not None:
@@ -93,7 +100,6 @@ def service_environment(settings: HubSettings, environ: Mapping[str, str] = os.e
 
     Its names are JupyterHub's, as it documents them for services that it does not start.
     """
-    prefix = f"/services/{SERVICE_NAME}/"
     access = json.dumps(["access:services", f"access:services!service={SERVICE_NAME}"])
     told = {
         "JUPYTERHUB_API_TOKEN": settings.secret("service_token"),
@@ -102,20 +108,48 @@ def service_environment(settings: HubSettings, environ: Mapping[str, str] = os.e
         "JUPYTERHUB_CLIENT_ID": f"service-{SERVICE_NAME}",
         "JUPYTERHUB_HOST": "",
         "JUPYTERHUB_OAUTH_ACCESS_SCOPES": access,
-        "JUPYTERHUB_OAUTH_CALLBACK_URL": f"{prefix}oauth_callback",
+        "JUPYTERHUB_OAUTH_CALLBACK_URL": f"{_PREFIX}oauth_callback",
         "JUPYTERHUB_OAUTH_CLIENT_ALLOWED_SCOPES": "[]",
         "JUPYTERHUB_OAUTH_SCOPES": access,
         "JUPYTERHUB_SERVICE_NAME": SERVICE_NAME,
-        "JUPYTERHUB_SERVICE_PREFIX": prefix,
+        "JUPYTERHUB_SERVICE_PREFIX": _PREFIX,
         "JUPYTERHUB_SERVICE_URL": settings.service_url,
     }
-    return {key: environ[key] for key in (*_HANDED_ON, *INHERITED) if key in environ} | told
+    return _kept(environ) | told
+
+
+def loop_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The whole environment of a scheduling loop that `hai up` starts. It has no token: it never asks the Hub."""
+    return _kept(environ) | {"JUPYTERHUB_SERVICE_PREFIX": _PREFIX}
+
+
+def _kept(environ: Mapping[str, str]) -> dict[str, str]:
+    return {key: environ[key] for key in (*_HANDED_ON, *INHERITED) if key in environ}
+
+
+def loop_service(
+    settings: HubSettings, environ: Mapping[str, str] = os.environ, *, base_url: str = "/"
+) -> dict[str, Any]:
+    """The scheduling loop, for a Hub that starts it, watches it and starts it again. It has no address there.
+
+    Args:
+        settings: The Hub's.
+        environ: What of the environment is handed on is taken from here.
+        base_url: The Hub's, with slashes at both ends: ranks are told where the API is.
+    """
+    return {
+        "name": LOOP_NAME,
+        "command": service_command(settings, "loop"),
+        "environment": {key: environ[key] for key in INHERITED if key in environ}
+        | {"JUPYTERHUB_SERVICE_PREFIX": f"{base_url}services/{SERVICE_NAME}/"},
+        "display": False,
+    }
 
 
 def scheduler_service(settings: HubSettings, environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """The scheduler, which the Hub starts, watches and starts again, unless it runs apart."""
+    """What answers for the scheduler, which the Hub starts, watches and starts again, unless it runs apart."""
     own: dict[str, Any] = {
-        "command": service_command(settings),
+        "command": service_command(settings, "api"),
         "environment": {key: environ[key] for key in INHERITED if key in environ},
         "timeout": START_TIMEOUT_S,
     }

@@ -14,6 +14,8 @@ from hai_client.settings import API_PATH as API_PATH
 SETTINGS_VARIABLE: Final = "HAI_HUB_SETTINGS"
 #: The service's name at the Hub, and with it its address: `/services/hai/`.
 SERVICE_NAME: Final = "hai"
+#: What the scheduling loop is called at a Hub that looks after it. It has no address.
+LOOP_NAME: Final = "hai-loop"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +29,14 @@ class HubSettings:
         port: Port to listen on.
         hub_port: Port of the Hub behind the proxy, on loopback.
         service_port: Port of the scheduler service, on loopback.
+        loop_port: Port on which the scheduling loop tells its health, on loopback; 0: any, and nobody asks there.
         nodes: How many nodes to simulate; None: the service decides.
         gpus_per_node: GPUs that each of them has; None: the service decides.
         nodes_file: TOML file that describes the nodes; it replaces `nodes` and `gpus_per_node`.
         scheduler_config: Configuration file of the scheduler service.
         overrides_file: TOML file of class, trait and value, for everything else that JupyterHub can be told.
-        service_apart: Whether somebody else (`hai up`) starts the scheduler service and looks after it, so that it goes
-            on while the Hub is started again; else the Hub does.
+        service_apart: Whether somebody else (`hai up`) starts the scheduling loop and the scheduler service and looks
+            after them, so that they go on while the Hub is started again; else the Hub does.
     """
 
     state_dir: Path
@@ -42,6 +45,7 @@ class HubSettings:
     port: int = 8000
     hub_port: int = 8081
     service_port: int = 8082
+    loop_port: int = 0
     nodes: int | None = None
     gpus_per_node: int | None = None
     nodes_file: Path | None = None

@@ -31,6 +31,7 @@ class Remembered:
         paused_by_up: `hai up` paused the cluster when it stopped, and resumes it at the next start.
         hub_process: The Hub that was started last, as `processes.fingerprint` names it.
         service_process: The scheduler service that `hai up` started last, in the same way.
+        loop_process: The scheduling loop that it started last, in the same way.
     """
 
     user: str | None = None
@@ -39,6 +40,7 @@ class Remembered:
     paused_by_up: bool = False
     hub_process: str | None = None
     service_process: str | None = None
+    loop_process: str | None = None
 
 
 class StateDir:

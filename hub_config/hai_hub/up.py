@@ -18,12 +18,12 @@ from hai_hub import farewell, login, ports, processes
 from hai_hub.api import Api, ApiError
 from hai_hub.console import Interrupts, complain, say
 from hai_hub.errors import UpError, wrong_input
-from hai_hub.logs import rotate
+from hai_hub.logs import API_LOG, LOOP_LOG, rotate
 from hai_hub.options import Options, login_name, parse
 from hai_hub.overrides import read_overrides
-from hai_hub.ready import Interrupted, Readiness, hub_answers, service_answers
+from hai_hub.ready import Interrupted, Readiness, hub_answers, loop_answers, service_answers
 from hai_hub.restarter import Restarter
-from hai_hub.services import can_be_apart, service_command, service_environment
+from hai_hub.services import can_be_apart, loop_environment, service_command, service_environment
 from hai_hub.settings import API_PATH, SETTINGS_VARIABLE, HubSettings
 from hai_hub.state import StateDir
 
@@ -76,6 +76,8 @@ def _settings(options: Options, state: StateDir) -> HubSettings:
     user = options.user or state.remembered.user or login_name()
     hub_port = ports.choose(state.remembered.hub_port, {options.port})
     service_port = ports.choose(state.remembered.service_port, {options.port, hub_port})
+    # Nobody but this process asks there.
+    loop_port = ports.choose(None, {options.port, hub_port, service_port})
     state.remember(user=user, hub_port=hub_port, service_port=service_port)
     state.secret("password", new=options.password)
     for name in ("cookie_secret", "service_token", "up_token"):
@@ -87,6 +89,7 @@ def _settings(options: Options, state: StateDir) -> HubSettings:
         port=options.port,
         hub_port=hub_port,
         service_port=service_port,
+        loop_port=loop_port,
         nodes=options.nodes,
         gpus_per_node=options.gpus_per_node,
         nodes_file=options.nodes_file,
@@ -115,7 +118,11 @@ def _end_the_last(state: StateDir) -> None:
 
     remembered = state.remembered
     processes.end_all(lambda: left(remembered.hub_process), patience_s=0.0, tick=lambda: None)
-    processes.end_all(lambda: left(remembered.service_process), patience_s=_REST_STOPS_S, tick=lambda: None)
+    processes.end_all(
+        lambda: [*left(remembered.service_process), *left(remembered.loop_process)],
+        patience_s=_REST_STOPS_S,
+        tick=lambda: None,
+    )
 
 
 def hub_environment(environ: Mapping[str, str], settings_file: Path) -> dict[str, str]:
@@ -138,15 +145,26 @@ class _Up:
         self._hub = Restarter(
             "JupyterHub", start=self._start_hub, answers=lambda: hub_answers(settings), log=logs / "hub.log"
         )
-        self._service: Restarter | None = None
+        #: The scheduling loop and the scheduler service, unless the Hub looks after them.
+        self._services: tuple[Restarter, ...] = ()
         if settings.service_apart:
-            self._service = Restarter(
-                "scheduler service",
-                start=self._start_service,
-                answers=lambda: service_answers(settings),
-                log=logs / "scheduler.log",
-                says_why=True,
-                forever=True,
+            self._services = (
+                Restarter(
+                    "scheduling loop",
+                    start=self._start_loop,
+                    answers=lambda: loop_answers(settings),
+                    log=logs / LOOP_LOG,
+                    says_why=True,
+                    forever=True,
+                ),
+                Restarter(
+                    "scheduler service",
+                    start=self._start_service,
+                    answers=lambda: service_answers(settings),
+                    log=logs / API_LOG,
+                    says_why=True,
+                    forever=True,
+                ),
             )
         #: Children of whoever called `command` are none of ours.
         self._foreign: frozenset[int] = frozenset(processes.descendants(os.getpid()))
@@ -174,7 +192,7 @@ class _Up:
 
     @property
     def _restarters(self) -> tuple[Restarter, ...]:
-        return (self._hub,) if self._service is None else (self._service, self._hub)
+        return (*self._services, self._hub)
 
     @property
     def _environment(self) -> dict[str, str]:
@@ -193,12 +211,22 @@ class _Up:
         self._note(hub_process=processes.fingerprint(started.pid))
         return started
 
+    def _start_loop(self) -> subprocess.Popen[bytes]:
+        started = processes.start(
+            service_command(self._settings, "loop"),
+            cwd=self._settings.state_dir / "hub",
+            environ=loop_environment(self._environment),
+            log=self._settings.log_dir / LOOP_LOG,
+        )
+        self._note(loop_process=processes.fingerprint(started.pid))
+        return started
+
     def _start_service(self) -> subprocess.Popen[bytes]:
         started = processes.start(
-            service_command(self._settings),
+            service_command(self._settings, "api"),
             cwd=self._settings.state_dir / "hub",
             environ=service_environment(self._settings, self._environment),
-            log=self._settings.log_dir / "scheduler.log",
+            log=self._settings.log_dir / API_LOG,
         )
         self._note(service_process=processes.fingerprint(started.pid))
         return started
@@ -234,18 +262,22 @@ class _Up:
                 rotate(self._settings.log_dir)
                 rotated = time.monotonic()
         say("\nStopping: running tasks are told to save")
-        farewell.pause_and_wait(self._api(), self._state, self._interrupts, lambda: self._restarters[0].runs)
+        farewell.pause_and_wait(self._api(), self._state, self._interrupts, self._can_tell)
         self._stop_both()
         self._end_ranks()
         return 0
 
+    def _can_tell(self) -> bool:
+        """Whether waiting for tasks to leave makes sense: what tells them, and what sees that they have left, runs."""
+        return all(one.runs for one in self._services) if self._services else self._hub.runs
+
     def _stop_both(self) -> None:
-        """The Hub first: servers that are tasks are stopped through the service."""
+        """The Hub first: servers that are tasks are stopped through the service. The loop comes last."""
         if self._hub.runs:
             say("Stopping JupyterHub")
         self._hub.stop(_HUB_STOPS_S, self._reap)
-        if self._service is not None:
-            self._service.stop(_SERVICE_STOPS_S, self._reap)
+        for one in reversed(self._services):
+            one.stop(_SERVICE_STOPS_S, self._reap)
 
     def _end_ranks(self) -> None:
         """What did not leave in time is ended with its supervisor, which notes it for the next start."""
@@ -265,7 +297,7 @@ class _Up:
 
         processes.end_all(left, patience_s=_REST_STOPS_S, tick=self._reap)
         self._reap()
-        self._note(hub_process=None, service_process=None)
+        self._note(hub_process=None, service_process=None, loop_process=None)
 
     def _reap(self) -> None:
         own = {restarter.pid for restarter in self._restarters if restarter.pid is not None}

@@ -1,4 +1,4 @@
-"""The composition root: builds the adapters, puts the use cases around them, starts the loop and the interface."""
+"""The composition root: builds the adapters, puts the use cases around them, starts the loop or the interface."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Final
 
 from hai_client.accepting import raise_file_limit
 from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
@@ -19,15 +20,18 @@ from hai_scheduler.adapters.local.folders import ADDRESS_FILE, announce
 from hai_scheduler.adapters.local.nodes import local_nodes
 from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import SystemClock
+from hai_scheduler.adapters.sockets.bus import open_bus as open_socket_bus
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.api.application import make_application, make_server
 from hai_scheduler.api.auth import Auth
 from hai_scheduler.api.metrics import Metrics
+from hai_scheduler.api.routes import API
 from hai_scheduler.api.services import Services
 from hai_scheduler.config import ConfigError, Settings
 from hai_scheduler.core.model import Priority, Quota
 from hai_scheduler.files import Files
 from hai_scheduler.kubernetes_start import open_kubernetes
+from hai_scheduler.loop_server import listen
 from hai_scheduler.ports import Bus, Clock, Cluster, Store
 from hai_scheduler.secret import Secret
 from hai_scheduler.service.admin import Administration
@@ -41,10 +45,12 @@ from hai_scheduler.service.feed import Feed
 from hai_scheduler.service.following import Following
 from hai_scheduler.service.forecasts import Forecasts
 from hai_scheduler.service.gangs import Gangs
+from hai_scheduler.service.health import Health, patience_of
 from hai_scheduler.service.housekeeping import Housekeeping
 from hai_scheduler.service.jobs import Jobs
 from hai_scheduler.service.leadership import Leadership
 from hai_scheduler.service.logs import Logs
+from hai_scheduler.service.loop_status import News, Telling
 from hai_scheduler.service.mount_rules import MountRules
 from hai_scheduler.service.named_environments import NamedEnvironments
 from hai_scheduler.service.orphans import Orphans
@@ -62,9 +68,12 @@ from hai_scheduler.service.surroundings import Surroundings
 from hai_scheduler.service.watch import Watch
 from hai_scheduler.service_secret import compare_secrets, kept_secret
 from hai_scheduler.starting import WaitingRoom, when_it_is_there, writable
-from hai_scheduler.state_lock import take
+from hai_scheduler.state_lock import take, take_for_api
 
 log = logging.getLogger(__name__)
+
+#: How much nicer than the scheduling loop the API is on one machine (`nice`).
+NICER: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +88,26 @@ class World:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoopParts:
+    """What decides and acts: the process of role `loop`."""
+
+    cycle: Cycle
+    housekeeping: Housekeeping
+    readiness: Readiness
+    health: Health
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiParts:
+    """What answers: the process of role `api`."""
+
+    following: Following
+    services: Services
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The service around a world."""
+    """Both around one world in memory, for tests."""
 
     cycle: Cycle
     following: Following
@@ -97,23 +124,55 @@ def assemble(
     holder: str,
     predecessor: str | None = None,
 ) -> Parts:
-    """Put the use cases together. Nothing is started.
+    """Both sets of parts in one process, for tests: they share one view, which the ticks renew while this one leads.
+
+    The arguments are those of `assemble_loop` and `assemble_api`. Nothing is started.
+    """
+    watch, book = Watch(), PolicyBook(settings)
+    loop = assemble_loop(
+        world,
+        settings,
+        tokens=tokens,
+        places=places,
+        holder=holder,
+        predecessor=predecessor,
+        watch=watch,
+        book=book,
+    )
+    api = assemble_api(world, settings, places=places, holder=holder, watch=watch, book=book)
+    watch.sure = lambda: loop.cycle.leadership.sure
+    return Parts(cycle=loop.cycle, following=api.following, services=api.services, housekeeping=loop.housekeeping)
+
+
+def assemble_loop(
+    world: World,
+    settings: ServiceSettings,
+    *,
+    tokens: RunTokens,
+    places: Places,
+    holder: str,
+    predecessor: str | None = None,
+    watch: Watch | None = None,
+    book: PolicyBook | None = None,
+) -> LoopParts:
+    """Put together what decides and acts on the cluster. Nothing is started.
 
     Args:
         world: The adapters.
         settings: Numbers of the service.
         tokens: Makes and checks the tokens of runs.
         places: Where ranks find things.
-        holder: The name under which this service asks for the leader lease, unlike any other's.
-        predecessor: The name of a service that is known to be dead: its lease counts no more.
+        holder: The name under which this loop asks for the leader lease, unlike any other's.
+        predecessor: The name of a loop that is known to be dead: its lease counts no more.
+        watch: The view of the latest tick; None: a new one.
+        book: The policy numbers; None: new ones of the settings.
     """
     store, bus, clock = world.store, world.bus, world.clock
     leadership = Leadership(
         store=store, clock=clock, holder=holder, length=settings.lease_length, predecessor=predecessor
     )
-    watch = Watch(sure=lambda: leadership.sure)
-    book = PolicyBook(settings)
-    surroundings = Surroundings(store=store)
+    watch = watch if watch is not None else Watch(sure=lambda: leadership.sure)
+    book = book if book is not None else PolicyBook(settings)
     effects = Effects(
         store=store,
         cluster=world.cluster,
@@ -122,21 +181,9 @@ def assemble(
         tokens=tokens,
         places=places,
         policies=book,
-        surroundings=surroundings,
+        surroundings=Surroundings(store=store),
     )
-    queries = Queries(store=store, clock=clock, watch=watch, places=places)
-    submissions = Submissions(
-        store=store,
-        bus=bus,
-        clock=clock,
-        effects=effects,
-        settings=settings,
-        policies=book,
-        watch=watch,
-        surroundings=surroundings,
-        files=world.files,
-    )
-    return Parts(
+    return LoopParts(
         cycle=Cycle(
             store=store,
             cluster=world.cluster,
@@ -148,18 +195,72 @@ def assemble(
             watch=watch,
             leadership=leadership,
             belonging=Belonging(cluster=world.cluster),
+            telling=Telling(store=store, clock=clock, watch=watch, leadership=leadership),
         ),
-        following=Following(store=store, cluster=world.cluster, bus=bus, clock=clock, policies=book, watch=watch),
+        housekeeping=Housekeeping(
+            store=store, cluster=world.cluster, clock=clock, settings=settings, policies=book, watch=watch
+        ),
+        readiness=Readiness(
+            store=store,
+            clock=clock,
+            watch=watch,
+            holder=holder,
+            # One that stands by has nothing to look at.
+            looked=lambda: watch.last_tick is not None or not watch.leading,
+        ),
+        health=_health(world, settings, watch),
+    )
+
+
+def assemble_api(
+    world: World,
+    settings: ServiceSettings,
+    *,
+    places: Places,
+    holder: str | None = None,
+    watch: Watch | None = None,
+    book: PolicyBook | None = None,
+) -> ApiParts:
+    """Put together what answers: it reads, writes the store and rings, and leaves the cluster to the loop.
+
+    Args:
+        world: The adapters; of the cluster it reads nodes, addresses and logs.
+        settings: Numbers of the service.
+        places: Where ranks find things.
+        holder: The name of a loop in the same process, in tests.
+        watch: The view of the latest look; None: a new one.
+        book: The policy numbers; None: new ones of the settings.
+    """
+    store, bus, clock = world.store, world.bus, world.clock
+    watch = watch if watch is not None else Watch()
+    book = book if book is not None else PolicyBook(settings)
+    following = Following(store=store, cluster=world.cluster, bus=bus, clock=clock, policies=book, watch=watch)
+    surroundings = Surroundings(store=store)
+    queries = Queries(store=store, clock=clock, watch=watch, places=places)
+    health = _health(world, settings, watch)
+    submissions = Submissions(
+        store=store,
+        bus=bus,
+        clock=clock,
+        settings=settings,
+        policies=book,
+        watch=watch,
+        surroundings=surroundings,
+        files=world.files,
+    )
+    return ApiParts(
+        following=following,
         services=Services(
             store=store,
             submissions=submissions,
             administration=Administration(store=store, bus=bus, clock=clock, watch=watch),
-            jobs=Jobs(store=store, bus=bus, clock=clock, effects=effects, watch=watch),
+            jobs=Jobs(store=store, bus=bus, clock=clock),
             run_book=RunBook(store=store, cluster=world.cluster),
             gangs=Gangs(store=store, cluster=world.cluster, bus=bus, clock=clock),
             rank_logs=RankLogs(store=store),
             queries=queries,
             readiness=Readiness(store=store, clock=clock, watch=watch, holder=holder),
+            health=health,
             explanations=Explanations(queries=queries, clock=clock, watch=watch),
             decisions=Decisions(store=store),
             forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions),
@@ -171,16 +272,21 @@ def assemble(
             mount_rules=MountRules(store=store, bus=bus, clock=clock, watch=watch),
             environments=NamedEnvironments(store=store, bus=bus, clock=clock),
             surroundings=surroundings,
-            metrics=Metrics(watch),
-        ),
-        housekeeping=Housekeeping(
-            store=store, cluster=world.cluster, clock=clock, settings=settings, policies=book, watch=watch
+            metrics=Metrics(health.news),
         ),
     )
 
 
+def _health(world: World, settings: ServiceSettings, watch: Watch) -> Health:
+    news = News(store=world.store, clock=world.clock)
+    return Health(news=news, watch=watch, patience=patience_of(settings.lease_length))
+
+
 async def serve(settings: Settings) -> None:
-    """Run the service until SIGTERM or SIGINT. Runs go on without it; the next start finds them again."""
+    """Run one of the two processes until SIGTERM or SIGINT.
+
+    Runs go on without either; the next start of the loop finds them again.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -188,6 +294,17 @@ async def serve(settings: Settings) -> None:
     before, now = raise_file_limit()
     if now != before:
         log.info("the limit of open files was raised from %d to %d", before, now)
+    secret = _prepare_state(settings)
+    # On Kubernetes a new pod has to be up before the old one is told to end.
+    alone = settings.redis_url is None and settings.kubernetes is None
+    if settings.role == "loop":
+        await _serve_loop(settings, secret, stop, alone=alone)
+    else:
+        await _serve_api(settings, secret, stop, alone=alone)
+
+
+def _prepare_state(settings: Settings) -> Secret:
+    """Make the state folder; the service's secret."""
     with writable("state-dir", settings.state_dir, ConfigError):
         settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         if settings.kubernetes is None:
@@ -195,38 +312,53 @@ async def serve(settings: Settings) -> None:
             checkpoints = settings.state_dir / "checkpoints"
             checkpoints.mkdir(mode=0o700, exist_ok=True)
             checkpoints.chmod(0o700)
-        secret = settings.service_secret or kept_secret(settings.state_dir / "service_secret")
+        return settings.service_secret or kept_secret(settings.state_dir / "service_secret")
+
+
+async def _serve_loop(settings: Settings, secret: Secret, stop: asyncio.Event, *, alone: bool) -> None:
     holder = f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(4)}"
-    # On Kubernetes a new pod has to be up before the old one is told to end.
-    alone = settings.redis_url is None and settings.kubernetes is None
     lock = await take(settings.state_dir, holder, alone=alone, stop=stop)
+    places = _places(settings)
+    room = WaitingRoom(address=settings.health_ip, port=settings.health_port, root="")
     try:
-        if not stop.is_set():
-            await _serve(settings, secret, stop, holder, None if lock is None else lock.predecessor)
+        world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret), room, stop)
+        if world is None:
+            return
+        try:
+            parts = assemble_loop(
+                world,
+                settings.service,
+                tokens=RunTokens(secret),
+                places=places,
+                holder=holder,
+                predecessor=None if lock is None else lock.predecessor,
+            )
+            await _run_loop(parts, settings, stop)
+        finally:
+            await _close(world)
     finally:
         if lock is not None:
             lock.free()
 
 
-async def _serve(settings: Settings, secret: Secret, stop: asyncio.Event, holder: str, predecessor: str | None) -> None:
-    tokens = RunTokens(secret)
+async def _serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *, alone: bool) -> None:
+    if settings.kubernetes is None:
+        # Beside the loop, and all that runs on this machine: a flood of requests leaves them their share.
+        os.nice(NICER)
+    lock = await take_for_api(settings.state_dir, alone=alone, stop=stop)
     places = _places(settings)
-    room = WaitingRoom(address=settings.ip, port=settings.port, prefix=settings.prefix)
-    world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret), room, stop)
-    if world is None:
-        return
+    room = WaitingRoom(address=settings.ip, port=settings.port, root=f"{settings.prefix}{API}")
     try:
-        parts = assemble(
-            world,
-            settings.service,
-            tokens=tokens,
-            places=places,
-            holder=holder,
-            predecessor=predecessor,
-        )
-        await _run(parts, settings, secret, tokens, places, stop)
+        world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret), room, stop)
+        if world is None:
+            return
+        try:
+            await _run_api(assemble_api(world, settings.service, places=places), settings, secret, places, stop)
+        finally:
+            await _close(world)
     finally:
-        await _close(world)
+        if lock is not None:
+            lock.free()
 
 
 async def _begin(settings: Settings, api_url: str, secret: Secret) -> World:
@@ -262,7 +394,7 @@ async def _open_world(settings: Settings, api_url: str) -> World:
     if settings.kubernetes is not None:
         store = await _open_store(settings)
         try:
-            pods = await open_kubernetes(settings.kubernetes, store.logs, clock)
+            pods = await open_kubernetes(settings.kubernetes, store.logs, clock, acts=settings.role == "loop")
         except BaseException:
             await store.close()
             raise
@@ -274,7 +406,8 @@ async def _open_world(settings: Settings, api_url: str) -> World:
             nodes=nodes,
             api_url=api_url,
             path_prefix=(str(Path(sys.executable).parent),),
-            shared=settings.redis_url is not None,
+            # The loop makes and removes folders; the API sees them only if it looks.
+            shared=settings.redis_url is not None or settings.role == "api",
         )
     )
     store = await _open_store(settings)
@@ -293,10 +426,11 @@ async def _open_store(settings: Settings) -> SqlStore:
 
 
 async def _open_bus(settings: Settings, clock: Clock) -> Bus:
-    """The doorbell of this process, and of all replicas where there may be several."""
+    """The doorbell of this process and of the others: those of this machine, or all replicas."""
     here = MemoryBus(clock)
     if settings.redis_url is None:
-        return here
+        with writable("state-dir", settings.state_dir / "bus", ConfigError):
+            return await open_socket_bus(settings.state_dir / "bus", here)
     try:
         # Only where it is used must the client of Redis be installed.
         from hai_scheduler.adapters.redis.bus import open_bus
@@ -310,32 +444,47 @@ async def _open_bus(settings: Settings, clock: Clock) -> Bus:
         raise ConfigError(f"HaiScheduler.redis_url: {error}") from None
 
 
-async def _run(
-    parts: Parts, settings: Settings, secret: Secret, tokens: RunTokens, places: Places, stop: asyncio.Event
-) -> None:
-    auth = Auth.from_environment(run_tokens=tokens, cookie_secret=secret)
-    server = make_server(make_application(parts.services, prefix=settings.prefix, auth=auth))
-    server.listen(settings.port, address=settings.ip)
-    log.info("listening on http://%s:%d%s", settings.ip, settings.port, settings.prefix)
-    if settings.kubernetes is None:
-        # Only now: what ranks are told to call, and to show their tokens to, must be this process.
-        await _announce(settings, places.api_url)
+async def _run_loop(parts: LoopParts, settings: Settings, stop: asyncio.Event) -> None:
+    server = listen(parts.readiness, parts.health, address=settings.health_ip, port=settings.health_port)
     scheduling = asyncio.create_task(parts.cycle.run())
-    following = asyncio.create_task(parts.following.run())
     sweeping = asyncio.create_task(parts.housekeeping.run())
     stopping = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({scheduling, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        server.stop()
         await parts.cycle.stop()
         await scheduling
     finally:
-        for task in (following, sweeping, stopping, scheduling):
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        await _end(sweeping, stopping, scheduling)
+        server.stop()
+        await server.close_all_connections()
+
+
+async def _run_api(parts: ApiParts, settings: Settings, secret: Secret, places: Places, stop: asyncio.Event) -> None:
+    auth = Auth.from_environment(run_tokens=RunTokens(secret), cookie_secret=secret)
+    following = asyncio.create_task(parts.following.run())
+    stopping = asyncio.create_task(stop.wait())
+    server = make_server(make_application(parts.services, prefix=settings.prefix, auth=auth))
+    try:
+        # Who asks at once is told of the nodes that there are.
+        await parts.following.asked()
+        server.listen(settings.port, address=settings.ip)
+        log.info("listening on http://%s:%d%s", settings.ip, settings.port, settings.prefix)
+        if settings.kubernetes is None:
+            # Only now: what ranks are told to call, and to show their tokens to, must be this process.
+            await _announce(settings, places.api_url)
+        await asyncio.wait({following, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        server.stop()
+    finally:
+        await _end(following, stopping)
         await server.close_all_connections()
         await auth.close()
+
+
+async def _end(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
 
 
 async def _announce(settings: Settings, api_url: str) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Literal, cast
 from urllib.parse import urlparse
 
 from traitlets import Dict, Enum, Float, Int, TraitError, Unicode
@@ -31,6 +31,10 @@ from hai_scheduler.service.settings import ServiceSettings
 #: Characters of the secret that all replicas share, at least.
 LEAST_SECRET: Final = 32
 _SHORTEST_LEASE: Final = timedelta(seconds=1)
+
+
+#: `loop` decides and acts on the cluster; `api` answers people, programs and ranks.
+Role = Literal["loop", "api"]
 
 
 class ConfigError(ValueError):
@@ -97,11 +101,17 @@ def _duration(text: str, name: str = "duration") -> timedelta:
 class Settings:
     """All that `app` needs to put the service together."""
 
+    #: Which of the two processes this is (docs/decisions/0017-the-loop-and-the-api-are-two-processes.md).
+    role: Role
     state_dir: Path
     #: It may hold a password.
     db_url: str = field(repr=False)
+    #: Where the process of role `api` listens; what ranks are told to call follows from it.
     ip: str
     port: int
+    #: Where the process of role `loop` tells its health; port 0: any that is free.
+    health_ip: str
+    health_port: int
     #: Path of the service under the Hub, with slashes at both ends.
     prefix: str
     nodes: int | None
@@ -124,6 +134,13 @@ class HaiScheduler(Application):
     description = "The scheduler service of HAI. JupyterHub starts it; see docs/operations.md."
     classes = [SchedulingPolicy, KubernetesSettings]  # noqa: RUF012  # traitlets reads it so
 
+    role = Enum(
+        ["loop", "api"],
+        None,
+        allow_none=True,
+        help="Which process this is, `loop` or `api`; must be given. `loop` schedules, starts and ends runs; `api` "
+        "answers requests. A platform needs both.",
+    ).tag(config=True)
     state_dir = Unicode("", help="Folder of the database, runs and logs. Must be given.").tag(config=True)
     db_url = Unicode(
         "",
@@ -136,8 +153,18 @@ class HaiScheduler(Application):
         "more than one replica. The environment variable HAI_REDIS_URL wins over it: an address with a password "
         "belongs there.",
     ).tag(config=True)
-    ip = Unicode("127.0.0.1", help="Address to listen on.").tag(config=True)
-    port = Int(0, help="Port to listen on; 0 takes it from JUPYTERHUB_SERVICE_URL.").tag(config=True)
+    ip = Unicode("127.0.0.1", help="Address that the API listens on. Both roles must be told the same.").tag(
+        config=True
+    )
+    port = Int(
+        0,
+        help="Port that the API listens on; 0 takes it from JUPYTERHUB_SERVICE_URL. Both roles must be told the same: "
+        "the loop tells ranks of this machine where to call.",
+    ).tag(config=True)
+    health_ip = Unicode("127.0.0.1", help="Address on which the loop tells its health.").tag(config=True)
+    health_port = Int(
+        0, help="Port on which the loop answers `/health`, `/health/live` and `/health/ready`; 0 is any free one."
+    ).tag(config=True)
     cluster = Enum(
         ["local", "kubernetes"],
         "local",
@@ -159,10 +186,13 @@ class HaiScheduler(Application):
     raise_config_file_errors = True
 
     aliases = {  # noqa: RUF012  # traitlets reads it so
+        "role": "HaiScheduler.role",
         "state-dir": "HaiScheduler.state_dir",
         "db-url": "HaiScheduler.db_url",
         "ip": "HaiScheduler.ip",
         "port": "HaiScheduler.port",
+        "health-ip": "HaiScheduler.health_ip",
+        "health-port": "HaiScheduler.health_port",
         "cluster": "HaiScheduler.cluster",
         "nodes": "HaiScheduler.nodes",
         "gpus-per-node": "HaiScheduler.gpus_per_node",
@@ -195,17 +225,22 @@ class HaiScheduler(Application):
             raise ConfigError(f"config: {file} cannot be used: {type(error).__name__}: {error}") from None
 
     def _settings(self) -> Settings:
+        if self.role is None:
+            raise ConfigError("role: is not given: start one process with --role loop and one with --role api")
         if not self.state_dir:
             raise ConfigError("state-dir: name the folder that holds the service's state: --state-dir DIR")
         state_dir = Path(self.state_dir).resolve()
         policy, policy_written = SchedulingPolicy(parent=self).numbers()
         return Settings(
+            role=cast(Role, self.role),
             state_dir=state_dir,
             db_url=os.environ.get("HAI_DB_URL") or self.db_url or f"sqlite+aiosqlite:///{state_dir / 'hai.sqlite'}",
             redis_url=_secret(os.environ.get("HAI_REDIS_URL") or self.redis_url),
             service_secret=_service_secret(),
             ip=self.ip,
             port=self.port or _hub_port(),
+            health_ip=self.health_ip,
+            health_port=self.health_port,
             prefix=os.environ.get("JUPYTERHUB_SERVICE_PREFIX", "/services/hai/"),
             nodes=self.nodes,
             gpus_per_node=self.gpus_per_node,

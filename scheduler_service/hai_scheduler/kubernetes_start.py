@@ -8,13 +8,14 @@ from hai_scheduler.config import ConfigError
 from hai_scheduler.ports import Clock, Cluster, LogSource
 
 
-async def open_kubernetes(settings: ClusterSettings, kept: LogSource, clock: Clock) -> Cluster:
+async def open_kubernetes(settings: ClusterSettings, kept: LogSource, clock: Clock, *, acts: bool) -> Cluster:
     """Connect and see that the cluster can be used.
 
     Args:
         settings: The cluster.
         kept: Where logs are that ranks have sent, for a cluster without a shared log volume.
         clock: Time.
+        acts: Whether runs are to be started and ended through it, or only looked at.
 
     Raises:
         ConfigError: the package is missing, or the cluster cannot be used; the message says what to do.
@@ -28,6 +29,6 @@ async def open_kubernetes(settings: ClusterSettings, kept: LogSource, clock: Clo
         ) from None
     logs = SharedLogs(settings.log_dir) if settings.log_dir is not None else kept
     try:
-        return await open_cluster(settings, logs, clock)
+        return await open_cluster(settings, logs, clock, acts=acts)
     except Unusable as error:
         raise ConfigError(str(error)) from None

@@ -12,7 +12,6 @@ from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
 from hai_scheduler.api import problems
-from hai_scheduler.api.routes import API
 from hai_scheduler.ports import Temporary
 
 log = logging.getLogger(__name__)
@@ -48,9 +47,10 @@ class _NotYet(RequestHandler):
 class WaitingRoom:
     """What answers on the service's port until the service does: it is live and not ready, so nobody restarts it."""
 
-    def __init__(self, *, address: str, port: int, prefix: str) -> None:
+    def __init__(self, *, address: str, port: int, root: str) -> None:
+        """Answer on that port; `root` is the path above `/health`."""
         self._address, self._port = address, port
-        live = (rf"{prefix}{API}/health/live", _Live)
+        live = (rf"{root}/health/live", _Live)
         self._server = HTTPServer(
             Application([live, (r".*", _NotYet)], log_function=_say_nothing), max_body_size=1024 * 1024
         )

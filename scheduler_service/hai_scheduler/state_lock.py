@@ -1,4 +1,7 @@
-"""One service a state folder: the lock says so, and proves that the service before this one is dead."""
+"""One scheduling loop a state folder: the lock says so, and proves that the loop before this one is dead.
+
+The API has a lock of its own beside it, which names nobody: it keeps a restored database from being put under it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import asyncio
 import fcntl
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Self
 
@@ -13,6 +17,8 @@ log = logging.getLogger(__name__)
 
 #: The file's name in the state folder. It holds the name under which its owner asks for the leader lease.
 FILE: Final = "service.lock"
+#: The one that a process of the API holds.
+API_FILE: Final = "api.lock"
 _LONGEST_NAME: Final = 1000
 #: Seconds between two tries. The lock of a process is free as soon as the process is gone.
 _AGAIN_S: Final = 0.05
@@ -28,7 +34,7 @@ class StateLock:
         predecessor: The name that the owner before this one has left; None where there was none.
     """
 
-    def __init__(self, descriptor: int, predecessor: str | None) -> None:
+    def __init__(self, descriptor: int, predecessor: str | None = None) -> None:
         self._descriptor = descriptor
         self.predecessor = predecessor
 
@@ -55,39 +61,77 @@ class StateLock:
             raise
         return cls(descriptor, predecessor)
 
+    @classmethod
+    def try_take_for_api(cls, folder: Path, *, alone: bool) -> Self | None:
+        """Take the lock of the API; None while another process has it and does not share it.
+
+        Args:
+            folder: The state folder.
+            alone: Whether there is one process of the API only; several share the lock.
+
+        Raises:
+            OSError: As for `try_take`.
+        """
+        descriptor = os.open(folder / API_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return cls(descriptor)
+
     def free(self) -> None:
         """Let the next one have it."""
         os.close(self._descriptor)
 
 
 async def take(folder: Path, name: str, *, alone: bool, stop: asyncio.Event) -> StateLock | None:
-    """Take the folder's lock, after its owner has ended.
+    """Take the folder's lock for the scheduling loop, after its owner has ended.
 
     Args:
         folder: The state folder.
-        name: Under which this service asks for the leader lease, unlike any other's.
-        alone: Whether the service is the only one of its folder: then it waits for the lock. Replicas that share a
+        name: Under which this loop asks for the leader lease, unlike any other's.
+        alone: Whether the loop is the only one of its folder: then it waits for the lock. Replicas that share a
             folder wait for nobody; their lease says who leads.
         stop: Ends the wait.
 
     Returns:
         The lock; None where another replica has it, where the file system has no locks, or after `stop`.
     """
+    return await _take(lambda: StateLock.try_take(folder, name), folder / FILE, alone=alone, stop=stop)
+
+
+async def take_for_api(folder: Path, *, alone: bool, stop: asyncio.Event) -> StateLock | None:
+    """Take the folder's lock for the API; the arguments and the result are as for `take`."""
+    locked = await _take(
+        lambda: StateLock.try_take_for_api(folder, alone=alone), folder / API_FILE, alone=alone, stop=stop
+    )
+    if locked is None and not stop.is_set():
+        log.warning("%s is not locked: nothing keeps `hai restore` from replacing the database", folder / API_FILE)
+    return locked
+
+
+async def _take(
+    attempt: Callable[[], StateLock | None], file: Path, *, alone: bool, stop: asyncio.Event
+) -> StateLock | None:
     waiting = False
     while not stop.is_set():
         try:
-            lock = StateLock.try_take(folder, name)
+            lock = attempt()
         except OSError as error:
-            log.warning("%s cannot be locked (%s): a dead leader's lease has to run out", folder / FILE, error.strerror)
+            log.warning("%s cannot be locked (%s): a dead leader's lease has to run out", file, error.strerror)
             return None
         if lock is not None or not alone:
             return lock
         if not waiting:
             waiting = True
             log.warning(
-                "another scheduler service uses %s: this one begins when it has ended. Two of them need"
+                "another scheduler service uses %s: this one begins when it has ended. Two of one role need"
                 " HaiScheduler.redis_url, or a folder each.",
-                folder,
+                file.parent,
             )
         await asyncio.sleep(_AGAIN_S)
     return None

@@ -161,9 +161,10 @@ class Platform:
     def client(self, user: str = "ann") -> Client:
         return Client(self.url, self.token(user))
 
-    def service_pid(self) -> int:
-        """The scheduler service's process."""
-        found = [pid for pid, line in processes_with(str(self.state)).items() if "-m hai_scheduler" in line]
+    def service_pid(self, role: str = "api") -> int:
+        """The scheduler's process of that role, `loop` or `api`."""
+        words = f"-m hai_scheduler --role {role}"
+        found = [pid for pid, line in processes_with(str(self.state)).items() if words in line]
         assert len(found) == 1, found
         return found[0]
 

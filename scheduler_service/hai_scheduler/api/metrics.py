@@ -1,16 +1,21 @@
-"""Prometheus metrics of one service."""
+"""Prometheus metrics of one process of the API; what they say of ticks is what the scheduling loop says of itself."""
 
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from hai_scheduler.core.model import NodeMark, Priority, Task, TaskState
+from hai_scheduler.ports import Temporary
+from hai_scheduler.service.health import SILENCE
+from hai_scheduler.service.loop_status import LoopStatus, News
 from hai_scheduler.service.queries import NodeView, Queries
-from hai_scheduler.service.watch import Watch
 
 __all__ = ["CONTENT_TYPE_LATEST", "Metrics"]
 
@@ -21,8 +26,8 @@ _SHORT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 class Metrics:
     """All metrics, in a registry of their own."""
 
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
+    def __init__(self, news: News) -> None:
+        self._news = news
         self._registry = CollectorRegistry()
         self._tasks = Gauge("hai_tasks", "Unfinished tasks.", ["state", "priority"], registry=self._registry)
         self._task_nodes = Gauge(
@@ -39,7 +44,8 @@ class Metrics:
             "Tasks that were told to leave for equals as often as they may be.",
             registry=self._registry,
         )
-        self._alarms_counted = 0
+        #: Of which loop, and how many of its alarms are counted.
+        self._alarms_counted = ("", 0)
         self._nodes = Gauge("hai_nodes", "Nodes.", ["group", "state"], registry=self._registry)
         self._requests = Histogram(
             "hai_http_request_seconds",
@@ -53,17 +59,21 @@ class Metrics:
             "hai_http_incidents_total", "Requests that failed by a fault of the platform.", registry=self._registry
         )
         for name, meaning, read in (
-            ("hai_leading", "1 on the replica that leads, 0 on any other.", lambda: float(watch.leads)),
-            ("hai_ticks", "Ticks since it started; looks at the cluster while another leads.", lambda: watch.ticks),
-            ("hai_tick_seconds", "Length of the last tick.", lambda: watch.tick_seconds),
-            ("hai_plan_seconds", "Length of the plan in the last tick.", lambda: watch.plan_seconds),
+            ("hai_ticks", "Ticks of the loop that leads, since it started.", lambda loop: loop.ticks),
+            ("hai_tick_seconds", "Length of its last tick.", lambda loop: loop.tick_seconds),
+            ("hai_plan_seconds", "Length of the plan in it.", lambda loop: loop.plan_seconds),
             (
                 "hai_last_tick_timestamp_seconds",
-                "When the last tick went through.",
-                lambda: watch.last_tick.timestamp() if watch.last_tick else 0.0,
+                "When its last tick went through, as it last said.",
+                lambda loop: loop.last_tick.timestamp() if loop.last_tick else 0.0,
             ),
         ):
-            Gauge(name, meaning, registry=self._registry).set_function(read)
+            Gauge(name, meaning, registry=self._registry).set_function(partial(self._of_the_loop, read))
+        leading = Gauge("hai_leading", "1 while a scheduling loop ticks, 0 while none does.", registry=self._registry)
+        leading.set_function(lambda: float((news.silence() or timedelta.max) < SILENCE))
+
+    def _of_the_loop(self, read: Callable[[LoopStatus], float]) -> float:
+        return 0.0 if self._news.status is None else read(self._news.status)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request. `route` is the pattern, never the path: paths are without number."""
@@ -84,12 +94,22 @@ class Metrics:
 
     async def exposition(self, queries: Queries) -> bytes:
         """The text that Prometheus reads, tasks and nodes as they are now."""
+        with suppress(Temporary):  # what it last said, then
+            await self._news.look()
         tasks, nodes = await queries.everything()
         self._count_tasks(tasks, queries)
         self._count_nodes(nodes)
-        self._alarms.inc(self._watch.rotation_alarms - self._alarms_counted)
-        self._alarms_counted = self._watch.rotation_alarms
+        self._count_alarms()
         return generate_latest(self._registry)
+
+    def _count_alarms(self) -> None:
+        """The loop counts from its start on, this process since its own."""
+        loop = self._news.status
+        if loop is None:
+            return
+        holder, counted = self._alarms_counted
+        self._alarms.inc(loop.rotation_alarms - (counted if holder == loop.holder else 0))
+        self._alarms_counted = loop.holder, loop.rotation_alarms
 
     def _count_tasks(self, tasks: Sequence[Task], queries: Queries) -> None:
         count: Tally[tuple[str, str]] = Tally()

@@ -12,6 +12,7 @@ from hai_scheduler.service.explanations import Explanations
 from hai_scheduler.service.feed import Feed
 from hai_scheduler.service.forecasts import Forecasts
 from hai_scheduler.service.gangs import Gangs
+from hai_scheduler.service.health import Health
 from hai_scheduler.service.jobs import Jobs
 from hai_scheduler.service.logs import Logs
 from hai_scheduler.service.mount_rules import MountRules
@@ -40,6 +41,7 @@ class Services:
     rank_logs: RankLogs
     queries: Queries
     readiness: Readiness
+    health: Health
     explanations: Explanations
     decisions: Decisions
     forecasts: Forecasts

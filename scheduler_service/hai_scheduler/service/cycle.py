@@ -30,6 +30,7 @@ from hai_scheduler.service.changes import SCHEDULER, change
 from hai_scheduler.service.decision_log import DecisionLog
 from hai_scheduler.service.effects import FEED, TICK, Effects
 from hai_scheduler.service.leadership import Leadership
+from hai_scheduler.service.loop_status import Telling
 from hai_scheduler.service.pace import Pace
 from hai_scheduler.service.pause import pause_of
 from hai_scheduler.service.policy_book import PolicyBook
@@ -58,6 +59,7 @@ class Cycle:
     watch: Watch
     leadership: Leadership
     belonging: Belonging
+    telling: Telling
     decisions: DecisionLog = field(default_factory=DecisionLog)
     #: GPUs of the largest node of each group, as last seen.
     _gpus: dict[str, int] = field(default_factory=dict)
@@ -102,6 +104,7 @@ class Cycle:
             mark = await tx.mark()
             told = await tx.last_event_seq() > first_seq
             await self.decisions.write(tx, snapshot.now, tasks.values(), made.verdicts)
+            await self.telling.with_lease(tx, snapshot.now)
         self.leadership.keep()
         self._steadiness.settle()
         self.decisions.settle()
@@ -281,6 +284,7 @@ class Cycle:
         except Exception as error:  # the loop must outlive any single tick; it is level-triggered
             self.watch.trouble = f"{type(error).__name__}"
             log.exception("tick failed and will be repeated")
+        await self.telling.at_once()
 
     async def _ring_on_changes(self) -> None:
         while True:

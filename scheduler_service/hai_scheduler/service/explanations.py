@@ -41,7 +41,8 @@ class Explanations:
     _tick: int = -1
 
     async def explain(self, caller: Caller, ref: str) -> Explanation:
-        """The task and its counterfactuals, none before the first tick. Raises Unknown."""
+        """The task and its counterfactuals, none before the first look. Raises Unknown."""
+        await self.watch.asked()
         view = await self.queries.summary(caller, ref)
         return Explanation(view=view, what_if=await self._what_if(view.task))
 

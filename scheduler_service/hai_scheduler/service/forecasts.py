@@ -35,6 +35,7 @@ class Forecasts:
     async def of_task(self, caller: Caller, ref: str, *, horizon: timedelta | None = None) -> Forecast:
         """When a task will have its next turn. Raises Unknown, InTheWay, Invalid and Unavailable."""
         bounds = self._bounds(horizon)
+        await self.watch.asked()
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
             if task.state.ended or task.state is TaskState.STOPPING:
@@ -52,6 +53,7 @@ class Forecasts:
     ) -> Forecast:
         """When a task would start that is not submitted; it is checked like one that is. Raises as `submit`."""
         bounds = self._bounds(horizon)
+        await self.watch.asked()
         task = await self.submissions.rehearse(caller, submission)
         snapshot = self._snapshot()
         if caller.groups:

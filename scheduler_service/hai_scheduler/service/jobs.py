@@ -13,9 +13,9 @@ from hai_scheduler.core.model import Checkpoint, Notice, Run, RunId, Task, TaskI
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Bus, Clock, NotFound, Store, Tx
 from hai_scheduler.service.changes import change
-from hai_scheduler.service.effects import FEED, TICK, Effects, run_topic
+from hai_scheduler.service.doorbell import ring_notices
+from hai_scheduler.service.effects import FEED, TICK, run_topic
 from hai_scheduler.service.errors import InTheWay, Invalid
-from hai_scheduler.service.watch import Watch
 
 ReportKind = Literal["received", "saving", "saved", "done", "state", "leaving"]
 
@@ -53,8 +53,6 @@ class Jobs:
     store: Store
     bus: Bus
     clock: Clock
-    effects: Effects
-    watch: Watch
     #: Longest time between two looks of a rank that waits, in seconds: a lost ring costs no more than that.
     look_every: float = 10.0
 
@@ -95,7 +93,7 @@ class Jobs:
             if report.kind == "leaving" and run.killed_at is not None:
                 raise InTheWay(f"Run {run_id} was ended.")
             changed, effects = await change(tx, task, *self._events(rank, report), actor=f"run {run_id}")
-        await self.effects.carry_out(effects, nodes=self.watch.by_name())
+        await ring_notices(self.bus, effects)
         if changed != task:
             await self.bus.ring(FEED)
             await self.bus.ring(TICK)

@@ -47,6 +47,11 @@ class Leadership:
         """
         return self.held is not None and self.clock.steady() < self._until
 
+    @property
+    def renews(self) -> bool:
+        """Whether the transaction at hand, in which `hold` was called, writes the lease anew."""
+        return self._written is not self.held
+
     async def seek(self) -> bool:
         """Whether this replica leads, as far as it knows; it takes the lease if that is free. Raises Temporary.
 

@@ -210,22 +210,6 @@ class Queries:
         """What time it is for the service."""
         return self.clock.now()
 
-    def hindered(self) -> bool:
-        """Whether the last tick, or what it wanted done, did not go through."""
-        return self.watch.trouble is not None
-
-    def blind(self) -> bool:
-        """Whether the cluster could not be seen when it was last looked at."""
-        return self.watch.blind
-
-    def orphans(self) -> bool:
-        """Whether a node was held by a run that belongs to no task when the cluster was last looked at."""
-        return any(node.orphan is not None for node in self.watch.nodes)
-
-    def policy_trouble(self) -> bool:
-        """Whether policy numbers that admins have set are not used, because they do not fit the configuration."""
-        return self.watch.policy_trouble is not None
-
     def view(self, task: Task) -> TaskView:
         """The task as it looks now."""
         now, verdict = self.clock.now(), self._verdict(task)
@@ -259,6 +243,7 @@ class Queries:
 
     async def everything(self) -> tuple[Sequence[Task], Sequence[NodeView]]:
         """All unfinished tasks and all nodes, for nobody in particular."""
+        await self.watch.asked()
         async with self.store.read() as tx:
             nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
         return tasks, _node_views(nodes, tasks)
@@ -278,6 +263,7 @@ class Queries:
 
     async def cluster(self) -> ClusterView:
         """The cluster at a glance."""
+        await self.watch.asked()
         async with self.store.read() as tx:
             nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
             paused = await tx.setting("paused") is not None
@@ -325,11 +311,6 @@ class Queries:
     def groups(self) -> list[str]:
         """Names of the node groups."""
         return sorted(self.watch.groups())
-
-    def silence(self) -> timedelta | None:
-        """How long ago the last tick went through; None before the first."""
-        last = self.watch.last_tick
-        return None if last is None else max(timedelta(0), self.clock.now() - last)
 
 
 def whose(caller: Caller, user: str | None) -> str | None:

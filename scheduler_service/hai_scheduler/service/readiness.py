@@ -1,8 +1,9 @@
-"""Whether this replica can serve, and who leads: what a load balancer asks."""
+"""Whether this process can serve, and who leads: what a load balancer asks."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,38 +11,40 @@ from hai_scheduler.ports import Clock, Lease, Store, Temporary
 from hai_scheduler.service.errors import Unavailable
 from hai_scheduler.service.watch import Watch
 
-#: Which replica leads, as seen from the one that is asked.
+#: Which process leads, as seen from the one that is asked.
 Leader = Literal["this", "another", "nobody"]
 
 
 @dataclass(slots=True, kw_only=True)
 class Readiness:
-    """The use case. A cluster that cannot be reached makes no replica unready: all of them would be."""
+    """The use case. A cluster that cannot be reached makes no process unready: all of them would be."""
 
     store: Store
     clock: Clock
     watch: Watch
-    #: Who this replica is in the lease.
-    holder: str
+    #: Who this process is in the lease; None for one that never leads.
+    holder: str | None
     #: Seconds within which the database has to answer.
     patience: float = 1.0
+    #: Whether it has seen what it must before it can serve; None: the cluster, once.
+    looked: Callable[[], bool] | None = None
     #: The look at the database that is under way.
     _looking: asyncio.Task[Lease | None] | None = None
 
     async def leader(self) -> Leader:
         """Who leads. Raises Unavailable when the database does not answer, or before the first look at the nodes.
 
-        A replica says that it leads only if the database has just said so too, and the lease cannot have run out since.
+        A process says that it leads only if the database has just said so too, and the lease cannot have run out since.
         """
         try:
             lease = await self._lease()
         except (Temporary, TimeoutError):
             raise Unavailable("The state database does not answer.") from None
-        if self.watch.last_tick is None:
+        if not (self.watch.last_tick is not None if self.looked is None else self.looked()):
             raise Unavailable("The scheduler has not looked at the cluster yet.")
         if lease is None:
             return "nobody"
-        if lease.holder == self.holder:
+        if self.holder is not None and lease.holder == self.holder:
             return "this" if self.watch.leads else "nobody"
         return "another" if lease.expires_at > self.clock.now() else "nobody"
 

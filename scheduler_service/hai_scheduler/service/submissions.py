@@ -25,7 +25,8 @@ from hai_scheduler.ports import Bus, Clock, Store, Tx
 from hai_scheduler.ports import Event as Line
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.changes import change
-from hai_scheduler.service.effects import FEED, TICK, Effects
+from hai_scheduler.service.doorbell import ring_notices
+from hai_scheduler.service.effects import FEED, TICK
 from hai_scheduler.service.environment import PLATFORM_VARIABLES
 from hai_scheduler.service.errors import InTheWay, Invalid, NeverFits
 from hai_scheduler.service.fit import gpus_to_ask_for
@@ -75,7 +76,6 @@ class Submissions:
     store: Store
     bus: Bus
     clock: Clock
-    effects: Effects
     settings: ServiceSettings
     policies: PolicyBook
     watch: Watch
@@ -221,7 +221,7 @@ class Submissions:
             if isinstance(event, AskedToStop | AskedToSuspend):
                 event = replace(event, limit=self.policies.of(task.group).max_grace)
             task, effects = await change(tx, task, event, actor=caller.name)
-        await self.effects.carry_out(effects, nodes=self.watch.by_name())
+        await ring_notices(self.bus, effects)
         await self._wake()
         return task
 

@@ -1,11 +1,11 @@
 """What the last tick saw: nodes, verdicts, how long ago. Explanations come from the scheduler's own plan.
 
-Where another replica leads, it is what this one saw when it last looked (following.py).
+In a process of the API it is what this one saw when it last looked (following.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,11 +17,17 @@ from hai_scheduler.core.verdicts import Verdict
 from hai_scheduler.ports import Temporary
 
 
+async def _fresh_enough() -> None:
+    """For a view that its writer renews without being asked."""
+
+
 @dataclass(slots=True)
 class Watch:
     """The view of the latest tick or look. One writer at a time, the loop of ticks or of looks; many readers."""
 
-    #: Whether this replica leads, as far as it knows; and whether it can be sure of that now.
+    #: Wait until the view is not older than its readers bear, for a moment at the longest (following.py).
+    asked: Callable[[], Awaitable[None]] = _fresh_enough
+    #: Whether this process leads, as far as it knows; and whether it can be sure of that now.
     leading: bool = False
     sure: Callable[[], bool] = lambda: True
     #: With their marks, by name.

@@ -14,7 +14,7 @@ from typing import Final
 from hai_client.errors import Invalid
 from hai_scheduler.adapters.sql.migrate import head, scripts
 from hai_scheduler.adapters.sql.revision import VERSION_TABLE
-from hai_scheduler.state_lock import FILE as SERVICE_LOCK
+from hai_scheduler.state_lock import API_FILE, FILE
 
 _COMPANIONS: Final = ("-wal", "-shm")
 
@@ -103,17 +103,17 @@ def alone(state_dir: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _no_service(state_dir: Path) -> Iterator[None]:
-    """Keep services out while this lasts. Raises Invalid while one uses the folder, whether or not it leads."""
-    # Who was the last owner stays in the file: the next service learns from it whose lease counts no more.
-    lock = os.open(state_dir / SERVICE_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Invalid(f"state-dir: a scheduler service uses {state_dir}; stop it first") from None
+    """Keep services out while this lasts. Raises Invalid while one uses the folder, of whatever role."""
+    with contextlib.ExitStack() as kept:
+        for name in (FILE, API_FILE):
+            # Who was the last owner stays in the file: the next loop learns from it whose lease counts no more.
+            lock = os.open(state_dir / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            kept.callback(os.close, lock)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise Invalid(f"state-dir: a scheduler service uses {state_dir}; stop it first") from None
         yield
-    finally:
-        os.close(lock)
 
 
 def check_no_leader(database: Path) -> None:

@@ -35,14 +35,15 @@ from hai_scheduler.service.admin import Administration
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.cycle import Cycle
 from hai_scheduler.service.decisions import Decisions
-from hai_scheduler.service.effects import Effects
 from hai_scheduler.service.environment import Places
 from hai_scheduler.service.explanations import Explanations
 from hai_scheduler.service.feed import Feed
 from hai_scheduler.service.forecasts import Forecasts
 from hai_scheduler.service.gangs import Gangs
+from hai_scheduler.service.health import Health
 from hai_scheduler.service.jobs import Jobs
 from hai_scheduler.service.logs import Logs
+from hai_scheduler.service.loop_status import SETTING, LoopStatus, News
 from hai_scheduler.service.mount_rules import MountRules
 from hai_scheduler.service.named_environments import NamedEnvironments
 from hai_scheduler.service.orphans import Orphans
@@ -191,6 +192,24 @@ class World:
             assert response.content_type == "text/event-stream"
             yield _messages(response)
 
+    async def loop_says(self, **told: Any) -> None:
+        """What the scheduling loop has written of itself; it has just ticked and is well, where nothing else is given."""
+        now = datetime.now(UTC)
+        well: dict[str, Any] = {
+            "holder": "machine-7:4711",
+            "at": now,
+            "last_tick": now,
+            "tick_seconds": 0.25,
+            "plan_seconds": 0.125,
+            "ticks": 7,
+            "trouble": None,
+            "blind": False,
+            "policy_trouble": None,
+            "rotation_alarms": 0,
+        }
+        async with self.store.write() as tx:
+            await tx.put_setting(SETTING, LoopStatus(**well | told).text)
+
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for something that nobody rings a bell for."""
         async with asyncio.timeout(60):
@@ -275,25 +294,15 @@ async def world() -> AsyncIterator[World]:
     store, bus, cluster = MemoryStore(), MemoryBus(clock), FakeCluster()
     watch = Watch(nodes=[Node(name=f"node-{n}", gpus=2) for n in range(1, 5)], last_tick=clock.now(), ticks=1)
     tokens = RunTokens(Secret("run secret"))
+    news = News(store=store, clock=clock)
     settings = ServiceSettings()
     book = PolicyBook(settings)
     surroundings = Surroundings(store=store)
-    effects = Effects(
-        store=store,
-        cluster=cluster,  # type: ignore[arg-type]
-        bus=bus,
-        clock=clock,
-        tokens=tokens,
-        places=PLACES,
-        policies=book,
-        surroundings=surroundings,
-    )
     queries = Queries(store=store, clock=clock, watch=watch, places=PLACES)
     submissions = Submissions(
         store=store,
         bus=bus,
         clock=clock,
-        effects=effects,
         settings=settings,
         policies=book,
         watch=watch,
@@ -303,7 +312,7 @@ async def world() -> AsyncIterator[World]:
         store=store,
         submissions=submissions,
         administration=Administration(store=store, bus=bus, clock=clock, watch=watch),
-        jobs=Jobs(store=store, bus=bus, clock=clock, effects=effects, watch=watch),
+        jobs=Jobs(store=store, bus=bus, clock=clock),
         run_book=RunBook(store=store, cluster=cluster),  # type: ignore[arg-type]
         gangs=Gangs(store=store, cluster=cluster, bus=bus, clock=clock),  # type: ignore[arg-type]
         rank_logs=RankLogs(store=store, keep_bytes=1000),
@@ -320,13 +329,14 @@ async def world() -> AsyncIterator[World]:
         mount_rules=MountRules(store=store, bus=bus, clock=clock, watch=watch),
         environments=NamedEnvironments(store=store, bus=bus, clock=clock),
         surroundings=surroundings,
-        metrics=Metrics(watch),
+        metrics=Metrics(news),
+        health=Health(news=news, watch=watch),
     )
     async with store.write() as tx:
         for level in (Priority.NORMAL, Priority.HIGH):
             await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=4))
     async with served(services, tokens) as (root, hub, client):
-        yield World(
+        world = World(
             store=store,
             bus=bus,
             cluster=cluster,
@@ -337,6 +347,8 @@ async def world() -> AsyncIterator[World]:
             root=root,
             client=client,
         )
+        await world.loop_says()
+        yield world
 
 
 @pytest.fixture

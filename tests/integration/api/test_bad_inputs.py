@@ -190,14 +190,14 @@ async def test_a_full_disk_is_said_and_nothing_of_the_insides(world, monkeypatch
 
 
 async def test_health_tells_when_the_cluster_cannot_be_seen(world) -> None:
-    world.watch.trouble, world.watch.blind = "the API server of 10.0.0.1 does not answer", True
+    await world.loop_says(trouble="the API server of 10.0.0.1 does not answer", blind=True)
     _, health = await world.json("GET", "/health", None)
     assert (health["status"], "cannot be seen" in health["detail"]) == ("degraded", True)
     assert "10.0.0.1" not in health["detail"], "anybody may ask"
 
 
 async def test_health_tells_when_what_is_wanted_does_not_go_through(world) -> None:
-    world.watch.trouble = "run 1.1 cannot be started: No space left on device"
+    await world.loop_says(trouble="run 1.1 cannot be started: No space left on device")
     _, health = await world.json("GET", "/health", None)
     assert health["status"] == "degraded"
     assert "space" not in health["detail"], "anybody may ask"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -100,16 +100,18 @@ async def test_the_platform_is_paused_and_resumed(world) -> None:
 
 async def test_health_tells_of_a_scheduler_that_is_silent(world) -> None:
     assert (await world.json("GET", "/health", None))[1]["status"] == "ok"
-    world.watch.last_tick -= timedelta(minutes=5)
+    now = datetime.now(UTC)
+    await world.loop_says(at=now, last_tick=now - timedelta(minutes=5))
     health = (await world.json("GET", "/health", None))[1]
     assert (health["status"], health["last_tick_s"] > 299) == ("degraded", True)
-    world.watch.last_tick += timedelta(minutes=5)
-    world.watch.policy_trouble = "slice of alice's group"
+    assert health["detail"].startswith("The scheduling loop has not ticked for 30")
+    await world.loop_says(policy_trouble="slice of alice's group")
     health = (await world.json("GET", "/health", None))[1]
     assert (health["status"], "`hai policy`" in health["detail"]) == ("degraded", True)
     assert "alice" not in health["detail"], "anybody may ask"
-    world.watch.last_tick = None
-    assert (await world.json("GET", "/health", None))[1]["last_tick_s"] is None
+    await world.loop_says(last_tick=None)
+    health = (await world.json("GET", "/health", None))[1]
+    assert (health["status"], health["last_tick_s"]) == ("degraded", None)
 
 
 async def test_metrics_count_tasks_nodes_and_requests(world) -> None:
@@ -118,7 +120,7 @@ async def test_metrics_count_tasks_nodes_and_requests(world) -> None:
     await world.json("GET", "/nowhere")
     async with world.store.write() as tx:
         await tx.put_node_mark("node-1", NodeMark.QUARANTINED)
-    world.watch.rotation_alarms = 2
+    await world.loop_says(rotation_alarms=2)
     async with world.ask("GET", "/metrics", "metrics") as response:
         await response.read()
     async with world.ask("GET", "/metrics", "metrics") as response:

@@ -134,8 +134,9 @@ class Up:
                     found[int(entry.name)] = line.decode()
         return found
 
-    def service_pid(self) -> int | None:
-        pids = [pid for pid, line in self.left().items() if "-m hai_scheduler" in line]
+    def service_pid(self, role: str = "api") -> int | None:
+        """The scheduler's process of that role."""
+        pids = [pid for pid, line in self.left().items() if f"-m hai_scheduler --role {role}" in line]
         return pids[0] if len(pids) == 1 else None
 
     def hub_pid(self) -> int | None:

@@ -8,13 +8,14 @@ import pytest
 
 from hai_scheduler.config import ConfigError, HaiScheduler
 
-BASE = ["--state-dir", "/tmp/state", "--port", "1"]
+BASE = ["--role", "api", "--state-dir", "/tmp/state", "--port", "1"]
 
 
 @pytest.mark.parametrize(
     ("sentence", "arguments", "named"),
     [
-        ("no state folder", ["--port", "1"], "state-dir"),
+        ("no role", ["--port", "1"], "--role loop and one with --role api"),
+        ("no state folder", ["--role", "loop", "--port", "1"], "state-dir"),
         ("a lease that is too short", [*BASE, "--HaiScheduler.lease_length=10ms"], "HaiScheduler.lease_length"),
         ("a length of time that is none", [*BASE, "--HaiScheduler.keep_ended=banana"], "HaiScheduler.keep_ended"),
         ("the same for the policy", [*BASE, "--slice=banana"], "slice"),

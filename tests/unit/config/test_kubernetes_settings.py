@@ -84,14 +84,14 @@ def test_without_a_name_the_namespace_is_the_services_own(tmp_path: Path, monkey
 
 
 def test_a_laptop_has_no_kubernetes_settings(tmp_path: Path) -> None:
-    arguments = ["--state-dir", str(tmp_path), "--port", "1"]
+    arguments = ["--role", "loop", "--state-dir", str(tmp_path), "--port", "1"]
     assert HaiScheduler().settings(arguments).kubernetes is None
     more = [f"--KubernetesSettings.{name}={value}" for name, value in GIVEN.items()]
     assert HaiScheduler().settings([*arguments, "--cluster", "kubernetes", *more]).kubernetes == settings()
 
 
 def test_a_wrong_setting_ends_the_service_with_its_name(tmp_path: Path) -> None:
-    arguments = ["--state-dir", str(tmp_path), "--port", "1", "--cluster", "kubernetes"]
+    arguments = ["--role", "loop", "--state-dir", str(tmp_path), "--port", "1", "--cluster", "kubernetes"]
     with pytest.raises(ConfigError, match=r"KubernetesSettings\.api_url"):
         HaiScheduler().settings([*arguments, "--KubernetesSettings.namespace=runs"])
 
@@ -101,7 +101,7 @@ async def test_without_the_package_the_remedy_is_named(monkeypatch) -> None:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "kubernetes.aio", None)
     with pytest.raises(ConfigError, match=r"pip install 'hai-platform\[kubernetes\]'"):
-        await open_kubernetes(settings(), SharedLogs(Path("/x")), VirtualClock())
+        await open_kubernetes(settings(), SharedLogs(Path("/x")), VirtualClock(), acts=True)
 
 
 def test_a_machine_without_kubernetes_does_not_import_it() -> None:

@@ -14,7 +14,7 @@ from hai_scheduler.service.policy_numbers import BY_NAME, NUMBERS, Kind, changed
 from hai_scheduler.service.settings import ServiceSettings
 from hai_scheduler.settings_reference import reference
 
-BASE = ["--state-dir", "/tmp/state", "--port", "1"]
+BASE = ["--role", "api", "--state-dir", "/tmp/state", "--port", "1"]
 
 
 def configured(tmp_path: Path, text: str, *arguments: str) -> ServiceSettings:

@@ -17,7 +17,7 @@ REDIS = "redis://:s3cret@redis:6379/0"
 
 
 def settings(*words: str) -> Settings:
-    return HaiScheduler().settings(["--state-dir", "/tmp/state", "--port", "1", *words])
+    return HaiScheduler().settings(["--role", "loop", "--state-dir", "/tmp/state", "--port", "1", *words])
 
 
 def test_the_environment_wins_over_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def test_an_empty_configuration_becomes_a_hub_on_this_machine(settings: HubSetti
     assert hub.proxy_class.__name__ == "EmbeddedProxy"
     assert hub.spawner_class.__name__ == "HaiSpotLocalSpawner"
     assert hub.authenticator_class.__name__ == "SharedPasswordAuthenticator"
-    assert names(hub.services) == ["hai", "hai-up"]
+    assert names(hub.services) == ["hai-loop", "hai", "hai-up"]
     assert names(hub.load_roles) == ["hai-admin", "hai-service", "hai-up"]
     assert "custom:hai:tasks:write" in hub.extra_user_scopes
     assert hub.db_url == f"sqlite:///{settings.state_dir}/jupyterhub.sqlite"
@@ -62,7 +63,7 @@ def test_what_the_administrator_has_set_stays(settings: HubSettings) -> None:
     c.JupyterHub.db_url = "sqlite:///other"
     c.Authenticator.allowed_users = {"eva"}
     hub = installed(settings, c)
-    assert names(hub.services) == ["culler", "hai", "hai-up"]
+    assert names(hub.services) == ["culler", "hai-loop", "hai", "hai-up"]
     assert names(hub.load_roles) == ["team", "hai-admin", "hai-service", "hai-up"]
     assert set(hub.custom_scopes) >= {"custom:other", "custom:hai:admin"}
     assert hub.extra_user_scopes >= {"list:groups", "custom:hai:tasks:write"}
@@ -87,7 +88,7 @@ def test_a_service_and_a_role_of_the_administrator_with_our_name_win(settings: H
     c.JupyterHub.load_roles = [{"name": "hai-admin", "scopes": ["custom:hai:admin"], "groups": ["ops"]}]
     hub = installed(settings, c)
     assert hub.services[0] == {"name": "hai", "url": "http://elsewhere:1"}
-    assert names(hub.services) == ["hai", "hai-up"]
+    assert names(hub.services) == ["hai", "hai-loop", "hai-up"]
     assert hub.load_roles[0]["groups"] == ["ops"]
     assert names(hub.load_roles) == ["hai-admin", "hai-service", "hai-up"]
 
@@ -95,7 +96,7 @@ def test_a_service_and_a_role_of_the_administrator_with_our_name_win(settings: H
 def test_additions_that_were_made_before_are_kept(settings: HubSettings) -> None:
     c = Config()
     c.JupyterHub.services.append({"name": "culler", "url": "http://127.0.0.1:1"})
-    assert names(installed(settings, c).services) == ["culler", "hai", "hai-up"]
+    assert names(installed(settings, c).services) == ["culler", "hai-loop", "hai", "hai-up"]
 
 
 def test_a_toml_file_sets_any_trait_of_any_class(settings: HubSettings, tmp_path: Path) -> None:
@@ -116,7 +117,32 @@ def test_the_service_is_looked_after_every_second(settings: HubSettings) -> None
     installed(settings)
     made = hub_service._ServiceSpawner(cmd=["true"])
     assert made.poll_interval == 1
-    assert made.log_file == settings.log_dir / "scheduler.log"
+    assert made.log_files == {
+        "hai": settings.log_dir / "api.log",
+        "hai-loop": settings.log_dir / "scheduler.log",
+    }
+
+
+def test_a_hub_that_looks_after_the_scheduler_has_two_services_for_it(settings: HubSettings) -> None:
+    hub = installed(settings)
+    loop, api = (named(hub.services, name) for name in ("hai-loop", "hai"))
+    assert ("url" in loop, "url" in api) == (False, True)
+    assert loop["command"] != api["command"]
+    assert "api_token" not in loop, "it asks the Hub nothing"
+    assert "hai-loop" not in names(installed(replace(settings, service_apart=True)).services)
+
+
+def test_the_loop_of_a_hub_below_a_path_tells_ranks_that_path(settings: HubSettings) -> None:
+    c = Config()
+    c.JupyterHub.base_url = "/jupyter"
+    install(c, settings)
+    loop = named(c.JupyterHub.services, "hai-loop")
+    assert loop["environment"]["JUPYTERHUB_SERVICE_PREFIX"] == "/jupyter/services/hai/"
+
+
+def named(entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    (found,) = (entry for entry in entries if entry["name"] == name)
+    return found
 
 
 def test_the_hubs_database_is_for_its_owner_alone(settings: HubSettings) -> None:

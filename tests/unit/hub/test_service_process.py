@@ -19,7 +19,7 @@ SLEEP = "import signal; signal.pause()"
 def spawner(monkeypatch: pytest.MonkeyPatch) -> Any:
     """One that never looks by itself within the time of a test."""
     # A configuration that was installed in this process has set it.
-    monkeypatch.setattr(_WatchedServiceSpawner, "log_file", None)
+    monkeypatch.setattr(_WatchedServiceSpawner, "log_files", {})
     made = _WatchedServiceSpawner(cmd=[sys.executable, "-c", SLEEP], poll_interval=1000)
     monkeypatch.setattr(made, "get_env", lambda: dict(os.environ))
     made.user = SimpleNamespace(name="")

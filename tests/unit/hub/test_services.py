@@ -6,18 +6,40 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from hai_hub.services import can_be_apart, scheduler_service, service_command, service_environment, up_service
+from hai_hub.services import (
+    can_be_apart,
+    loop_environment,
+    loop_service,
+    scheduler_service,
+    service_command,
+    service_environment,
+    up_service,
+)
 from hai_hub.settings import HubSettings
 
 
 def test_the_command_names_the_folder_the_port_and_only_what_was_asked_for(settings: HubSettings) -> None:
-    base = [sys.executable, "-P", "-m", "hai_scheduler", "--state-dir", str(settings.state_dir), "--port", "21002"]
-    assert service_command(settings) == base
-    assert service_command(replace(settings, nodes=4, gpus_per_node=8)) == [
+    own = [sys.executable, "-P", "-m", "hai_scheduler", "--role", "api"]
+    base = [*own, "--state-dir", str(settings.state_dir), "--port", "21002"]
+    assert service_command(settings, "api") == base
+    assert service_command(replace(settings, nodes=4, gpus_per_node=8), "api") == [
         *base, "--nodes", "4", "--gpus-per-node", "8"
     ]  # fmt: skip
     by_file = replace(settings, nodes=4, nodes_file=Path("/n.toml"), scheduler_config=Path("/s.py"))
-    assert service_command(by_file) == [*base, "--config", "/s.py", "--nodes-file", "/n.toml"]
+    assert service_command(by_file, "api") == [*base, "--config", "/s.py", "--nodes-file", "/n.toml"]
+
+
+def test_the_loop_is_told_the_same_and_where_it_tells_its_health(settings: HubSettings) -> None:
+    api, loop = (service_command(replace(settings, loop_port=21003, nodes=4), role) for role in ("api", "loop"))
+    assert set(loop) - set(api) == {"loop", "--health-port", "21003"}
+    assert set(api) - set(loop) == {"api"}
+
+
+def test_the_loop_gets_no_token(settings: HubSettings, secrets: list[str]) -> None:
+    given = {"HOME": "/home/ann", "JUPYTERHUB_API_TOKEN": "another's", "AWS_SECRET_ACCESS_KEY": "x"}
+    env = loop_environment(given)
+    assert env == {"HOME": "/home/ann", "JUPYTERHUB_SERVICE_PREFIX": "/services/hai/"}
+    assert loop_service(settings, given)["environment"] == env
 
 
 def test_no_secret_is_on_a_command_line_or_in_an_environment(settings: HubSettings, secrets: list[str]) -> None:

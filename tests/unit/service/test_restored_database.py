@@ -121,7 +121,8 @@ async def test_a_live_run_of_a_forgotten_task_is_left_alone_and_its_node_is_not_
     assert "1 node is held by runs that belong to no task any more" in why(verdict, world.clock.now())
     (event,) = await world.events("run.orphaned")
     assert (event.data["run"], event.data["user"], event.data["nodes"]) == (run, "alice", [node])
-    assert world.parts.services.queries.orphans()
+    await world.parts.cycle.telling.at_once()
+    assert "`hai admin orphans list`" in str((await world.parts.services.health.look()).wrong)
 
 
 async def test_a_start_of_which_only_the_order_to_end_it_is_left_is_not_repeated(world: World) -> None:
@@ -190,7 +191,8 @@ async def test_when_an_orphan_has_ended_it_is_put_aside_and_its_node_is_used_aga
     assert len(await world.events("run.orphan_ended")) == 1
     (aside,) = await world.events("runs.aside")
     assert aside.data["runs"] == [{"run": "1.1", "user": "alice", "origin": str(await self_origin(world))}]
-    assert not world.parts.services.queries.orphans()
+    await world.parts.cycle.telling.at_once()
+    assert (await world.parts.services.health.look()).wrong is None
 
 
 async def self_origin(world: World) -> Origin:

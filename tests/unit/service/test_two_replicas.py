@@ -18,7 +18,7 @@ from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model import Priority, RunId, TaskId, TaskState
 from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.ports import LeaseLost, Temporary
-from hai_scheduler.service.effects import Effects, run_topic
+from hai_scheduler.service.effects import TICK, Effects, run_topic
 from hai_scheduler.service.errors import HaiError
 from hai_scheduler.service.submissions import Submission
 from unit.service.service_world import ADMIN, user
@@ -72,7 +72,7 @@ async def test_a_leader_does_not_look_as_a_follower_does() -> None:
     assert leader.cycle.watch.ticks == ticks
 
 
-async def test_the_followers_loop_looks_when_it_hears_of_something_and_from_time_to_time() -> None:
+async def test_the_followers_loop_looks_when_it_hears_of_something_or_is_asked() -> None:
     pair = await Pair().open()
     leader, follower = (replica.parts for replica in pair.replicas)
     looking = asyncio.create_task(follower.following.run())
@@ -84,15 +84,19 @@ async def test_the_followers_loop_looks_when_it_hears_of_something_and_from_time
     assert seen is not None
     assert [one.id for one in seen.tasks] == [task]
     looks = follower.cycle.watch.ticks
+    await pair.clock.advance(60)
+    assert follower.cycle.watch.ticks == looks, "nobody has rung, and nobody has asked"
     pair.cluster.down = True
-    await pair.clock.advance(6)
+    await follower.following.asked()
     assert follower.cycle.watch.trouble == "the cluster cannot be reached"
     assert follower.cycle.watch.blind
+    await pair.bus.ring(TICK)
+    await pair.clock.advance(6)
     pair.cluster.down = False
     await pair.clock.advance(6)
-    assert follower.cycle.watch.trouble is None
+    assert follower.cycle.watch.trouble is None, "a look that failed is repeated"
     assert not follower.cycle.watch.blind
-    assert looks < follower.cycle.watch.ticks <= looks + 2
+    assert follower.cycle.watch.ticks == looks + 1
     looking.cancel()
     await asyncio.gather(looking, return_exceptions=True)
 

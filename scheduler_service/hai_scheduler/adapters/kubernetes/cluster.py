@@ -38,11 +38,20 @@ _FEW: Final = 8
 _LIVE: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
 
-async def open_cluster(settings: ClusterSettings, logs: LogSource, clock: Clock) -> KubernetesCluster:
-    """Connect, and see that everything that is needed is there. Raises client.Unusable."""
+async def open_cluster(
+    settings: ClusterSettings, logs: LogSource, clock: Clock, *, acts: bool = True
+) -> KubernetesCluster:
+    """Connect, and see that everything that is needed is there. Raises client.Unusable.
+
+    Args:
+        settings: The cluster.
+        logs: Where logs are.
+        clock: Time.
+        acts: Whether runs are to be started and ended through it; else the right to look is enough.
+    """
     api = Api(await connect(settings), clock, parallel=settings.parallel)
     try:
-        await check(api, settings.namespace)
+        await check(api, settings.namespace, acts=acts)
     except BaseException:
         await api.close()
         raise

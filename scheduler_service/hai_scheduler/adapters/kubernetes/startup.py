@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,23 +33,39 @@ NEEDS: Final = (
     Need("configmaps", ("get", "patch"), name=MARKS),
     Need("nodes", ("get", "list", "watch"), namespaced=False),
 )
+#: What of it a process needs that only looks (the API).
+NEEDS_OF_A_READER: Final = (
+    Need("pods", ("get", "list", "watch")),
+    Need("services", ("get", "list", "watch")),
+    Need("nodes", ("get", "list", "watch"), namespaced=False),
+)
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
-async def check(api: Api, namespace: str) -> None:
+async def check(api: Api, namespace: str, *, acts: bool = True) -> None:
     """See that the server answers, the namespace is there and nothing that is needed is forbidden.
+
+    Args:
+        api: The server.
+        namespace: Where the runs are.
+        acts: Whether runs are to be started and ended; else they are only looked at, and nothing is tried.
 
     Raises:
         Unusable: with all that is missing and the remedy.
     """
     try:
-        missing = [words for words in await asyncio.gather(*_reviews(api, namespace)) if words]
+        missing = [
+            words
+            for words in await asyncio.gather(*_reviews(api, namespace, NEEDS if acts else NEEDS_OF_A_READER))
+            if words
+        ]
         if missing:
             raise Unusable(
                 f"Kubernetes: the service's account may not do what it must in namespace {namespace}: "
                 f"{'; '.join(sorted(missing))}. Give it these rights by a Role and a ClusterRole: the chart has them"
             )
-        await _try_namespace(api, namespace)
+        if acts:
+            await _try_namespace(api, namespace)
     except (Temporary, Refused, Missing) as error:
         raise Unusable(
             f"Kubernetes: the API server cannot be used: {error}; check the address and the credentials with "
@@ -57,8 +73,8 @@ async def check(api: Api, namespace: str) -> None:
         ) from None
 
 
-def _reviews(api: Api, namespace: str) -> Iterator[asyncio.Future[str] | asyncio.Task[str]]:
-    for need in NEEDS:
+def _reviews(api: Api, namespace: str, needs: Iterable[Need]) -> Iterator[asyncio.Future[str] | asyncio.Task[str]]:
+    for need in needs:
         for verb in need.verbs:
             yield asyncio.ensure_future(_review(api, need, verb, namespace))
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Final
-
 from hai_scheduler import __version__
 from hai_scheduler.api import convert
 from hai_scheduler.api.metrics import CONTENT_TYPE_LATEST
@@ -13,31 +10,15 @@ from hai_scheduler.api.quota_schemas import MeOut
 from hai_scheduler.api.route import Ask, Text
 from hai_scheduler.api.schemas import HealthOut
 
-#: A scheduler that has not ticked for this long is not well.
-SILENCE: Final = timedelta(seconds=30)
-
-
-_LATE: Final = "The scheduler has not looked at the cluster lately: its log says why."
-_BLIND: Final = "The cluster cannot be seen, and nothing is decided until it can: the scheduler's log says why."
-_UNUSED: Final = "Policy numbers that admins have set do not fit the configuration: `hai policy` says why."
-_ORPHANS: Final = "Runs that belong to no task of this database hold nodes: `hai admin orphans list` shows them."
-_HINDERED: Final = "What the scheduler wants done does not go through and is tried again: its log says why."
-
 
 async def health(ask: Ask[Nothing, Nothing]) -> HealthOut:
-    """Whether the scheduler does its work. Nobody in particular may ask, so no names are told."""
-    silence = ask.services.queries.silence()
-    late = silence is None or silence >= SILENCE
-    blind = ask.services.queries.blind()
-    hindered, unused = ask.services.queries.hindered(), ask.services.queries.policy_trouble()
-    orphans = ask.services.queries.orphans()
-    well = not late and not blind and not hindered and not unused and not orphans
-    detail = _BLIND if blind else _LATE if late else _HINDERED if hindered else _UNUSED if unused else _ORPHANS
+    """Whether the platform does its work. Nobody in particular may ask, so no names are told."""
+    told = await ask.services.health.look()
     return HealthOut(
-        status="ok" if well else "degraded",
+        status="ok" if told.wrong is None else "degraded",
         version=__version__,
-        last_tick_s=None if silence is None else silence.total_seconds(),
-        detail=None if well else detail,
+        last_tick_s=None if told.silence is None else told.silence.total_seconds(),
+        detail=told.wrong,
     )
 
 

@@ -15,7 +15,8 @@ from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
 STATE = Path(sys.argv[sys.argv.index("--state-dir") + 1])
-PORT = int(sys.argv[sys.argv.index("--port") + 1])
+ROLE = sys.argv[sys.argv.index("--role") + 1]
+PORT = int(sys.argv[sys.argv.index("--port" if ROLE == "api" else "--health-port") + 1])
 
 
 class Answers(RequestHandler):
@@ -56,6 +57,18 @@ class Answers(RequestHandler):
         return {"paused": Answers.paused}
 
 
+class Ready(RequestHandler):
+    def get(self) -> None:
+        self.write({"status": "ready", "leader": "this"})
+
+
+async def loop(stop: asyncio.Event) -> None:
+    """The scheduling loop has nothing to do but to tell its health."""
+    HTTPServer(Application([("/health/ready", Ready)])).listen(PORT, "127.0.0.1")
+    (STATE / "loop_environment.json").write_text(json.dumps(sorted(os.environ)))
+    await stop.wait()
+
+
 async def main() -> None:
     if (STATE / "refuse").exists():
         print("hai-scheduler: nodes: 7 is one too many; take 6", file=sys.stderr)
@@ -63,6 +76,9 @@ async def main() -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    if ROLE == "loop":
+        await loop(stop)
+        return
     prefix = os.environ["JUPYTERHUB_SERVICE_PREFIX"]
     handlers = [(prefix + "api/v1/(.*)", Answers), (prefix + "()", Answers)]
     server = HTTPServer(Application(handlers, cookie_secret=os.urandom(32)))

@@ -1,0 +1,1 @@
+"""The doorbell between the processes of one machine."""
