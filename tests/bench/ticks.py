@@ -41,6 +41,7 @@ from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_READ, SCOPE_WRITE, C
 from hai_scheduler.service.cycle import Cycle
 from hai_scheduler.service.decision_log import DecisionLog
 from hai_scheduler.service.environment import Places
+from hai_scheduler.service.planner import Planner
 from hai_scheduler.service.run_tokens import RunTokens
 from hai_scheduler.service.settings import ServiceSettings
 from hai_scheduler.service.submissions import Submission
@@ -59,7 +60,7 @@ PARTS: list[tuple[Any, str, str]] = [
     (MemoryCluster, "observe", "observe"),
     (Cycle, "_read_world", "compare (with reading)"),
     (cycle_module, "snapshot_of", "read the rest"),
-    (cycle_module, "plan", "plan"),
+    (Planner, "plan", "plan"),
     (Cycle, "_write_targets", "write targets"),
     (DecisionLog, "write", "verdict lines"),
     (EventPart, "add_event", "lines of history"),

@@ -10,12 +10,10 @@ import logging
 import time
 from dataclasses import dataclass, field
 
-from hai_scheduler.core.memory import Memory
-from hai_scheduler.core.plan import plan
 from hai_scheduler.ports import Bus, Clock, Cluster, Store, Temporary
 from hai_scheduler.service.effects import FEED, TICK
+from hai_scheduler.service.planner import Planner
 from hai_scheduler.service.policy_book import PolicyBook
-from hai_scheduler.service.undisturbed import undisturbed
 from hai_scheduler.service.watch import Watch
 from hai_scheduler.service.world import marked, snapshot_of
 
@@ -36,7 +34,7 @@ class Following:
     look_every: float = 5.0
     #: Shortest time between two looks, in seconds.
     rest: float = 0.5
-    _memory: Memory = field(default_factory=Memory)
+    _planner: Planner = field(default_factory=Planner)
 
     async def look(self) -> bool:
         """Renew the view, unless this replica leads; whether it did. Raises Temporary."""
@@ -49,13 +47,11 @@ class Following:
             policies = await self.policies.refresh(tx)
             tasks, uses, strikes = await tx.unfinished_tasks(), await tx.uses(), await tx.strikes()
             snapshot = await snapshot_of(tx, self.clock.now(), await marked(tx, nodes), tasks, uses, strikes)
-        planning = time.perf_counter()
-        with undisturbed():
-            made = plan(snapshot, policies, memory=self._memory)
+        made = self._planner.plan(snapshot, policies)
         if self.watch.leading:
             return False  # since a moment ago: the leader's own view is newer
         self.watch.trouble, self.watch.policy_trouble = None, self.policies.trouble
-        self.watch.plan_seconds = time.perf_counter() - planning
+        self.watch.plan_seconds = self._planner.seconds
         self.watch.show(snapshot, policies, made.verdicts, seconds=time.perf_counter() - began)
         return True
 
