@@ -26,6 +26,7 @@ def main() -> None:
         metavar="WHAT",
         help="plans: how long one plan takes, beside the original's; platform: a real platform, started and used; "
         "recovery: how long until the platform is back of which something was killed; "
+        "ticks: what a tick and the reads of the interface cost with thousands of tasks queued; "
         "kubernetes: starting on a real API server with simulated nodes, beside the stock scheduler; "
         f"traces: how well public traces are scheduled, in simulations ({' '.join(USUAL)})",
     )
@@ -38,10 +39,12 @@ def main() -> None:
         choices=("pooled", "whole", "muri", "frontier"),
         help="traces: only this one; may be given again",
     )
+    parser.add_argument("--queued", type=int, default=10_000, help="ticks: tasks that wait (10000)")
+    parser.add_argument("--profile", action="store_true", help="ticks: also where the time goes, function by function")
     words = parser.parse_args()
     for what in words.what:
-        if what not in (*USUAL, "recovery", "traces", "kubernetes"):
-            parser.error(f"{what!r} cannot be measured: name plans, platform, recovery, traces or kubernetes")
+        if what not in (*USUAL, "recovery", "ticks", "traces", "kubernetes"):
+            parser.error(f"{what!r} cannot be measured: name plans, platform, recovery, ticks, traces or kubernetes")
     began, report = time.monotonic(), Report()
     found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine.describe(ROOT)}
     what = words.what or USUAL
@@ -58,6 +61,10 @@ def main() -> None:
         from bench import recovery
 
         recovery.measure(report)
+    if "ticks" in what:
+        from bench import ticks
+
+        ticks.measure(report, words.queued, profile=words.profile)
     if "kubernetes" in what:
         from bench.cluster import measure
 

@@ -73,8 +73,17 @@ class Plan:
     #: How many tasks, nodes and victims were looked at: the plan's own measure of its work.
     work: int = 0
     later: Callable[[], datetime | None] = field(default=_never, compare=False, repr=False)
+    stays: Callable[[], datetime | None] = field(default=_never, compare=False, repr=False)
 
     @property
     def look_again(self) -> datetime | None:
         """When time alone may change the plan, nothing else happening; None is never. Computed when it is asked for."""
         return self.later()
+
+    @property
+    def good_until(self) -> datetime | None:
+        """Until when a plan of the same snapshot decides nothing else; None is for ever. Computed when it is asked for.
+
+        It is never later than `look_again`, which does not heed that decayed use changes the order of users (O3).
+        """
+        return self.stays()

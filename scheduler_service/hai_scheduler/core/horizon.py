@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import pairwise
+from math import log, log1p
 
 from hai_scheduler.core.group_plan import GroupPlan
 from hai_scheduler.core.model import Priority
@@ -12,6 +14,9 @@ from hai_scheduler.core.quota import LEVELS
 
 #: "Longer than" begins just after.
 _INSTANT = timedelta(microseconds=1)
+_LN2 = log(2)
+#: Use is computed with a relative error: what follows from it may happen so much sooner.
+_ABOUT = timedelta(milliseconds=1)
 
 
 def changes_at(part: GroupPlan) -> Iterator[datetime]:
@@ -34,6 +39,34 @@ def changes_at(part: GroupPlan) -> Iterator[datetime]:
             yield task.waiting_since + part.policy.starve_after + _INSTANT
         if task.not_before is not None:
             yield task.not_before
+
+
+def reorders_at(part: GroupPlan) -> Iterator[datetime]:
+    """Other times at which the plan may change by itself: the order of users changes (O3), a notice runs out.
+
+    Use decays for all users alike, so one overtakes another only by what he holds now. With `a` and `b` the use of two
+    neighbours in the order, `a` < `b`, that grow by what they hold, the use of both is equal when
+    `a x + A (1 - x) = b x + B (1 - x)` with `x` what is left of the use of today: `x = 2 ** (-time / half-life)`.
+    """
+    for turn in part.turns.values():
+        if turn.run.notice is not None:
+            yield turn.run.notice.deadline
+    half_life = part.policy.half_life
+    order = sorted((use, part.rules.pace_of(user)) for user, use in part.use.items())
+    for (use, pace), (more, slower) in pairwise(order):
+        gap, gain = more - use, pace - slower
+        if gap == 0 and gain:
+            yield part.now + _INSTANT
+        elif gain > 0:
+            try:
+                yield max(part.now + _INSTANT, part.now + half_life * _log2_1p(gap / gain) - _ABOUT)
+            except OverflowError:
+                continue  # in thousands of years
+
+
+def _log2_1p(value: float) -> float:
+    """The logarithm of 1 + value, to the base 2."""
+    return log1p(value) / _LN2
 
 
 def _ranks(part: GroupPlan) -> dict[Priority, set[float]]:

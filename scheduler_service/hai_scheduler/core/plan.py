@@ -6,13 +6,13 @@ in `group_plan`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import datetime
 
 from hai_scheduler.core.decisions import Plan
 from hai_scheduler.core.discipline import Discipline
 from hai_scheduler.core.group_plan import GroupPlan
-from hai_scheduler.core.horizon import changes_at
+from hai_scheduler.core.horizon import changes_at, reorders_at
 from hai_scheduler.core.memory import Memory
 from hai_scheduler.core.policy import Policies, Policy
 from hai_scheduler.core.snapshot import Snapshot
@@ -43,10 +43,17 @@ def plan(
         verdicts=Verdicts([part.answers for part in parts.values()]),
         work=sum(part.work for part in parts.values()),
         later=lambda: _first(snapshot, parts.values()),
+        stays=lambda: _stays(snapshot, parts.values()),
     )
 
 
-def _first(snapshot: Snapshot, parts: Iterable[GroupPlan]) -> datetime | None:
+def _first(snapshot: Snapshot, parts: Collection[GroupPlan]) -> datetime | None:
     times = [when for part in parts for when in changes_at(part) if when > snapshot.now]
     times += [row.expires_at for row in snapshot.quotas if row.expires_at is not None and row.expires_at > snapshot.now]
     return min(times, default=None)
+
+
+def _stays(snapshot: Snapshot, parts: Collection[GroupPlan]) -> datetime | None:
+    times = [when for part in parts for when in reorders_at(part) if when > snapshot.now]
+    first = _first(snapshot, parts)
+    return min([*times, first] if first is not None else times, default=None)

@@ -58,6 +58,10 @@ class Rules:
         """What the user's tasks of one rank are ordered by, before their seats."""
         return 0.0
 
+    def pace_of(self, _user: str) -> float:
+        """What `use_of` comes to in the end if the user holds for ever what he holds now."""
+        return 0.0
+
     def reason(self, turn: Turn, priority: Priority, rank: float) -> Reason | None:
         """Why the turn may end now for a task that waits at that priority and rank (P1, P2), or None."""
         if not self.may_end(turn, priority, rank):
@@ -117,6 +121,10 @@ class HaiRules(Rules):
     def use_of(self, user: str) -> float:
         """Decayed use (O3)."""
         return self.use.of(user)
+
+    def pace_of(self, user: str) -> float:
+        """What decayed use comes to in the end (O3)."""
+        return self.use.pace(user)
 
     def equal_at(self, turn: Turn, rank: float) -> datetime | None:
         """When the turn has lasted long enough (P2, P6, P7)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
+from math import inf
 
 from hai_scheduler.core.model import Use
 from hai_scheduler.core.policy import Policy
@@ -33,3 +34,8 @@ class UserUse:
         for turn in self._running.get(user, ()):
             seconds += turn.share * held_between(0.0, (now - turn.run.started_at).total_seconds(), self._half)
         return seconds / self._policy.weights.get(user, 1.0)
+
+    def pace(self, user: str) -> float:
+        """Node seconds that the user's use comes to if he holds for ever what he holds now."""
+        shares = sum(turn.share for turn in self._running.get(user, ()))
+        return shares * held_between(0.0, inf, self._half) / self._policy.weights.get(user, 1.0)

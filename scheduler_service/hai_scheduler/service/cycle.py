@@ -17,10 +17,8 @@ from datetime import datetime, timedelta
 from hai_scheduler.core.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, Started, TimeSkipped
 from hai_scheduler.core.lifecycle import Effect, Kill, Launch, Notify, Settle
-from hai_scheduler.core.memory import Memory
-from hai_scheduler.core.model import NodeMark, Observation, Run, RunId, Task, TaskId
+from hai_scheduler.core.model import NodeMark, Observation, Run, RunId, Task
 from hai_scheduler.core.observing import Seen, read
-from hai_scheduler.core.plan import plan
 from hai_scheduler.core.policy import Policies, Policy
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Bus, Clock, Cluster, Conflict, LeaseLost, Store, Temporary, Tx
@@ -33,12 +31,13 @@ from hai_scheduler.service.leadership import Leadership
 from hai_scheduler.service.loop_status import Telling
 from hai_scheduler.service.pace import Pace
 from hai_scheduler.service.pause import pause_of
+from hai_scheduler.service.planner import Planner
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.rotation_alarm import alarm_data, alarms
 from hai_scheduler.service.run_ends import RunEnds, largest
 from hai_scheduler.service.settings import ServiceSettings
 from hai_scheduler.service.steadiness import Steadiness
-from hai_scheduler.service.undisturbed import undisturbed
+from hai_scheduler.service.unfinished import LiveTasks, Unfinished
 from hai_scheduler.service.watch import Watch
 from hai_scheduler.service.world import marked, snapshot_of
 
@@ -66,7 +65,8 @@ class Cycle:
     #: Alarms that the tick at hand has raised; they count once it is committed.
     _alarms: int = 0
     _steadiness: Steadiness = field(default_factory=Steadiness)
-    _memory: Memory = field(default_factory=Memory)
+    _planner: Planner = field(default_factory=Planner)
+    _live: LiveTasks = field(default_factory=LiveTasks)
     _pace: Pace = field(default_factory=Pace)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -95,20 +95,18 @@ class Cycle:
             self._gpus |= largest(nodes)
             ends = await RunEnds.read(tx, policies, self._gpus, now)
             tasks, effects = await self._read_world(tx, belongings, ends, skipped)
-            snapshot = await snapshot_of(tx, now, nodes, tasks.values(), ends.uses.values(), ends.strikes)
-            planning = time.perf_counter()
-            with undisturbed():
-                made = plan(snapshot, policies, memory=self._memory)
-            self.watch.plan_seconds = time.perf_counter() - planning
+            snapshot = await snapshot_of(tx, now, nodes, tasks.all(), ends.uses.values(), ends.strikes)
+            made = self._planner.plan(snapshot, policies)
+            self.watch.plan_seconds = self._planner.seconds
             effects += await self._write_targets(tx, tasks, made, policies, belongings)
             mark = await tx.mark()
             told = await tx.last_event_seq() > first_seq
-            await self.decisions.write(tx, snapshot.now, tasks.values(), made.verdicts)
+            await self.decisions.write(tx, snapshot.now, tasks.all(), made.verdicts)
             await self.telling.with_lease(tx, snapshot.now)
         self.leadership.keep()
         self._steadiness.settle()
         self.decisions.settle()
-        shown = replace(snapshot, tasks=tuple(tasks.values()))
+        shown = replace(snapshot, tasks=tasks.all())
         self.watch.show(shown, policies, made.verdicts, seconds=time.perf_counter() - began)
         self.watch.rotation_alarms += self._alarms
         if told:
@@ -133,14 +131,14 @@ class Cycle:
 
     async def _read_world(
         self, tx: Tx, belongings: Belongings, ends: RunEnds, skipped: timedelta
-    ) -> tuple[dict[TaskId, Task], list[Effect]]:
+    ) -> tuple[Unfinished, list[Effect]]:
         """Bring every live task up to what the cluster shows, and end what belongs to no live task."""
         now, observed = self.clock.now(), belongings.ours
         effects: list[Effect] = [Kill(run_id) for run_id in belongings.kill]
-        tasks: dict[TaskId, Task] = {}
+        tasks = Unfinished(await tx.unfinished_tasks())
         live: set[RunId] = set()
         ended = 0
-        for task in await tx.unfinished_tasks():
+        for task in self._live.of(tasks.all()):
             run = task.live_run
             older = run is not None and run.number <= belongings.above(task.id)
             if older:
@@ -166,15 +164,14 @@ class Cycle:
                 if run is not None:
                     live.add(run.id)
                     effects += _wanted_again(run, task, launch=seen.launch_again)
-            if not task.state.ended:
-                tasks[task.id] = task
+            tasks.put(task)
         if ended:
             await tx.count_steps(ended, number=0)
         effects += _left_behind(observed.values(), live)
         return tasks, list(dict.fromkeys(effects))
 
     async def _write_targets(
-        self, tx: Tx, tasks: dict[TaskId, Task], made: Plan, policies: Policies, belongings: Belongings
+        self, tx: Tx, tasks: Unfinished, made: Plan, policies: Policies, belongings: Belongings
     ) -> list[Effect]:
         """Write what was decided, in the store and in `tasks`."""
         effects: list[Effect] = []
@@ -193,7 +190,7 @@ class Cycle:
             effects += wanted
             if isinstance(event, Started) and after.run is not None:
                 started.append(after.run.number)
-            tasks[task.id] = after
+            tasks.put(after)
             if alarms(task, after, policy, self.clock.now()):
                 await self._alarm(tx, after, policy)
         if started:

@@ -22,10 +22,18 @@ VERDICT: Final = "task.verdict"
 
 #: Lines written in one tick; what is left is written at the next ones.
 MOST_LINES: Final = 200
+#: If more tasks than this wait, so many are looked at in one tick, one after the other, ...
+MOST_WAITING: Final = 500
+#: ... so long is waited for the next such tick for each task that waits, since all of them are put in order for it, ...
+REST: Final = timedelta(microseconds=200)
+#: ... and so many lines are written in a second: nobody reads more, and the history must not grow without end.
+LINES_PER_S: Final = 10.0
 #: Waiting tasks whose verdict is looked at in one tick though its kind is the same.
 LOOKS: Final = 50
-#: A task gets no two lines within this time.
+#: A task gets no two lines within this time, ...
 PACE: Final = timedelta(seconds=10)
+#: ... nor within so long for each task that waits.
+PACE_EACH: Final = timedelta(milliseconds=20)
 #: Of those who hold what a task waits for, so many are kept: most nodes first.
 MOST_HOLDERS: Final = 10
 #: A time in a verdict has moved if it moved by more than this, and by more than a tenth of the wait.
@@ -57,34 +65,56 @@ class DecisionLog:
     _next: dict[TaskId, _Said] = field(default_factory=dict)
     #: Which of the waiting tasks is the first to be looked at: none is always the last.
     _first: int = 0
+    #: When tasks were last looked at while many waited.
+    _looked: datetime | None = None
 
     async def write(self, tx: Tx, now: datetime, tasks: Iterable[Task], verdicts: Verdicts) -> None:
         """Write the lines of one tick in its transaction; `settle` must follow its commit."""
+        self._next, many = self._said, len(verdicts) > MOST_WAITING
+        if many and self._rests(now, REST * len(verdicts)):
+            return
+        most = self._most_lines(now) if many else MOST_LINES
+        self._looked = now if many else None
         waiting = [task for task in tasks if task.state.waiting]
         first = self._first % max(1, len(waiting))
-        self._first = first + LOOKS
+        self._first = first + (MOST_WAITING if many else LOOKS)
         self._next = {task.id: said for task in waiting if (said := self._said.get(task.id)) is not None}
+        some = (*waiting[first:], *waiting[:first])[:MOST_WAITING]
+        pace = max(PACE, PACE_EACH * len(waiting))
         lines = 0
-        for task in self._to_look_at((*waiting[first:], *waiting[:first]), verdicts, now):
+        for task in self._to_look_at(some, verdicts, now - pace):
             verdict = verdicts[task.id]
             said, fresh = self._said.get(task.id), _said_of(verdict, now)
             if said is None or _differs(said, fresh, now):
                 await tx.add_event(_line(task, verdict, now))
                 self._next[task.id] = fresh
                 lines += 1
-            if lines >= MOST_LINES:
+            if lines >= most:
+                if many:
+                    self._first = first + some.index(task) + 1
                 break
 
-    def _to_look_at(self, waiting: Iterable[Task], verdicts: Verdicts, now: datetime) -> Iterator[Task]:
-        """Tasks that wait for something else than before, and some of those whose numbers may have changed."""
+    def _rests(self, now: datetime, rest: timedelta) -> bool:
+        return self._looked is not None and self._looked <= now < self._looked + rest
+
+    def _most_lines(self, now: datetime) -> int:
+        if self._looked is None or now < self._looked:
+            return MOST_LINES
+        return min(MOST_LINES, max(1, int(LINES_PER_S * (now - self._looked).total_seconds())))
+
+    def _to_look_at(self, waiting: Iterable[Task], verdicts: Verdicts, before: datetime) -> Iterator[Task]:
+        """Tasks that wait for something else than before, and some of those whose numbers may have changed.
+
+        None of which something was said since `before`.
+        """
         looks = 0
         for task in waiting:
             kind, said = verdicts.kind_of(task.id), self._said.get(task.id)
             if kind is None or kind is VerdictKind.NEXT:
                 continue
-            if said is None or (said.kind is not kind and now - said.at >= PACE):
+            if said is None or (said.kind is not kind and said.at <= before):
                 yield task
-            elif kind in _DATED and said.kind is kind and now - said.at >= PACE and looks < LOOKS:
+            elif kind in _DATED and said.kind is kind and said.at <= before and looks < LOOKS:
                 looks += 1
                 yield task
 

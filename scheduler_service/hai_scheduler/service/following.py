@@ -12,12 +12,10 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from hai_scheduler.core.memory import Memory
-from hai_scheduler.core.plan import plan
 from hai_scheduler.ports import Bus, Clock, Cluster, Store, Temporary
 from hai_scheduler.service.effects import FEED, TICK
+from hai_scheduler.service.planner import Planner
 from hai_scheduler.service.policy_book import PolicyBook
-from hai_scheduler.service.undisturbed import undisturbed
 from hai_scheduler.service.watch import Watch
 from hai_scheduler.service.world import marked, snapshot_of
 
@@ -41,7 +39,7 @@ class Following:
     share: float = 4.0
     #: How long somebody who asks waits for the look, in seconds; then he gets the view that there is.
     patience: float = 2.0
-    _memory: Memory = field(default_factory=Memory)
+    _planner: Planner = field(default_factory=Planner)
     #: When the latest look began, and until when to rest after it, by the clock that nobody sets.
     _looked_at: float | None = None
     _rests_until: float = 0.0
@@ -59,13 +57,11 @@ class Following:
             policies = await self.policies.refresh(tx)
             tasks, uses, strikes = await tx.unfinished_tasks(), await tx.uses(), await tx.strikes()
             snapshot = await snapshot_of(tx, self.clock.now(), await marked(tx, nodes), tasks, uses, strikes)
-        planning = time.perf_counter()
-        with undisturbed():
-            made = plan(snapshot, policies, memory=self._memory)
+        made = self._planner.plan(snapshot, policies)
         if self.watch.leading:
             return False  # since a moment ago: the leader's own view is newer
         self.watch.trouble, self.watch.policy_trouble = None, self.policies.trouble
-        self.watch.plan_seconds = time.perf_counter() - planning
+        self.watch.plan_seconds = self._planner.seconds
         self.watch.show(snapshot, policies, made.verdicts, seconds=time.perf_counter() - began)
         return True
 

@@ -31,7 +31,7 @@ async def snapshot_of(
     tx: Tx,
     now: datetime,
     nodes: tuple[Node, ...],
-    tasks: Iterable[Task],
+    tasks: Sequence[Task],
     uses: Iterable[Use],
     strikes: Iterable[Strike],
 ) -> Snapshot:
@@ -40,7 +40,7 @@ async def snapshot_of(
     return Snapshot(
         now=now,
         nodes=nodes,
-        tasks=tuple(tasks),
+        tasks=tasks if isinstance(tasks, tuple) else tuple(tasks),
         quotas=tuple(await tx.quotas()),
         uses=tuple(uses),
         strikes=tuple(strikes),

@@ -27,7 +27,7 @@ from snapshots import NOW, carried_out, emptied, random_snapshot, snapshots
 from unit.core.tables import turn_of
 
 POLICY = Policy()
-INSTANT = timedelta(microseconds=1)
+INSTANT, HOUR = timedelta(microseconds=1), timedelta(hours=1)
 ROOM = {VerdictKind.TURN, VerdictKind.CAPACITY, VerdictKind.RESERVED, VerdictKind.TOPOLOGY}
 #: More of them with, for example, HAI_EXAMPLES=20.
 MORE = int(os.environ.get("HAI_EXAMPLES", "1"))
@@ -239,6 +239,23 @@ def test_time_alone_changes_nothing_before_the_plan_says_look_again(shot: Snapsh
     after = plan(almost, POLICY)
     assume(queue(after) == queue(before))  # decayed use changes continuously, and the order of users with it (O3)
     assert after.decisions == before.decisions
+
+
+@given(snapshots(), st.floats(0, 1))
+@SOME
+def test_time_alone_changes_nothing_while_a_plan_is_good(shot: Snapshot, share: float) -> None:
+    for _ in range(20):
+        made = plan(shot, POLICY)
+        if not made.decisions:
+            break
+        shot = carried_out(shot, made)
+    until = made.good_until
+    assert until is None or made.look_again is None or until <= made.look_again
+    until = min(until or NOW + HOUR, NOW + HOUR)
+    now = max(NOW, min(NOW + (until - NOW) * share, until - INSTANT))
+    after = plan(replace(shot, now=now), POLICY)
+    assert after.decisions == made.decisions
+    assert queue(after) == queue(made)
 
 
 def test_there_are_examples_of_every_verdict() -> None:

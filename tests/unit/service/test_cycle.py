@@ -322,7 +322,7 @@ async def test_a_jump_that_was_found_by_a_tick_that_failed_is_found_by_the_next(
         raise Temporary("the database went away")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hai_scheduler.service.cycle.plan", broken)
+        patch.setattr("hai_scheduler.service.planner.plan", broken)
         with pytest.raises(Temporary):
             await service.parts.cycle.tick()
     await service.step(1)

@@ -13,7 +13,16 @@ from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.core.model import Priority, Task, TaskId
 from hai_scheduler.core.verdicts import Holder, Verdict, VerdictKind, Verdicts
 from hai_scheduler.ports import Event
-from hai_scheduler.service.decision_log import LOOKS, MOST_LINES, PACE, DecisionLog
+from hai_scheduler.service.decision_log import (
+    LINES_PER_S,
+    LOOKS,
+    MOST_LINES,
+    MOST_WAITING,
+    PACE,
+    PACE_EACH,
+    REST,
+    DecisionLog,
+)
 from hai_scheduler.service.decisions import sentence_of_event
 from hai_scheduler.service.errors import Unknown
 from unit.service.service_world import Service, user
@@ -135,6 +144,35 @@ async def test_a_storm_is_written_over_several_ticks() -> None:
     log = Log()
     storm = {number: verdict() for number in range(1, 2 * MOST_LINES + 51)}
     assert [len(await log.tick(second, storm)) for second in range(4)] == [MOST_LINES, MOST_LINES, 50, 0]
+
+
+async def test_of_many_tasks_some_are_looked_at_now_and_then_and_each_has_its_turn() -> None:
+    log = Log()
+    many = {number: verdict() for number in range(1, 2 * MOST_WAITING + 1)}
+    rest = REST * len(many)
+    assert len(await log.tick(0, many)) == MOST_LINES
+    assert await log.tick(rest.total_seconds() * 0.9, many) == []
+    assert len(await log.tick(1, many)) == LINES_PER_S
+    told, seconds = set[int](), 1.0
+    while len(told) < len(many) - MOST_LINES - LINES_PER_S:
+        seconds += 5
+        assert seconds < 120
+        lines = await log.tick(seconds, many)
+        assert len(lines) <= 5 * LINES_PER_S
+        assert told.isdisjoint(lines)
+        told |= set(lines)
+    assert [await log.tick(seconds + more, many) for more in (10, 20, 30)] == [[], [], []]
+
+
+async def test_of_many_tasks_each_gets_a_line_now_and_then_however_often_its_verdict_changes() -> None:
+    log, tasks, count = Log(), range(1, MOST_WAITING + 101), 0
+    pace = PACE_EACH * len(tasks)
+    assert pace > PACE
+    for seconds in range(0, 600, 5):
+        kind = VerdictKind.TURN if seconds % 2 else VerdictKind.CAPACITY
+        count += len(await log.tick(seconds, {number: verdict(kind) for number in tasks}))
+    assert count <= len(tasks) * (1 + timedelta(seconds=600) / pace)
+    assert count <= MOST_LINES + LINES_PER_S * 600
 
 
 async def test_few_verdicts_are_put_into_data_while_no_kind_changes_and_each_has_its_turn() -> None:

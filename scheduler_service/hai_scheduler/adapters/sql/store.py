@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from sqlalchemy import select
+from sqlalchemy import event, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -44,6 +44,8 @@ class SqlStore:
         self._readers = reading(engine)
         self._writers = writing(engine)
         self._known = KnownTasks()
+        # After any error, that of a connection that is found dead among them, the database may be another one.
+        event.listen(engine.sync_engine, "handle_error", lambda _: self._known.forget())
         # Serves writers of this process in the order they came; without it they would hold a connection each and
         # wait for the database's lock, in no order.
         self._turn = asyncio.Lock()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -26,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hai_scheduler.adapters.sql.base import Part
-from hai_scheduler.adapters.sql.known import KnownTasks, Stamp
+from hai_scheduler.adapters.sql.known import Head, Known, KnownTasks, News, Stamp
 from hai_scheduler.adapters.sql.rows import (
     run_of,
     run_values,
@@ -36,7 +37,7 @@ from hai_scheduler.adapters.sql.rows import (
     task_values,
     to_instant,
 )
-from hai_scheduler.adapters.sql.tables import RUNS, SPECS, TASKS
+from hai_scheduler.adapters.sql.tables import DATABASE, RUNS, SETTINGS, SPECS, TASKS
 from hai_scheduler.core.model import Priority, Run, Task, TaskId, TaskSpec
 from hai_scheduler.ports import Conflict, NotFound, TaskFilter
 
@@ -50,7 +51,22 @@ _UNFINISHED = _TASKS.where(TASKS.c.ended == false()).order_by(TASKS.c.id)
 _HEADS = select(TASKS.c.id, TASKS.c.version, TASKS.c.saved_at).where(TASKS.c.ended == false()).order_by(TASKS.c.id)
 #: More tasks than this are read by walking all unfinished ones, not one by one.
 _FEW = 500
-_SAVE = update(TASKS).where(TASKS.c.id == bindparam("_id"), TASKS.c.version == bindparam("_version"))
+_ANY = TASKS.alias("newest")
+#: The number of the next write: writers are serialised, so that numbers grow in the order of commits.
+_NEXT = select(func.coalesce(func.max(_ANY.c.change), 0) + 1).scalar_subquery()
+_SAVE = (
+    update(TASKS).where(TASKS.c.id == bindparam("_id"), TASKS.c.version == bindparam("_version")).values(change=_NEXT)
+)
+_ADD = insert(TASKS).values(change=_NEXT)
+_NEWEST = select(_ANY.c.change, _ANY.c.id, _ANY.c.version, _ANY.c.saved_at).order_by(_ANY.c.change.desc()).limit(1)
+#: The setting that says that tasks were forgotten, see `Head.forgotten`.
+_FORGOTTEN = "tasks_forgotten"
+_WORD = select(SETTINGS.c.value).where(SETTINGS.c.name == _FORGOTTEN).scalar_subquery().label("forgotten")
+#: One row: the database with its newest write.
+_HEAD = select(DATABASE.c.name, DATABASE.c.epoch, _WORD, *(_HEAD_PART := _NEWEST.subquery()).c).select_from(
+    DATABASE.outerjoin(_HEAD_PART, true())
+)
+_SINCE = _TASKS.where(TASKS.c.change >= bindparam("since")).order_by(TASKS.c.change)
 
 
 def _now() -> int:
@@ -83,7 +99,7 @@ class TaskPart(Part):
                 return known
         self._changed_tasks = True
         row = {**task_values(task), "version": 1, "saved_at": _now(), "idempotency_key": idempotency_key}
-        (number,) = (await self._change(insert(TASKS), row)).inserted_primary_key or (0,)
+        (number,) = (await self._change(_ADD, row)).inserted_primary_key or (0,)
         added = replace(task, id=TaskId(number), version=1)
         await self._change(insert(SPECS), spec_values(added.id, spec))
         if added.run is not None:
@@ -125,17 +141,45 @@ class TaskPart(Part):
         return saved
 
     async def unfinished_tasks(self) -> Sequence[Task]:
-        """See `Tx.unfinished_tasks`. Two queries: all versions, then the tasks whose version is not known yet."""
-        rows: Iterable[Any] = await self._ask(_HEADS)
-        heads: list[tuple[TaskId, Stamp]] = [(number, (version, at)) for number, version, at in rows]
-        # Others may learn meanwhile: this is what was known at one moment.
-        known = self._known.tasks
-        missing = [number for number, stamp in heads if number not in known or known[number][0] != stamp]
-        news = {task.id: task for task in await self._unfinished(missing)}
-        tasks = {number: (stamp, news.get(number) or known[number][1]) for number, stamp in heads}
+        """See `Tx.unfinished_tasks`. What has been written since somebody of this process has read them is read."""
+        era, head = self._known.era, await self._head()
+        before = self._known.up_to(head)
+        if before is not None and before.fresh:
+            if before.head == head:
+                return before.tasks
+            news = await self._news(before.head.change)
+            if before.leads_to(head, news):
+                return self._learn(before.after(head, news), era)
+        return self._learn(await self._compared(head), era)
+
+    def _learn(self, known: Known, era: int) -> Sequence[Task]:
+        """Share what was read, unless it may be what only this transaction has written."""
         if not self._changed_tasks:
-            self._known.tasks = tasks
-        return [task for _, task in tasks.values()]
+            self._known.keep(known, era)
+        return known.tasks
+
+    async def _head(self) -> Head:
+        row: Row[Any] = (await self._ask(_HEAD)).one()
+        stamp = row.version or 0, row.saved_at or 0
+        return Head(row.name, row.epoch, row.forgotten, row.change or 0, row.id, stamp)
+
+    async def _news(self, since: int) -> list[News]:
+        """What was written from that number on, in this order."""
+        rows = await self._ask(_SINCE, {"since": since})
+        return [
+            News(row.id, row.change, (row.version, row.saved_at), None if row.ended else _task(row)) for row in rows
+        ]
+
+    async def _compared(self, head: Head) -> Known:
+        """Two queries: all versions, then the tasks whose version is not known yet."""
+        at = time.monotonic()
+        rows: Iterable[Any] = await self._ask(_HEADS)
+        stamps: dict[TaskId, Stamp] = {number: (version, saved_at) for number, version, saved_at in rows}
+        known = self._known.tasks()
+        missing = [number for number, stamp in stamps.items() if number not in known or known[number][0] != stamp]
+        news = {task.id: task for task in await self._unfinished(missing)}
+        tasks = tuple([news.get(number) or known[number][1] for number in stamps])
+        return Known(head=head, stamps=stamps, tasks=tasks, compared_at=at)
 
     async def _unfinished(self, numbers: Sequence[TaskId]) -> Sequence[Task]:
         if not numbers:
@@ -169,6 +213,7 @@ class TaskPart(Part):
         if (await self._change(delete(TASKS).where(TASKS.c.id == task_id, TASKS.c.ended == true()))).rowcount == 0:
             await self.get_task(task_id)
             raise Conflict(f"task {task_id} has not ended")
+        await self._put(SETTINGS, {"name": _FORGOTTEN, "value": secrets.token_hex(8)})
 
 
 def _conditions(where: TaskFilter) -> list[ColumnElement[bool]]:
