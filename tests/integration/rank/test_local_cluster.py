@@ -424,7 +424,7 @@ async def test_a_rank_that_was_prepared_since_the_last_look_is_not_taken_for_one
         await world.ranks(starter, RankState.RUNNING)
         folders.RunFolder(world.settings.runs_dir, RUN).mark_killed()
 
-    other._runs[RUN] = LocalRun(folders.RunFolder(other._root, RUN), sys.executable)
+    other._runs[RUN] = LocalRun(folders.RunFolder(other._root, RUN), other._starter)
     monkeypatch.setattr(other, "_load", load_and_be_paused)
     (seen,) = await other.observe()
     assert seen.killed

@@ -18,6 +18,7 @@ from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.local.runs import NEVER_STARTED, LocalRank, LocalRun, runs_in
+from hai_scheduler.adapters.local.starting import Starter
 from hai_scheduler.adapters.log_parts import read_log
 from hai_scheduler.adapters.origins import check_origin
 from hai_scheduler.core.marks import Mark
@@ -61,6 +62,7 @@ class LocalCluster:
         self._settings = settings
         self._nodes = {local.node.name: local for local in settings.nodes}
         self._root = settings.runs_dir.resolve()
+        self._starter = Starter(settings.python)
         self._runs: dict[str, LocalRun] = {}
         self._loading = asyncio.Lock()
         self._loaded = False
@@ -108,7 +110,7 @@ class LocalCluster:
         if not self._loaded:
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
             sweep(self._root)
-        found = runs_in(self._root, self._settings.python)
+        found = runs_in(self._root, self._starter)
         for name, run in found.items():
             known = self._runs.get(name)
             if known is not None:
@@ -176,7 +178,7 @@ class LocalCluster:
             if await asyncio.to_thread(lambda: folder.superseded):
                 log.warning("run %s is not started: a later one of its task has been", launch.run_id)
                 return
-        run = self._runs.setdefault(str(launch.run_id), LocalRun(folder, self._settings.python))
+        run = self._runs.setdefault(str(launch.run_id), LocalRun(folder, self._starter))
         with _as_temporary(f"run {launch.run_id} cannot be read"):
             await asyncio.to_thread(with_rights, folder.path, lambda: _check_origin(folder, launch))
         with _as_temporary(f"run {launch.run_id} cannot be started"):
@@ -250,7 +252,7 @@ class LocalCluster:
         """Tell the supervisors to end their ranks; ranks that have not started never will."""
         await self._load()
         folder = RunFolder(self._root, run_id)
-        run = self._runs.setdefault(str(run_id), LocalRun(folder, self._settings.python))
+        run = self._runs.setdefault(str(run_id), LocalRun(folder, self._starter))
         with _as_temporary(f"run {run_id} cannot be ended"):
             await asyncio.to_thread(with_rights, folder.path, lambda: self._kill(run))
         self._wake()
@@ -346,6 +348,7 @@ class LocalCluster:
             self._drop(pid)
         for run in self._runs.values():
             run.let_go()
+        await asyncio.to_thread(self._starter.close)
 
 
 def _check_origin(folder: RunFolder, launch: Launch) -> None:
