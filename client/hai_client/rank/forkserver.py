@@ -121,12 +121,18 @@ def _serve(line: socket.socket, shown: CommandLine) -> int:
                 line.send(REFUSED)
                 continue
             if pid == 0:
+                # Its number is another file's soon: the object must not close that one when it goes.
+                line.detach()
                 return _become_keeper(folder, shown)
             handle = processes.open_handle(pid)
             children[handle] = pid
             ended.register(handle, select.POLLIN)
             rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [handle]))
-            line.sendmsg([str(pid).encode()], [rights])
+            try:
+                line.sendmsg([str(pid).encode()], [rights])
+            except (BrokenPipeError, ConnectionResetError):
+                # The service has died. The next one finds the rank by its folder.
+                return 0
 
 
 def _become_keeper(folder: str, shown: CommandLine) -> int:
@@ -158,9 +164,8 @@ def start() -> NoReturn:
     code = 1
     try:
         code = main()
-    except OSError as error:
-        # In a keeper this goes into the log of its rank, once there is one.
-        print(f"hai_client.rank.forkserver: {error}", file=sys.stderr)
+    except BaseException:  # noqa: BLE001  # as Python does: in a keeper or a supervisor it goes into the rank's log
+        sys.excepthook(*sys.exc_info())
     sys.stdout.flush()
     sys.stderr.flush()
     # As of `hai_client.rank`: threads of a supervisor may hang in a long poll.

@@ -18,7 +18,7 @@ from hai_client.rank.forkserver import PADDING
 log = logging.getLogger(__name__)
 
 #: How long the fork server may take to answer, seconds; at first it imports what it needs.
-_ANSWER_S: Final = 10.0
+_ANSWER_S: Final = 5.0
 #: When one could not be used, how long none is tried again, seconds.
 _PAUSE_S: Final = 30.0
 #: How long its end is waited for, seconds.
