@@ -48,6 +48,7 @@ from hai_scheduler.service.gangs import Gangs
 from hai_scheduler.service.health import Health, patience_of
 from hai_scheduler.service.housekeeping import Housekeeping
 from hai_scheduler.service.jobs import Jobs
+from hai_scheduler.service.launching import Launching
 from hai_scheduler.service.leadership import Leadership
 from hai_scheduler.service.logs import Logs
 from hai_scheduler.service.loop_status import News, Telling
@@ -190,6 +191,9 @@ def assemble_loop(
             bus=bus,
             clock=clock,
             effects=effects,
+            launching=Launching(
+                effects=effects, clock=clock, leads=lambda: watch.leads, ranks_at_once=settings.starts_at_once
+            ),
             settings=settings,
             policies=book,
             watch=watch,

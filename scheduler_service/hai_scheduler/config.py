@@ -181,6 +181,11 @@ class HaiScheduler(Application):
     ).tag(config=True)
     keep_ended = Unicode("720h", help="How long ended tasks and their logs are kept.").tag(config=True)
     tasks_per_user = Int(10_000, help="Unfinished tasks that a user may have.").tag(config=True)
+    starts_at_once = Int(
+        0,
+        help="How many ranks are being started at once; of the others, runs of the highest priority go first. 0 is one "
+        "for each core of this machine and at least 4 or, on Kubernetes, KubernetesSettings.parallel.",
+    ).tag(config=True)
 
     #: A configuration file that cannot be read must not mean the defaults.
     raise_config_file_errors = True
@@ -231,6 +236,7 @@ class HaiScheduler(Application):
             raise ConfigError("state-dir: name the folder that holds the service's state: --state-dir DIR")
         state_dir = Path(self.state_dir).resolve()
         policy, policy_written = SchedulingPolicy(parent=self).numbers()
+        kubernetes = KubernetesSettings(parent=self).frozen() if self.cluster == "kubernetes" else None
         return Settings(
             role=cast(Role, self.role),
             state_dir=state_dir,
@@ -252,9 +258,18 @@ class HaiScheduler(Application):
                 lease_length=_lease(self.lease_length),
                 keep_ended=_duration(self.keep_ended, "HaiScheduler.keep_ended"),
                 tasks_per_user=self.tasks_per_user,
+                starts_at_once=_starts(self.starts_at_once, kubernetes),
             ),
-            kubernetes=KubernetesSettings(parent=self).frozen() if self.cluster == "kubernetes" else None,
+            kubernetes=kubernetes,
         )
+
+
+def _starts(number: int, kubernetes: ClusterSettings | None) -> int:
+    """How many ranks are being started at once."""
+    if number < 0:
+        raise ConfigError(f"HaiScheduler.starts_at_once is {number}: give at least 1, or 0 for the default")
+    # More than the machine has cores would only make each of them, and the service, wait.
+    return number or (max(4, os.cpu_count() or 1) if kubernetes is None else kubernetes.parallel)
 
 
 def _lease(text: str) -> timedelta:

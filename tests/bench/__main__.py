@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 NODES = 16
 #: What is measured when nothing is named. The traces take long: `make bench-traces`.
 USUAL = ("plans", "platform")
+KNOWN = (*USUAL, "churn", "recovery", "ticks", "traces", "kubernetes")
 
 
 def main() -> None:
@@ -25,12 +26,14 @@ def main() -> None:
         nargs="*",
         metavar="WHAT",
         help="plans: how long one plan takes, beside the original's; platform: a real platform, started and used; "
+        "churn: trivial tasks through the scheduler alone, also behind a long queue; "
         "recovery: how long until the platform is back of which something was killed; "
         "ticks: what a tick and the reads of the interface cost with thousands of tasks queued; "
         "kubernetes: starting on a real API server with simulated nodes, beside the stock scheduler; "
         f"traces: how well public traces are scheduled, in simulations ({' '.join(USUAL)})",
     )
     parser.add_argument("--cold", action="store_true", help="platform: also `make up` in a fresh clone, some minutes")
+    parser.add_argument("--tasks", type=int, help="churn: trivial tasks (2,000)")
     parser.add_argument("--nodes", type=int, default=NODES, help=f"platform: simulated nodes ({NODES})")
     parser.add_argument(
         "--study",
@@ -43,8 +46,8 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true", help="ticks: also where the time goes, function by function")
     words = parser.parse_args()
     for what in words.what:
-        if what not in (*USUAL, "recovery", "ticks", "traces", "kubernetes"):
-            parser.error(f"{what!r} cannot be measured: name plans, platform, recovery, ticks, traces or kubernetes")
+        if what not in KNOWN:
+            parser.error(f"{what!r} cannot be measured: name one of {', '.join(KNOWN)}")
     began, report = time.monotonic(), Report()
     found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine.describe(ROOT)}
     what = words.what or USUAL
@@ -57,6 +60,11 @@ def main() -> None:
 
         on_platform.measure(report, words.nodes, cold=words.cold)
         found["nodes"] = words.nodes
+    if "churn" in what:
+        from bench import churn
+
+        churn.measure(report, tasks=words.tasks or churn.TASKS)
+        found["tasks"] = words.tasks or churn.TASKS
     if "recovery" in what:
         from bench import recovery
 

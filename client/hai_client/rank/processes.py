@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+#: The number of the system call, the same on every architecture.
+_PIDFD_OPEN = 434
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -45,6 +47,16 @@ def prctl(option: int, value: int) -> None:
 def become_subreaper() -> None:
     """Let orphaned descendants become children of this process. Raises OSError."""
     prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def open_handle(pid: int) -> int:
+    """A file descriptor (pidfd) that becomes readable when the process ends. Raises OSError."""
+    # `os.pidfd_open` is younger than Python 3.8.
+    fd: int = _libc.syscall(_PIDFD_OPEN, pid, 0)
+    if fd < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return fd
 
 
 def read_process(pid: int) -> Process | None:
@@ -101,9 +113,11 @@ def read_arguments(pid: int) -> list[str]:
     """Its command line; empty if it cannot be read."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:
-            return [os.fsdecode(word) for word in file.read().split(b"\0")[:-1]]
+            # What has written a shorter line over its own has left nothing behind the last word.
+            line = file.read().rstrip(b"\0")
     except OSError:
         return []
+    return [os.fsdecode(word) for word in line.split(b"\0")] if line else []
 
 
 def read_program(pid: int) -> str:

@@ -1,7 +1,7 @@
 """One tick, and the loop that repeats it (docs/architecture.md, "The core decides, the shell acts").
 
 Hold the lease, read the world, turn what it shows into events, plan, write the targets in one transaction,
-then act. A tick that dies anywhere is simply done again.
+then hand over what is to be done (launching.py). A tick that dies anywhere is simply done again.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Final
 
 from hai_scheduler.core.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, Started, TimeSkipped
@@ -27,6 +28,7 @@ from hai_scheduler.service.belonging import Belonging, Belongings
 from hai_scheduler.service.changes import SCHEDULER, change
 from hai_scheduler.service.decision_log import DecisionLog
 from hai_scheduler.service.effects import FEED, TICK, Effects
+from hai_scheduler.service.launching import Launching
 from hai_scheduler.service.leadership import Leadership
 from hai_scheduler.service.loop_status import Telling
 from hai_scheduler.service.pace import Pace
@@ -43,6 +45,9 @@ from hai_scheduler.service.world import marked, snapshot_of
 
 log = logging.getLogger(__name__)
 
+#: How long the loop, told to stop, goes on with what it has decided, seconds; never longer than its lease.
+_LAST_WORK_S: Final = 3.0
+
 
 @dataclass(slots=True, kw_only=True)
 class Cycle:
@@ -53,6 +58,7 @@ class Cycle:
     bus: Bus
     clock: Clock
     effects: Effects
+    launching: Launching
     settings: ServiceSettings
     policies: PolicyBook
     watch: Watch
@@ -68,16 +74,34 @@ class Cycle:
     _planner: Planner = field(default_factory=Planner)
     _live: LiveTasks = field(default_factory=LiveTasks)
     _pace: Pace = field(default_factory=Pace)
+    #: What the latest tick itself could not do.
+    _trouble: str | None = None
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def tick(self) -> bool:
-        """Do one tick; whether this replica is the leader. Raises Temporary and Conflict: try again."""
+        """Do one tick and wait until all that it wants is done: for whoever has no loop around it.
+
+        Returns and raises what `decide` does.
+        """
+        leads = await self.decide()
+        await self.launching.idle()
+        if leads:
+            self._say_trouble()
+        return leads
+
+    async def decide(self) -> bool:
+        """Do one tick and hand over what it wants done; whether this replica is the leader.
+
+        Raises Temporary and Conflict: try again.
+        """
         if not await self._lead():
+            self.launching.drop()
             return False
         began = time.perf_counter()
         with self.watch.seeing():
             nodes = await self.cluster.nodes()
             await self.belonging.look()
+            launched = self.launching.mark()
             observed = await self.cluster.observe()
         now = self.clock.now()
         skipped = self._steadiness.look(now, self.clock.steady())
@@ -86,6 +110,7 @@ class Cycle:
                 await self.leadership.hold(tx)
             except LeaseLost:
                 self.watch.leading = False
+                self.launching.drop()
                 return False
             policies = await self.policies.refresh(tx)
             self.watch.policy_trouble = self.policies.trouble
@@ -114,10 +139,13 @@ class Cycle:
         untold = await self.belonging.tell(mark)
         if untold is not None:
             effects = [effect for effect in effects if not isinstance(effect, Launch)]
-        hindered = await self.effects.carry_out(effects, nodes=self.watch.by_name())
-        left = await self.belonging.put_aside(belongings.aside)
-        self.watch.trouble = untold or hindered or left
+        self.launching.hand_over(effects, tasks, self.watch.by_name(), since=launched)
+        self._trouble = untold or await self.belonging.put_aside(belongings.aside)
+        self._say_trouble()
         return True
+
+    def _say_trouble(self) -> None:
+        self.watch.trouble = self._trouble or self.launching.trouble
 
     async def _lead(self) -> bool:
         """Whether this replica leads. What it remembers of an earlier time as leader is stale when it does again."""
@@ -149,7 +177,7 @@ class Cycle:
                 if skipped:
                     task, wanted = await change(tx, task, TimeSkipped(at=now, by=skipped), actor=SCHEDULER)
                     effects += wanted
-                trouble = self.effects.troubles.of(run.id)
+                trouble = self.effects.troubles.of(run.id) or self.launching.words(run.id)
                 refusal = belongings.refusal(run, now)
                 if refusal is not None:
                     seen = Seen((refusal,))
@@ -262,19 +290,20 @@ class Cycle:
                 changes.cancel()
                 with suppress(asyncio.CancelledError):
                     await changes
+                await self.launching.finish(min(_LAST_WORK_S, self.leadership.length.total_seconds()))
                 await self.leadership.release()
                 self.watch.leading = False
                 # Whoever follows need not wait for his next look.
                 await self.bus.ring(TICK)
 
     async def stop(self) -> None:
-        """End the loop after the tick that it is in."""
+        """End the loop after the tick that it is in and, as far as that takes seconds, what has been decided."""
         self._stopping.set()
         await self.bus.ring(TICK)
 
     async def _tick_safely(self) -> None:
         try:
-            await self.tick()
+            await self.decide()
         except (Temporary, Conflict) as error:
             self.watch.trouble = str(error)
             log.warning("tick will be repeated: %s", error)

@@ -16,7 +16,7 @@ LONGEST_S: Final = 1.0
 class Pace:
     """Ticks take half of the process at most, however often they are rung for, but for a burst after a quiet time.
 
-    What a tick wants done after its commit is waited for, not computed: it counts as rest.
+    What a tick wants done after its commit is done beside it (launching.py), while it rests.
     """
 
     #: Seconds of rest that are owed, and since when none have been paid.

@@ -24,3 +24,5 @@ class ServiceSettings:
     keep_ended: timedelta = timedelta(days=30)
     #: Unfinished tasks that a user may have.
     tasks_per_user: int = 10_000
+    #: How many ranks are being launched at once: more urgent runs go before those that still wait.
+    starts_at_once: int = 16

@@ -78,14 +78,14 @@ class Surroundings:
 
     async def at_launch(self, tx: Tx, task: Task, spec: TaskSpec) -> Surrounding:
         """What the task's next run gets. Raises Unresolvable."""
-        rules, environments = await tx.mount_rules(), await tx.environments()
+        rules = await tx.mount_rules()
         if not rules and spec.environment is None:
             return Surrounding()
         groups = await _groups_of(tx, task.user)
         mounts = _resolve(rules, task.user, groups, task.id, task.group).mounts
         if spec.environment is None:
             return Surrounding(mounts=mounts)
-        environment = _still_there(environments, spec.environment, task.user, groups)
+        environment = _still_there(await tx.environments(), spec.environment, task.user, groups)
         return Surrounding(
             image=environment.image,
             python=environment.python,

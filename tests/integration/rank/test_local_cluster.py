@@ -424,7 +424,7 @@ async def test_a_rank_that_was_prepared_since_the_last_look_is_not_taken_for_one
         await world.ranks(starter, RankState.RUNNING)
         folders.RunFolder(world.settings.runs_dir, RUN).mark_killed()
 
-    other._runs[RUN] = LocalRun(folders.RunFolder(other._root, RUN), sys.executable)
+    other._runs[RUN] = LocalRun(folders.RunFolder(other._root, RUN), other._starter)
     monkeypatch.setattr(other, "_load", load_and_be_paused)
     (seen,) = await other.observe()
     assert seen.killed
@@ -440,3 +440,22 @@ async def test_an_order_to_end_a_run_of_which_a_part_had_ended_reaches_the_other
     assert not (await other.observe())[0].killed
     await one.kill(RUN)
     assert (await other.observe())[0].killed
+
+
+async def test_runs_that_have_ended_are_not_looked_at_ten_times_a_second(world: World, monkeypatch) -> None:
+    cluster, looked = world.open(), []
+    changed_at = folders.RankFolder.changed_at
+
+    def counting(folder: folders.RankFolder) -> int:
+        looked.append(folder.run_id)
+        return changed_at(folder)
+
+    await cluster.launch(world.launch("true"))
+    await world.ranks(cluster, RankState.EXITED)
+    monkeypatch.setattr(folders.RankFolder, "changed_at", counting)
+    await cluster.launch(replace(world.launch("sleep 600"), run_id=RunId("6.1"), task_id=TaskId(6)))
+    changes = cluster.changes()
+    await anext(changes)
+    await changes.aclose()
+    assert set(looked) == {"6.1"}
+    await cluster.kill(RunId("6.1"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,11 @@ BASE = ["--role", "api", "--state-dir", "/tmp/state", "--port", "1"]
         ("no role", ["--port", "1"], "--role loop and one with --role api"),
         ("no state folder", ["--role", "loop", "--port", "1"], "state-dir"),
         ("a lease that is too short", [*BASE, "--HaiScheduler.lease_length=10ms"], "HaiScheduler.lease_length"),
+        (
+            "fewer than no starts at once",
+            [*BASE, "--HaiScheduler.starts_at_once=-1"],
+            "HaiScheduler.starts_at_once is -1",
+        ),
         ("a length of time that is none", [*BASE, "--HaiScheduler.keep_ended=banana"], "HaiScheduler.keep_ended"),
         ("the same for the policy", [*BASE, "--slice=banana"], "slice"),
         ("numbers that contradict each other", [*BASE, "--min-run=2h"], "min_run"),
@@ -40,3 +46,16 @@ def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
     file.write_text("c.SchedulingPolicy.slice = '1h'\nc.SchedulingPolicy.min_run = '5m'\n")
     policy = HaiScheduler().settings([*BASE, "--config", str(file), "--slice=2h"]).service.policy.default
     assert (policy.slice.total_seconds(), policy.min_run.total_seconds()) == (7200, 300)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "starts"),
+    [
+        ([], max(4, os.cpu_count() or 1)),
+        (["--HaiScheduler.starts_at_once=3"], 3),
+        (["--cluster=kubernetes", "--KubernetesSettings.parallel=50"], 50),
+    ],
+)
+def test_how_many_ranks_start_at_once_follows_from_the_kind_of_cluster(arguments: list[str], starts: int) -> None:
+    more = ["--KubernetesSettings.api_url=http://hub/services/hai/api/v1", "--KubernetesSettings.namespace=hai"]
+    assert HaiScheduler().settings([*BASE, *more, *arguments]).service.starts_at_once == starts

@@ -18,8 +18,9 @@ from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model import Priority, RunId, TaskId, TaskState
 from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.ports import LeaseLost, Temporary
-from hai_scheduler.service.effects import TICK, Effects, run_topic
+from hai_scheduler.service.effects import TICK, run_topic
 from hai_scheduler.service.errors import HaiError
+from hai_scheduler.service.launching import Launching
 from hai_scheduler.service.submissions import Submission
 from unit.service.service_world import ADMIN, user
 from unit.service.two_replicas import Pair
@@ -235,12 +236,11 @@ async def test_a_kill_that_was_decided_by_one_leader_is_carried_out_by_the_next(
     await first.parts.services.submissions.stop(ADMIN, str(task))
     await pair.clock.advance(21)
 
-    async def nothing(*_: object, **__: object) -> dict[object, str]:
+    def nothing(*_: object, **__: object) -> None:
         """The process dies after the commit."""
-        return {}
 
     with monkeypatch.context() as patch:
-        patch.setattr(Effects, "carry_out", nothing)
+        patch.setattr(Launching, "hand_over", nothing)
         await first.tick()
     assert pair.cluster.kills == []
     await pair.restart(0)
@@ -311,12 +311,11 @@ async def test_an_end_that_one_leader_recorded_and_did_not_settle_is_settled_by_
         await first.tick()
     await pair.clock.advance(1)
 
-    async def nothing(*_: object, **__: object) -> dict[object, str]:
+    def nothing(*_: object, **__: object) -> None:
         """The process dies after the commit."""
-        return {}
 
     with monkeypatch.context() as patch:
-        patch.setattr(Effects, "carry_out", nothing)
+        patch.setattr(Launching, "hand_over", nothing)
         await first.tick()
     assert await state(pair, task) is TaskState.SUCCEEDED
     assert pair.cluster.settled == []

@@ -161,6 +161,7 @@ class Replica:
         if ticking is not None:
             ticking.cancel()
             await asyncio.gather(ticking, return_exceptions=True)
+        await self.parts.cycle.launching.abandon()
 
 
 class SkewedClock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
 from typing import Any
 
@@ -69,7 +70,9 @@ class Launcher:
             for rank, name in enumerate(launch.nodes)
         ]
         secret = manifests.secret(launch, self._settings, owned_by)
-        await gather_all(self._create("secrets", secret), *(self._create("pods", pod) for pod in pods))
+        # A large gang must not stand before everybody else in the line for the API server's slots.
+        share = asyncio.Semaphore(max(1, self._settings.parallel // 2))
+        await gather_all(self._create("secrets", secret, share), *(self._create("pods", pod, share) for pod in pods))
         await self.annotate(launch.run_id, {LAUNCHED: now.isoformat()})
 
     def _capacity(self, node: str) -> Capacity:
@@ -90,9 +93,10 @@ class Launcher:
         self._sight.services.put(made)
         return made
 
-    async def _create(self, kind: str, body: Thing) -> None:
+    async def _create(self, kind: str, body: Thing, share: asyncio.Semaphore) -> None:
         try:
-            made = await self._api.request("POST", f"{self._inside}/{kind}", body=body)
+            async with share:
+                made = await self._api.request("POST", f"{self._inside}/{kind}", body=body)
         except Exists:
             return
         except Missing as error:

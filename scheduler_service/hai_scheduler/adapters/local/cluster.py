@@ -18,6 +18,7 @@ from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.local.runs import NEVER_STARTED, LocalRank, LocalRun, runs_in
+from hai_scheduler.adapters.local.starting import Starter
 from hai_scheduler.adapters.log_parts import read_log
 from hai_scheduler.adapters.origins import check_origin
 from hai_scheduler.core.marks import Mark
@@ -61,7 +62,10 @@ class LocalCluster:
         self._settings = settings
         self._nodes = {local.node.name: local for local in settings.nodes}
         self._root = settings.runs_dir.resolve()
+        self._starter = Starter(settings.python)
         self._runs: dict[str, LocalRun] = {}
+        #: Those of which something may be left: ended ones are kept for weeks, and these are looked at all the time.
+        self._going: dict[str, LocalRun] = {}
         self._loading = asyncio.Lock()
         self._loaded = False
         self._listeners: set[asyncio.Event] = set()
@@ -80,6 +84,7 @@ class LocalCluster:
         await self._load()
         with _as_temporary("the runs cannot be read"):
             seen = await asyncio.to_thread(self._observe)
+        self._going = {name: run for name, run in self._runs.items() if not run.gone}
         self._follow()
         return seen
 
@@ -101,6 +106,7 @@ class LocalCluster:
             for name in self._runs.keys() - known.keys():  # forgotten by another service
                 self._runs[name].let_go()
             self._runs = {**found, **known}
+            self._going = dict(self._runs)
             self._loaded = True
 
     def _read_folders(self) -> dict[str, LocalRun]:
@@ -108,7 +114,7 @@ class LocalCluster:
         if not self._loaded:
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
             sweep(self._root)
-        found = runs_in(self._root, self._settings.python)
+        found = runs_in(self._root, self._starter)
         for name, run in found.items():
             known = self._runs.get(name)
             if known is not None:
@@ -141,7 +147,7 @@ class LocalCluster:
         return {str(rank.folder.path): rank.folder.changed_at() for rank in self._live()}
 
     def _live(self) -> Iterator[LocalRank]:
-        for run in list(self._runs.values()):
+        for run in list(self._going.values()):
             yield from (rank for rank in list(run.ranks.values()) if not rank.gone)
 
     def _wake(self) -> None:
@@ -176,15 +182,19 @@ class LocalCluster:
             if await asyncio.to_thread(lambda: folder.superseded):
                 log.warning("run %s is not started: a later one of its task has been", launch.run_id)
                 return
-        run = self._runs.setdefault(str(launch.run_id), LocalRun(folder, self._settings.python))
-        with _as_temporary(f"run {launch.run_id} cannot be read"):
-            await asyncio.to_thread(with_rights, folder.path, lambda: _check_origin(folder, launch))
+        run = self._run(folder)
         with _as_temporary(f"run {launch.run_id} cannot be started"):
             await asyncio.to_thread(with_rights, folder.path, lambda: self._launch(run, launch))
+        self._going[str(launch.run_id)] = run
         self._follow()
         self._wake()
 
+    def _run(self, folder: RunFolder) -> LocalRun:
+        """The run of that folder, new if need be."""
+        return self._runs.setdefault(str(folder.run_id), LocalRun(folder, self._starter))
+
     def _launch(self, run: LocalRun, launch: Launch) -> None:
+        _check_origin(run.folder, launch)
         with run.guard:
             if run.folder.killed:
                 log.warning("run %s is not started: it was ended before", launch.run_id)
@@ -250,7 +260,7 @@ class LocalCluster:
         """Tell the supervisors to end their ranks; ranks that have not started never will."""
         await self._load()
         folder = RunFolder(self._root, run_id)
-        run = self._runs.setdefault(str(run_id), LocalRun(folder, self._settings.python))
+        run = self._run(folder)
         with _as_temporary(f"run {run_id} cannot be ended"):
             await asyncio.to_thread(with_rights, folder.path, lambda: self._kill(run))
         self._wake()
@@ -303,7 +313,11 @@ class LocalCluster:
             return
         with _as_temporary(f"run {run_id} cannot be forgotten"):
             await asyncio.to_thread(with_rights, run.folder.path, lambda: self._forget(run))
-        del self._runs[str(run_id)]
+        self._drop_run(run_id)
+
+    def _drop_run(self, run_id: RunId) -> None:
+        self._runs.pop(str(run_id), None)
+        self._going.pop(str(run_id), None)
 
     def _forget(self, run: LocalRun) -> None:
         with run.guard:
@@ -330,7 +344,7 @@ class LocalCluster:
             return None
         with _as_temporary(f"run {run_id} cannot be put aside"):
             place = await asyncio.to_thread(with_rights, run.folder.path, lambda: self._put_aside(run))
-        del self._runs[str(run_id)]
+        self._drop_run(run_id)
         return None if place is None else str(place)
 
     def _put_aside(self, run: LocalRun) -> Path | None:
@@ -346,6 +360,7 @@ class LocalCluster:
             self._drop(pid)
         for run in self._runs.values():
             run.let_go()
+        await asyncio.to_thread(self._starter.close)
 
 
 def _check_origin(folder: RunFolder, launch: Launch) -> None:

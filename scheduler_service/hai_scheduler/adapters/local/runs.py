@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import subprocess
 import threading
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,6 +14,7 @@ from typing import Any
 from hai_scheduler.adapters.local.folders import RankFolder, RunFacts, RunFolder, exit_code_of
 from hai_scheduler.adapters.local.leftovers import kill_leftovers
 from hai_scheduler.adapters.local.rights import with_rights
+from hai_scheduler.adapters.local.starting import Started, Starter
 from hai_scheduler.adapters.status import checkpoint_of, lost_lines_of, signalled_of, text_of, time_of
 from hai_scheduler.core.model import Observation, RankObservation, RankState
 
@@ -36,10 +36,10 @@ _UNREADABLE = f"{_KILLED}; its status.json cannot be read"
 class LocalRank:
     """One rank: its folder, and its supervisor where that is a child of this process."""
 
-    def __init__(self, folder: RankFolder, python: str) -> None:
+    def __init__(self, folder: RankFolder, starter: Starter) -> None:
         self.folder = folder
-        self._python = python
-        self._process: subprocess.Popen[bytes] | None = None
+        self._starter = starter
+        self._process: Started | None = None
         self._starts = 0
         #: What was observed when nothing of it was left; never read again.
         self._end: RankObservation | None = None
@@ -53,8 +53,8 @@ class LocalRank:
 
     @property
     def supervisor(self) -> int | None:
-        """The pid of its supervisor: of a child that has not been collected, or of whoever has the lock."""
-        if self._process is not None and self._process.returncode is None:
+        """The pid of its supervisor: of one that was started here and has not ended, or of whoever has the lock."""
+        if self._process is not None and not self._process.ended():
             return self._process.pid
         return None if self.gone else self.folder.supervisor()
 
@@ -66,30 +66,20 @@ class LocalRank:
         try:
             self._process = self._spawn()
         except (FileNotFoundError, PermissionError) as error:
-            reason = f"{self._python} cannot be started: {error.strerror}; correct the path of Python"
+            reason = f"{self._starter.python} cannot be started: {error.strerror}; correct the path of Python"
             self.folder.end_unstarted(None, reason)
 
-    def _spawn(self) -> subprocess.Popen[bytes]:
-        with (self.folder.path / "supervisor.log").open("ab") as log:
-            return subprocess.Popen(
-                [self._python, "-sP", "-m", "hai_client.rank", str(self.folder.path)],
-                cwd=self.folder.path,
-                env=_supervisor_environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+    def _spawn(self) -> Started:
+        return self._starter.start(self.folder.path)
 
     def reap(self) -> bool:
-        """Collect the supervisor if it is a child that has ended; whether no child is left."""
-        return self._process is None or self._process.poll() is not None
+        """Collect the supervisor if it was started here and has ended; whether none is left."""
+        return self._process is None or self._process.ended()
 
     def let_go(self) -> None:
         """Part with a supervisor that goes on without this process."""
-        if self._process is not None and self._process.poll() is None:
-            # Otherwise the destructor would warn of a child that nobody waits for.
-            self._process.returncode = 0
+        if self._process is not None:
+            self._process.let_go()
         self._process = None
 
     def observe(self) -> RankObservation:
@@ -123,9 +113,7 @@ class LocalRank:
 
     def _never_started(self) -> bool:
         """Whether its supervisor has failed, or whoever prepared it has ended before he started one."""
-        if self._process is not None:
-            return self._process.returncode != 0
-        return self.folder.supervisor() is None
+        return not (self._process is not None and self._process.succeeded) and self.folder.supervisor() is None
 
     def _start_again(self) -> None:
         """Its supervisor died before it had written anything: nothing was started."""
@@ -182,14 +170,14 @@ class LocalRank:
 class LocalRun:
     """One run: its ranks as far as they have been prepared. One caller at a time holds `guard`."""
 
-    def __init__(self, folder: RunFolder, python: str) -> None:
+    def __init__(self, folder: RunFolder, starter: Starter) -> None:
         self.guard = threading.Lock()
         self.folder = folder
-        self._python = python
+        self._starter = starter
         self._end: Observation | None = None
         #: Whose run it is and where, once a whole rank is prepared: that never changes.
         self._facts: RunFacts | None = None
-        self.ranks = {rank: LocalRank(folder.rank(rank), python) for rank in folder.ranks()}
+        self.ranks = {rank: LocalRank(folder.rank(rank), starter) for rank in folder.ranks()}
         #: What was observed last; None before the first time.
         self._seen: Observation | None = None
         #: Why it could not be looked at, the last time; None if it could.
@@ -199,7 +187,7 @@ class LocalRun:
         """The rank, new if need be."""
         if rank not in self.ranks:
             self._end = None
-            self.ranks[rank] = LocalRank(self.folder.rank(rank), self._python)
+            self.ranks[rank] = LocalRank(self.folder.rank(rank), self._starter)
         return self.ranks[rank]
 
     def catch_up(self, ranks: Iterable[int]) -> None:
@@ -281,12 +269,6 @@ class LocalRun:
         return seen
 
 
-def _supervisor_environment() -> dict[str, str]:
-    """Little: whoever may look at the process must not see the service's secrets in it."""
-    kept = ("PATH", "LANG", "LC_ALL", "HOME", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "TMPDIR")
-    return {name: os.environ[name] for name in kept if name in os.environ}
-
-
 def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObservation:
     return RankObservation(
         rank=rank,
@@ -303,6 +285,6 @@ def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObs
     )
 
 
-def runs_in(root: Path, python: str) -> dict[str, LocalRun]:
+def runs_in(root: Path, starter: Starter) -> dict[str, LocalRun]:
     """Every run that has left a folder, by id."""
-    return {str(folder.run_id): LocalRun(folder, python) for folder in RunFolder.all(root)}
+    return {str(folder.run_id): LocalRun(folder, starter) for folder in RunFolder.all(root)}

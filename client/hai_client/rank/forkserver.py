@@ -1,0 +1,176 @@
+"""A process that has the supervisor's modules imported, and forks a keeper for each rank that it is asked for.
+
+A rank then costs a fork and not a start of Python. `python -m hai_client.rank.forkserver PADDING`; its standard input
+is a Unix socket (SOCK_SEQPACKET) to the service that has started it. A request is the path of a rank's folder. The
+answer is the keeper's pid and, beside it, a handle (pidfd) that becomes readable when the keeper ends.
+
+It has one thread, no connection but that socket, and ends when the socket does: with its service. The keepers go on.
+What it forks is what `python -m hai_client.rank FOLDER` is: a session of its own, its folder as working folder, its
+output in `supervisor.log`, nothing else open, and the same command line, by which supervisors are found.
+"""
+# ruff: noqa: PTH123, PTH208
+# Importing pathlib costs milliseconds.
+
+from __future__ import annotations
+
+import array
+import ctypes
+import gc
+import http.client
+import json
+import os
+import select
+import socket
+import sys
+import threading
+
+from hai_client.rank import keeper, processes, supervisor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+#: The longest path of a folder, as the kernel has it.
+LONGEST_PATH = 4096
+#: What has to follow on the command line, so that the path of a folder can be written over it.
+PADDING = "." * LONGEST_PATH
+#: Its answer to what it cannot do.
+REFUSED = b"refused"
+#: What a supervisor imports, at once or when it begins to listen for notices.
+IMPORTED = (supervisor, http.client, json, threading)
+
+
+class Unusable(Exception):
+    """Ranks must be started in the ordinary way."""
+
+
+class CommandLine:
+    """The place where the kernel reads the command line of this process from."""
+
+    def __init__(self) -> None:
+        """Raises Unusable."""
+        with open("/proc/self/stat", "rb") as file:
+            # Fields 48 and 49, counted from 1; two stand before the cut.
+            fields = file.read().rpartition(b") ")[2].split()
+        self._start, self._end = int(fields[45]), int(fields[46])
+        if not 0 < self._start < self._end:
+            raise Unusable("the kernel does not say where the command line is")
+
+    def has_room(self, words: list[str]) -> bool:
+        """Whether these words can be shown."""
+        return len(_joined(words)) <= self._end - self._start
+
+    def write(self, words: list[str]) -> None:
+        """Show other words. Raises Unusable where there is no room."""
+        if not self.has_room(words):
+            raise Unusable(f"the command line has no room for {words[-1]}")
+        room = self._end - self._start
+        ctypes.memmove(self._start, _joined(words).ljust(room, b"\0"), room)
+
+
+def _joined(words: list[str]) -> bytes:
+    return b"".join(os.fsencode(word) + b"\0" for word in words)
+
+
+def _words(folder: str) -> list[str]:
+    """The command line of a keeper and its supervisor: as of those that have a Python started for them."""
+    return [sys.executable, "-sP", "-m", "hai_client.rank", folder]
+
+
+def main() -> int:
+    """Serve until the socket is closed. It returns in the server, in every keeper and in every supervisor.
+
+    Returns:
+        In the server 0, or 1 where it cannot be used; in the others what `keeper.main` returns.
+    """
+    # No copy of it may be what a rank reads.
+    line = socket.socket(fileno=os.dup(0))
+    try:
+        shown = CommandLine()
+        shown.write([sys.executable, "-sP", "-m", "hai_client.rank.forkserver"])
+        os.close(processes.open_handle(os.getpid()))
+    except (Unusable, OSError, ValueError, IndexError) as error:
+        print(f"hai_client.rank.forkserver: {error}; each rank starts a Python of its own", file=sys.stderr)
+        return 1
+    # The pages that are shared with the keepers stay so.
+    gc.collect()
+    gc.freeze()
+    return _serve(line, shown)
+
+
+def _serve(line: socket.socket, shown: CommandLine) -> int:
+    ended = select.poll()
+    ended.register(line, select.POLLIN)
+    children: dict[int, int] = {}
+    while True:
+        for fd, _ in ended.poll():
+            if fd in children:
+                ended.unregister(fd)
+                os.waitpid(children.pop(fd), 0)
+                os.close(fd)
+                continue
+            folder = os.fsdecode(line.recv(2 * LONGEST_PATH))
+            if not folder:
+                return 0
+            if not shown.has_room(_words(folder)):
+                line.send(REFUSED)
+                continue
+            try:
+                pid = os.fork()
+            except OSError:
+                line.send(REFUSED)
+                continue
+            if pid == 0:
+                # Its number is another file's soon: the object must not close that one when it goes.
+                line.detach()
+                return _become_keeper(folder, shown)
+            handle = processes.open_handle(pid)
+            children[handle] = pid
+            ended.register(handle, select.POLLIN)
+            rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [handle]))
+            try:
+                line.sendmsg([str(pid).encode()], [rights])
+            except (BrokenPipeError, ConnectionResetError):
+                # The service has died. The next one finds the rank by its folder.
+                return 0
+
+
+def _become_keeper(folder: str, shown: CommandLine) -> int:
+    """In the child: be as a Python that was started for this rank."""
+    os.setsid()
+    os.chdir(folder)
+    log = os.open("supervisor.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd, to in ((null, 0), (log, 1), (log, 2)):
+        os.dup2(fd, to)
+    # Of the server's there must be nothing left: neither its socket nor the handles of other keepers.
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2:
+            _close(int(name))
+    shown.write(_words(folder))
+    return keeper.main([folder])
+
+
+def _close(fd: int) -> None:
+    try:
+        os.close(fd)
+    except OSError:
+        # The one with which the folder was listed.
+        return
+
+
+def start() -> NoReturn:
+    """Serve, and leave the process."""
+    code = 1
+    try:
+        code = main()
+    except BaseException:  # noqa: BLE001  # as Python does: in a keeper or a supervisor it goes into the rank's log
+        sys.excepthook(*sys.exc_info())
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # As of `hai_client.rank`: threads of a supervisor may hang in a long poll.
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    start()

@@ -1,0 +1,233 @@
+"""Starting the supervisors of ranks: forked by a process that is ready for it, or else each as a new Python."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import select
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Final, Protocol
+
+from hai_client.rank.forkserver import PADDING
+
+log = logging.getLogger(__name__)
+
+#: How long the fork server may take to answer, seconds; at first it imports what it needs.
+_ANSWER_S: Final = 5.0
+#: When one could not be used, how long none is tried again, seconds.
+_PAUSE_S: Final = 30.0
+#: How long its end is waited for, seconds.
+_END_S: Final = 2.0
+
+
+class Started(Protocol):
+    """A keeper that this process has ordered: the process around a supervisor."""
+
+    @property
+    def pid(self) -> int:
+        """Its pid."""
+        ...
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it has ended and has said that there was nothing to start."""
+        ...
+
+    def ended(self) -> bool:
+        """Whether it has ended, as far as that can be seen without waiting."""
+        ...
+
+    def let_go(self) -> None:
+        """Look after it no more; it goes on."""
+        ...
+
+
+class Child:
+    """One that is a child of this process."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self.pid = process.pid
+
+    @property
+    def succeeded(self) -> bool:
+        """See `Started`."""
+        return self._process.returncode == 0
+
+    def ended(self) -> bool:
+        """See `Started`."""
+        return self._process.poll() is not None
+
+    def let_go(self) -> None:
+        """See `Started`."""
+        if self._process.poll() is None:
+            # Otherwise the destructor would warn of a child that nobody waits for.
+            self._process.returncode = 0
+
+
+class Forked:
+    """One that the fork server has started, by a handle that is readable when it has ended."""
+
+    #: Its status is the fork server's. Where somebody else supervises the rank, the lock names him.
+    succeeded = False
+
+    def __init__(self, pid: int, handle: int) -> None:
+        self.pid = pid
+        self._handle: int | None = handle
+        #: The loop and its threads ask.
+        self._turn = threading.Lock()
+        self._look = select.poll()
+        self._look.register(handle, select.POLLIN)
+
+    def ended(self) -> bool:
+        """See `Started`."""
+        with self._turn:
+            if self._handle is not None and self._look.poll(0):
+                self._close()
+            return self._handle is None
+
+    def let_go(self) -> None:
+        """See `Started`."""
+        with self._turn:
+            self._close()
+
+    def _close(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+
+    def __del__(self) -> None:
+        self._close()
+
+
+class ForkServer:
+    """`hai_client.rank.forkserver`, started when it is first needed and again when it has died. For any thread.
+
+    It ends with this process, and what it has forked goes on. A new service starts a new one, with the code of its own.
+    """
+
+    def __init__(self, python: str) -> None:
+        self._python = python
+        self._turn = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._line: socket.socket | None = None
+        #: Before that time (`time.monotonic`) none is started.
+        self._not_before = 0.0
+
+    @property
+    def pid(self) -> int | None:
+        """Its pid; None while there is none."""
+        return None if self._process is None else self._process.pid
+
+    def start(self, folder: Path) -> Forked | None:
+        """Have a keeper forked for the rank of that folder; None if that cannot be had now."""
+        with self._turn:
+            # One that has died is noticed by its silence; of what it was asked for, a second one loses the lock.
+            for _ in range(2):
+                if self._line is None and not self._open():
+                    return None
+                try:
+                    return self._ask(os.fsencode(folder))
+                except OSError as error:
+                    log.warning("the fork server of ranks does not answer and is started again: %s", error)
+                    self._end()
+            self._not_before = time.monotonic() + _PAUSE_S
+            return None
+
+    def _open(self) -> bool:
+        if time.monotonic() < self._not_before:
+            return False
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            try:
+                self._process = subprocess.Popen(
+                    [self._python, "-sP", "-m", "hai_client.rank.forkserver", PADDING],
+                    cwd="/",
+                    env=supervisor_environment(),
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                # Of the one that is started for the rank, the same is told to the user.
+                log.warning("the fork server of ranks cannot be started: %s", error)
+                ours.close()
+                self._not_before = time.monotonic() + _PAUSE_S
+                return False
+        ours.settimeout(_ANSWER_S)
+        self._line = ours
+        return True
+
+    def _ask(self, folder: bytes) -> Forked | None:
+        """Raises OSError when it does not answer."""
+        assert self._line is not None
+        self._line.send(folder)
+        answer, handles, _, _ = socket.recv_fds(self._line, 64, 1, socket.MSG_CMSG_CLOEXEC)
+        if not answer:
+            raise ConnectionResetError("it has ended")
+        return Forked(int(answer), handles[0]) if handles else None
+
+    def _end(self) -> None:
+        """End it; the keepers go on."""
+        line, self._line = self._line, None
+        process, self._process = self._process, None
+        if line is not None:
+            line.close()
+        if process is None:
+            return
+        try:
+            process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def close(self) -> None:
+        """End it, until it is needed again."""
+        with self._turn:
+            self._end()
+
+
+class Starter:
+    """Starts supervisors."""
+
+    def __init__(self, python: str) -> None:
+        """`python` is what supervisors are started with; `hai_client` must be importable there."""
+        self.python = python
+        self._server = ForkServer(python)
+
+    @property
+    def server(self) -> int | None:
+        """The pid of the fork server; None while there is none."""
+        return self._server.pid
+
+    def start(self, folder: Path) -> Started:
+        """Start the supervisor of the rank in that folder. Raises OSError."""
+        return self._server.start(folder) or Child(self._spawn(folder))
+
+    def _spawn(self, folder: Path) -> subprocess.Popen[bytes]:
+        with (folder / "supervisor.log").open("ab") as output:
+            return subprocess.Popen(
+                [self.python, "-sP", "-m", "hai_client.rank", str(folder)],
+                cwd=folder,
+                env=supervisor_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+
+    def close(self) -> None:
+        """Let go of what helps; all that it has started goes on."""
+        with contextlib.suppress(OSError):
+            self._server.close()
+
+
+def supervisor_environment() -> dict[str, str]:
+    """Little: whoever may look at the process must not see the service's secrets in it."""
+    kept = ("PATH", "LANG", "LC_ALL", "HOME", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "TMPDIR")
+    return {name: os.environ[name] for name in kept if name in os.environ}
