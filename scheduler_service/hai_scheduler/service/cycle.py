@@ -139,7 +139,12 @@ class Cycle:
         untold = await self.belonging.tell(mark)
         if untold is not None:
             effects = [effect for effect in effects if not isinstance(effect, Launch)]
-        self.launching.hand_over(effects, tasks, self.watch.by_name(), since=launched)
+        starting = {
+            effect.task_id: task
+            for effect in effects
+            if isinstance(effect, Launch) and (task := tasks.get(effect.task_id)) is not None
+        }
+        self.launching.hand_over(effects, starting, self.watch.by_name(), since=launched)
         self._trouble = untold or await self.belonging.put_aside(belongings.aside)
         self._say_trouble()
         return True

@@ -32,6 +32,13 @@ class Unfinished:
             raise KeyError(task_id)
         return task
 
+    def get(self, task_id: TaskId) -> Task | None:
+        """The task as it is now; None for one that has ended or was never there."""
+        try:
+            return self[task_id]
+        except KeyError:
+            return None
+
     def put(self, task: Task) -> None:
         """The task has become this; if it has ended, it is none of them any more."""
         place = self._place(task.id)
