@@ -314,7 +314,7 @@ async def _run(
     parts: Parts, settings: Settings, secret: Secret, tokens: RunTokens, places: Places, stop: asyncio.Event
 ) -> None:
     auth = Auth.from_environment(run_tokens=tokens, cookie_secret=secret)
-    server = make_server(make_application(parts.services, prefix=settings.prefix, auth=auth))
+    server = make_server(make_application(parts.services, prefix=settings.prefix, auth=auth, limits=settings.limits))
     server.listen(settings.port, address=settings.ip)
     log.info("listening on http://%s:%d%s", settings.ip, settings.port, settings.prefix)
     if settings.kubernetes is None:

@@ -22,8 +22,10 @@ from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
 from hai_scheduler import __version__
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.api.kinds import LimitSettings
 from hai_scheduler.core.policy import Policies, Policy, PolicyError
 from hai_scheduler.kubernetes_config import KubernetesSettings
+from hai_scheduler.limits_config import ApiLimits
 from hai_scheduler.secret import Secret
 from hai_scheduler.service.policy_numbers import BY_NAME, NUMBERS, Kind, changed
 from hai_scheduler.service.settings import ServiceSettings
@@ -108,6 +110,8 @@ class Settings:
     gpus_per_node: int | None
     nodes_file: Path | None
     service: ServiceSettings
+    #: How much of the interface each client may have.
+    limits: LimitSettings = field(default_factory=LimitSettings)
     #: Ranks are pods there; None: they are processes of this machine.
     kubernetes: ClusterSettings | None = None
     #: Where the bus between replicas is; None: this is the only one. It may hold a password.
@@ -122,7 +126,7 @@ class HaiScheduler(Application):
     name = "hai-scheduler"
     version = __version__
     description = "The scheduler service of HAI. JupyterHub starts it; see docs/operations.md."
-    classes = [SchedulingPolicy, KubernetesSettings]  # noqa: RUF012  # traitlets reads it so
+    classes = [SchedulingPolicy, KubernetesSettings, ApiLimits]  # noqa: RUF012  # traitlets reads it so
 
     state_dir = Unicode("", help="Folder of the database, runs and logs. Must be given.").tag(config=True)
     db_url = Unicode(
@@ -218,6 +222,7 @@ class HaiScheduler(Application):
                 keep_ended=_duration(self.keep_ended, "HaiScheduler.keep_ended"),
                 tasks_per_user=self.tasks_per_user,
             ),
+            limits=ApiLimits(parent=self).frozen(),
             kubernetes=KubernetesSettings(parent=self).frozen() if self.cluster == "kubernetes" else None,
         )
 
