@@ -33,7 +33,7 @@ class Client(StorageCalls, OrphanCalls):
     the errors of `hai_client.errors`: `NotLoggedIn`, `Forbidden`, `NotFound`, `Invalid`, `Conflict`,
     `QuotaExceeded`, `Unavailable`. While the platform restarts, calls wait for it, for half a minute at the longest:
     those that never got through, submissions, and others that can be repeated safely. `Transport` sets how long. A call
-    that the platform refuses because the caller asks for too much at once (429) is repeated as it says, for two minutes.
+    that the platform refuses because the caller asks for too much at once (429) is repeated for two minutes.
 
     Args:
         url: The Hub's address; else `HAI_URL`, else the file that `hai login` wrote.

@@ -47,7 +47,7 @@ class BoundedLoader(yaml.SafeLoader):
             raise BeyondBounds(
                 None,
                 None,
-                f"the file has more than {MOST_NODES} texts, lists and mappings: put what is long into a file of its own",
+                f"the file has more than {MOST_NODES} texts, lists and mappings: put what is long into another file",
                 self.get_mark(),
             )
         return super().compose_node(parent, index)

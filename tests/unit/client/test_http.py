@@ -198,13 +198,6 @@ def test_a_name_that_is_not_resolved_is_not_waited_for_half_a_minute(monkeypatch
     assert len(waits) == FEW
 
 
-def test_too_many_requests_are_no_restart(client: Client, platform: Any, fake: Any) -> None:
-    platform.before = [away(fake, "too_many", status=429)] * 9
-    with pytest.raises(errors.Unavailable):
-        client.me()
-    assert len(platform.calls) == FEW + 1
-
-
 def test_a_submission_whose_answer_was_lost_is_repeated_and_makes_one_task(
     client: Client, platform: Any, fake: Any
 ) -> None:
