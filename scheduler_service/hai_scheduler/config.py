@@ -159,6 +159,18 @@ class HaiScheduler(Application):
     keep_ended = Unicode("720h", help="How long ended tasks and their logs are kept.").tag(config=True)
     tasks_per_user = Int(10_000, help="Unfinished tasks that a user may have.").tag(config=True)
 
+    ended_per_user = Int(
+        20_000, help="Ended tasks that are kept of a user; beyond it the oldest are forgotten early, with their logs."
+    ).tag(config=True)
+    mib_per_user = Int(
+        256,
+        help="MiB that the descriptions of a user's tasks (command, variables, tags) may take. Ended tasks are "
+        "forgotten early to make room; what unfinished ones take beyond it is refused.",
+    ).tag(config=True)
+    lines_per_task = Int(
+        10_000, help="Lines of history that are kept of a task; beyond it the oldest but the first are forgotten."
+    ).tag(config=True)
+
     #: A configuration file that cannot be read must not mean the defaults.
     raise_config_file_errors = True
 
@@ -221,10 +233,20 @@ class HaiScheduler(Application):
                 lease_length=_lease(self.lease_length),
                 keep_ended=_duration(self.keep_ended, "HaiScheduler.keep_ended"),
                 tasks_per_user=self.tasks_per_user,
+                ended_per_user=_at_least(self, "ended_per_user", 1),
+                bytes_per_user=_at_least(self, "mib_per_user", 2) * 1024 * 1024,
+                lines_per_task=_at_least(self, "lines_per_task", 100),
             ),
             limits=ApiLimits(parent=self).frozen(),
             kubernetes=KubernetesSettings(parent=self).frozen() if self.cluster == "kubernetes" else None,
         )
+
+
+def _at_least(application: HaiScheduler, name: str, least: int) -> int:
+    value = int(getattr(application, name))
+    if value < least:
+        raise ConfigError(f"HaiScheduler.{name} is {value}: give {least} or more")
+    return value
 
 
 def _lease(text: str) -> timedelta:

@@ -32,6 +32,7 @@ from hai_scheduler.api.services import Services
 from hai_scheduler.api.table import Table
 from hai_scheduler.core.model import RunId
 from hai_scheduler.service.caller import Caller
+from hai_scheduler.service.errors import TooMany
 
 log = logging.getLogger(__name__)
 
@@ -363,7 +364,7 @@ class Endpoint(HubHandler):
     # -- refusals ---------------------------------------------------------------------------------
 
     async def _refuse_in_time(self, error: BaseException) -> None:
-        if isinstance(error, Refused) and error.code == "too_many" and not self._headers_written:
+        if getattr(error, "code", "") == "too_many" and not self._headers_written:
             await self._services.queries.clock.sleep(HELD_BACK)
             if self._gone:
                 return
@@ -394,6 +395,8 @@ class Endpoint(HubHandler):
             self.set_header("Connection", "close")
         if problem.code == "unavailable":
             self.set_header("Retry-After", str(RETRY_AFTER))
+        if isinstance(error, TooMany):
+            self.set_header("Retry-After", str(error.retry_after))
         for name, value in getattr(error, "headers", {}).items() if isinstance(error, Refused) else ():
             self.set_header(name, value)
         self.finish(problem.model_dump_json().encode())

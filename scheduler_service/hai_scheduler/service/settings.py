@@ -24,3 +24,9 @@ class ServiceSettings:
     keep_ended: timedelta = timedelta(days=30)
     #: Unfinished tasks that a user may have.
     tasks_per_user: int = 10_000
+    #: Ended tasks that are kept of a user: beyond it the oldest are forgotten early.
+    ended_per_user: int = 20_000
+    #: Bytes of the descriptions of a user's tasks. Unfinished ones may not take more; ended ones are forgotten early.
+    bytes_per_user: int = 256 * 1024 * 1024
+    #: Lines of history that are kept of a task: beyond it the oldest but the first are forgotten.
+    lines_per_task: int = 10_000
