@@ -32,7 +32,8 @@ class Client(StorageCalls, OrphanCalls):
     Tasks may be named by id or by name; a name is the caller's latest task of that name. Every method raises
     the errors of `hai_client.errors`: `NotLoggedIn`, `Forbidden`, `NotFound`, `Invalid`, `Conflict`,
     `QuotaExceeded`, `Unavailable`. While the platform restarts, calls wait for it, for half a minute at the longest:
-    those that never got through, submissions, and others that can be repeated safely. `Transport` sets how long.
+    those that never got through, submissions, and others that can be repeated safely. `Transport` sets how long. A call
+    that the platform refuses because the caller asks for too much at once (429) is repeated for two minutes.
 
     Args:
         url: The Hub's address; else `HAI_URL`, else the file that `hai login` wrote.

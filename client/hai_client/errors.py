@@ -90,7 +90,7 @@ class QuotaExceeded(HaiError):
 
 
 class Unavailable(HaiError):
-    """The platform cannot be reached, or says that it cannot serve now."""
+    """The platform cannot be reached, says that it cannot serve now, or that one asks for too much at once (429)."""
 
     exit_code = 4
     default_code = "unavailable"

@@ -26,8 +26,13 @@ DELAYS_S = (0.2, 0.5, 1.0, *(2.0,) * 14)
 FEW = 3
 #: The platform may ask for a longer wait, but not for more than this.
 LONGEST_WAIT_S = 10.0
+#: How long a call waits for its turn where it is refused for asking too much, seconds, and at most at a time.
+BUSY_PATIENCE_S = 120.0
+LONGEST_BUSY_WAIT_S = 60.0
 #: The answer of a proxy that has handed the request to nobody.
 RESTARTING = "restarting"
+#: The status of an answer that says: not so much at once.
+TOO_MANY = 429
 #: What is answered while something is away: by a proxy, or by the Hub in the service's place.
 _AWAY = (None, 404, 405, 502, 503, 504)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -84,7 +89,8 @@ class Transport:
             The decoded answer; None for an empty one.
 
         Raises:
-            HaiError: The kind that fits the answer; `Unavailable` when there was none for all of `delays_s`.
+            HaiError: The kind that fits the answer; `Unavailable` when there was none for all of `delays_s`, or when
+                the platform has refused the call for two minutes because the caller asks for too much.
         """
         request = self._request(method, path, query, body, headers)
         repeatable = method in ("GET", "PUT") if again is None else again
@@ -108,12 +114,21 @@ class Transport:
 
     def _wait(self, problem: Unavailable, tries: int, waited: float, repeatable: bool) -> float | None:
         """Seconds until the next try; None: there is none."""
+        if problem.status == TOO_MANY:
+            return self._wait_for_turn(problem, tries, waited)
         if _hopeless(problem.__cause__) or not (repeatable or _never_sent(problem)):
             return None
         most = len(self.delays_s) if _is_gap(problem) else min(FEW, len(self.delays_s))
         if tries >= most or waited >= sum(self.delays_s):
             return None
         return max(self.delays_s[tries], min(problem.retry_after_s or 0.0, LONGEST_WAIT_S))
+
+    def _wait_for_turn(self, problem: Unavailable, tries: int, waited: float) -> float | None:
+        """The same where the platform has refused the request unread: it can be repeated, whatever it is."""
+        if waited >= BUSY_PATIENCE_S or not self.delays_s:
+            return None
+        delay = self.delays_s[min(tries, len(self.delays_s) - 1)]
+        return max(delay, min(problem.retry_after_s or 0.0, LONGEST_BUSY_WAIT_S))
 
     def stream(
         self,

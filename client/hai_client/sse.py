@@ -13,6 +13,8 @@ from hai_client.errors import HaiError, Unavailable, kind_of
 
 #: Waits between tries to read on; the last one is repeated.
 DELAYS_S = (0.2, 0.5, 1.0, 2.0, 5.0)
+#: The platform may ask for a longer wait, but not for more than this.
+LONGEST_WAIT_S = 10.0
 #: How long the platform may be away before following it ends with an error.
 PATIENCE_S = 600.0
 #: The same while it was never reached: as long as for a single call, because the address may be mistyped.
@@ -103,7 +105,8 @@ def follow(
         if tries or problem is not None:
             if lost is not None:
                 lost(problem or Unavailable("the stream ended early"))
-            sleep(DELAYS_S[min(tries, len(DELAYS_S) - 1)])
+            asked = problem.retry_after_s if problem is not None else None
+            sleep(max(DELAYS_S[min(tries, len(DELAYS_S) - 1)], min(asked or 0.0, LONGEST_WAIT_S)))
         tries += 1
 
 

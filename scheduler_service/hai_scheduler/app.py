@@ -467,7 +467,7 @@ async def _run_api(parts: ApiParts, settings: Settings, secret: Secret, places: 
     auth = Auth.from_environment(run_tokens=RunTokens(secret), cookie_secret=secret)
     following = asyncio.create_task(parts.following.run())
     stopping = asyncio.create_task(stop.wait())
-    server = make_server(make_application(parts.services, prefix=settings.prefix, auth=auth))
+    server = make_server(make_application(parts.services, prefix=settings.prefix, auth=auth, limits=settings.limits))
     try:
         # Who asks at once is told of the nodes that there are.
         await parts.following.asked()

@@ -22,8 +22,10 @@ from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
 from hai_scheduler import __version__
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.api.kinds import LimitSettings
 from hai_scheduler.core.policy import Policies, Policy, PolicyError
 from hai_scheduler.kubernetes_config import KubernetesSettings
+from hai_scheduler.limits_config import ApiLimits
 from hai_scheduler.secret import Secret
 from hai_scheduler.service.policy_numbers import BY_NAME, NUMBERS, Kind, changed
 from hai_scheduler.service.settings import ServiceSettings
@@ -118,6 +120,8 @@ class Settings:
     gpus_per_node: int | None
     nodes_file: Path | None
     service: ServiceSettings
+    #: How much of the interface each client may have.
+    limits: LimitSettings = field(default_factory=LimitSettings)
     #: Ranks are pods there; None: they are processes of this machine.
     kubernetes: ClusterSettings | None = None
     #: Where the bus between replicas is; None: this is the only one. It may hold a password.
@@ -132,7 +136,7 @@ class HaiScheduler(Application):
     name = "hai-scheduler"
     version = __version__
     description = "The scheduler service of HAI. JupyterHub starts it; see docs/operations.md."
-    classes = [SchedulingPolicy, KubernetesSettings]  # noqa: RUF012  # traitlets reads it so
+    classes = [SchedulingPolicy, KubernetesSettings, ApiLimits]  # noqa: RUF012  # traitlets reads it so
 
     role = Enum(
         ["loop", "api"],
@@ -187,6 +191,18 @@ class HaiScheduler(Application):
         "for each core of this machine and at least 4 or, on Kubernetes, KubernetesSettings.parallel.",
     ).tag(config=True)
 
+    ended_per_user = Int(
+        20_000, help="Ended tasks that are kept of a user; beyond it the oldest are forgotten early, with their logs."
+    ).tag(config=True)
+    mib_per_user = Int(
+        256,
+        help="MiB that the descriptions of a user's tasks (command, variables, tags) may take. Ended tasks are "
+        "forgotten early to make room; what unfinished ones take beyond it is refused.",
+    ).tag(config=True)
+    lines_per_task = Int(
+        10_000, help="Lines of history that are kept of a task; beyond it the oldest but the first are forgotten."
+    ).tag(config=True)
+
     #: A configuration file that cannot be read must not mean the defaults.
     raise_config_file_errors = True
 
@@ -238,7 +254,7 @@ class HaiScheduler(Application):
         policy, policy_written = SchedulingPolicy(parent=self).numbers()
         kubernetes = KubernetesSettings(parent=self).frozen() if self.cluster == "kubernetes" else None
         return Settings(
-            role=cast(Role, self.role),
+            role=cast("Role", self.role),
             state_dir=state_dir,
             db_url=os.environ.get("HAI_DB_URL") or self.db_url or f"sqlite+aiosqlite:///{state_dir / 'hai.sqlite'}",
             redis_url=_secret(os.environ.get("HAI_REDIS_URL") or self.redis_url),
@@ -259,7 +275,11 @@ class HaiScheduler(Application):
                 keep_ended=_duration(self.keep_ended, "HaiScheduler.keep_ended"),
                 tasks_per_user=self.tasks_per_user,
                 starts_at_once=_starts(self.starts_at_once, kubernetes),
+                ended_per_user=_at_least(self, "ended_per_user", 1),
+                bytes_per_user=_at_least(self, "mib_per_user", 2) * 1024 * 1024,
+                lines_per_task=_at_least(self, "lines_per_task", 100),
             ),
+            limits=ApiLimits(parent=self).frozen(),
             kubernetes=kubernetes,
         )
 
@@ -270,6 +290,13 @@ def _starts(number: int, kubernetes: ClusterSettings | None) -> int:
         raise ConfigError(f"HaiScheduler.starts_at_once is {number}: give at least 1, or 0 for the default")
     # More than the machine has cores would only make each of them, and the service, wait.
     return number or (max(4, os.cpu_count() or 1) if kubernetes is None else kubernetes.parallel)
+
+
+def _at_least(application: HaiScheduler, name: str, least: int) -> int:
+    value = int(getattr(application, name))
+    if value < least:
+        raise ConfigError(f"HaiScheduler.{name} is {value}: give {least} or more")
+    return value
 
 
 def _lease(text: str) -> timedelta:

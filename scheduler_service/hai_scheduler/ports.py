@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from hai_scheduler.bound_ports import BoundTx
 from hai_scheduler.core.environments import Environment
 from hai_scheduler.core.model import (
     Mount,
@@ -102,7 +103,7 @@ class Lease:
     expires_at: datetime
 
 
-class Tx(DatabaseTx, Protocol):
+class Tx(DatabaseTx, BoundTx, Protocol):
     """One transaction: all of it or nothing. Reads see its own writes."""
 
     async def add_task(self, task: Task, spec: TaskSpec, *, idempotency_key: str | None = None) -> Task:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ from traitlets.config import Configurable
 
 from hai_scheduler.config import HaiScheduler, SchedulingPolicy
 from hai_scheduler.kubernetes_config import KubernetesSettings
+from hai_scheduler.limits_config import ApiLimits
 from hai_scheduler.service.policy_numbers import NUMBERS
 
 _INTRODUCTION = """\
@@ -51,7 +53,7 @@ _PLACES = {number.name: place for place, number in enumerate(NUMBERS)}
 def reference() -> str:
     """The whole page."""
     parts = [_INTRODUCTION]
-    for section in (HaiScheduler, SchedulingPolicy, KubernetesSettings):
+    for section in (HaiScheduler, SchedulingPolicy, ApiLimits, KubernetesSettings):
         parts += _section(section)
     return "\n".join(parts).rstrip() + "\n"
 
@@ -59,7 +61,7 @@ def reference() -> str:
 def _section(section: type[Configurable]) -> Iterator[str]:
     words: dict[str, str] = {name: f"--{word}" for word, name in HaiScheduler.aliases.items()}
     yield f"## {section.__name__}\n"
-    yield f"{(section.__doc__ or '').strip().splitlines()[0]}\n"
+    yield f"{inspect.getdoc(section)}\n"
     yield from ["| setting | type | default | meaning | option |", "|---|---|---|---|---|"]
     traits = section.class_own_traits(config=True)
     for name in sorted(traits, key=lambda name: (_PLACES.get(name, len(_PLACES)), name)):

@@ -55,6 +55,11 @@ class Context:
         if self._told or not self.out.watched or waited_s < SHORT_WAIT_S:
             return
         self._told = True
+        if problem.code == "too_many":
+            self.out.note(
+                "you ask the platform for more than your share at once; waiting for your turn (Ctrl-C ends this)"
+            )
+            return
         restarting = problem.code == "restarting"
         why = "the platform is restarting" if restarting else problem.message.partition(";")[0].rstrip(".")
         self.out.note(f"{why}; trying again for half a minute (Ctrl-C ends this)")

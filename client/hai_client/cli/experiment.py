@@ -13,6 +13,7 @@ from hai_client.cli.context import Context
 from hai_client.cli.parser import Command
 from hai_client.cli.submit import add_dry_run, folder, send
 from hai_client.errors import Invalid
+from hai_client.experiments import MAX_EXPERIMENT_BYTES, too_large
 from hai_client.schema import TaskRequest
 
 
@@ -52,7 +53,12 @@ def _read(file: str, ctx: Context) -> TaskRequest:
 
 def _text(file: str) -> str:
     try:
-        return Path(file).read_text(encoding="utf-8")
+        with Path(file).open("rb") as stream:
+            # No more than can be sent: it may be a file that never ends.
+            data = stream.read(MAX_EXPERIMENT_BYTES + 1)
+        if len(data) > MAX_EXPERIMENT_BYTES:
+            raise Invalid(f"file: {file!r} is no experiment: {too_large()}")
+        return data.decode()
     except UnicodeDecodeError:
         raise Invalid(f"file: {file!r} is not text in UTF-8; is it the experiment's YAML?") from None
     except (OSError, ValueError) as error:

@@ -17,6 +17,9 @@ JSON = "application/json"
 BYTES = "application/octet-stream"
 #: In the answer to a piece of a log that does not fit: from where the service wants it.
 OFFSET_HEADER = "Upload-Offset"
+#: The status that says: not so much at once; and how long its answer is heeded at most, seconds.
+TOO_MANY = 429
+LONGEST_HEED_S = 10.0
 #: While an answer is waited for, it is looked so often whether the service has moved, seconds.
 LOOK_EVERY_S = 1.0
 
@@ -105,12 +108,17 @@ class Api:
                 if answer.status != 204 and "json" not in (answer.getheader("Content-Type") or ""):
                     # Another program has the port: what it thinks of a report must not count as said by the service.
                     raise http.client.HTTPException("this is not the service")
-                return Answer(answer.status, _object(answer.read(1 << 20)), answer.getheader(OFFSET_HEADER))
+                found = Answer(answer.status, _object(answer.read(1 << 20)), answer.getheader(OFFSET_HEADER))
+                after = answer.getheader("Retry-After") or ""
             finally:
                 connection.close()
         except (OSError, http.client.HTTPException) as error:
             self._address.failed()
             raise Unreachable(type(error).__name__) from None
+        if found.status == TOO_MANY and after.isdigit():
+            # Here, so that each who repeats a request waits as long as the service asks, and nobody for ever.
+            time.sleep(min(float(after), LONGEST_HEED_S, timeout))
+        return found
 
     def _wait(self, connection: HTTPConnection, urls: list[str], timeout: float) -> None:
         """Wait for the first byte of the answer, but not where the service is no more. Raises Unreachable, OSError."""

@@ -118,6 +118,49 @@ describe('a restart of the platform', () => {
   });
 });
 
+describe('asking for too much at once', () => {
+  const busy = (seconds: number): Response =>
+    Response.json(
+      { status: 429, code: 'too_many', detail: 'One client may send 30 requests a second.' },
+      { status: 429, headers: { 'Retry-After': String(seconds) } }
+    );
+
+  function answering(answers: Response[]): { api: Api; requests: Request[] } {
+    const { settings, requests } = settingsWith(() => answers.shift() ?? Response.json({ id: 7 }));
+    return { api: new Api(settings), requests };
+  }
+
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('waits as long as the platform says, for reads and changes alike', async () => {
+    for (const ask of [(api: Api) => api.me(), (api: Api) => api.act(7, 'stop')]) {
+      const { api, requests } = answering([busy(3), busy(3600)]);
+      const asked = ask(api);
+      await vi.advanceTimersByTimeAsync(2999);
+      expect(requests).toHaveLength(1);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(requests).toHaveLength(2);
+      await vi.advanceTimersByTimeAsync(30_000);
+      expect(await asked).toEqual({ id: 7 });
+      expect(requests).toHaveLength(3);
+    }
+  });
+
+  it('is told in the end, as something that passes', async () => {
+    const { api, requests } = answering(Array.from({ length: 9 }, () => busy(1)));
+    const failed = expect(api.me()).rejects.toMatchObject({
+      message: 'One client may send 30 requests a second.',
+      passing: true,
+      busy: true,
+      retryAfter: 1000
+    });
+    await vi.runAllTimersAsync();
+    await failed;
+    expect(requests).toHaveLength(6);
+  });
+});
+
 describe('streams', () => {
   it('give events as they come and resume after the last id', async () => {
     const encoder = new TextEncoder();

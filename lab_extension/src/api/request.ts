@@ -10,18 +10,28 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly errors: IFieldError[];
+  /** How long the platform asks to wait before the next try, in ms; 0: it says nothing. */
+  readonly retryAfter: number;
 
-  constructor(problem: Pick<IProblem, 'status' | 'code' | 'detail'> & { errors?: IFieldError[] }) {
+  constructor(
+    problem: Pick<IProblem, 'status' | 'code' | 'detail'> & { errors?: IFieldError[]; retryAfter?: number }
+  ) {
     super(problem.detail);
     this.name = 'ApiError';
     this.status = problem.status;
     this.code = problem.code;
     this.errors = problem.errors ?? [];
+    this.retryAfter = problem.retryAfter ?? 0;
   }
 
   /** Whether trying again later can help. */
   get passing(): boolean {
-    return this.status === 0 || this.status === 502 || this.status === 503 || this.status === 504;
+    return [0, 429, 502, 503, 504].includes(this.status);
+  }
+
+  /** Whether the platform has refused the request unread, because its user asks for too much at once. */
+  get busy(): boolean {
+    return this.status === 429;
   }
 
   /** Whether the platform restarts and has not seen the request. */
@@ -32,6 +42,9 @@ export class ApiError extends Error {
 
 /** Waits between the tries of a request that the platform has not seen because it restarts, in ms. */
 const RETRIES = [500, 1000, 2000, 4000, 8000];
+
+/** The longest of these waits that the platform may ask for, in ms. */
+const LONGEST_WAIT = 30_000;
 
 /** A sentence for any thrown value. */
 export function sentenceOf(error: unknown): string {
@@ -57,7 +70,10 @@ export async function requestJson<T>(
   return (text === '' ? null : JSON.parse(text)) as T;
 }
 
-/** Send what changes something again while the platform restarts; what is only read is read again by its model. */
+/**
+ * Send what changes something again while the platform restarts; what is only read is read again by its model. What is
+ * refused because it is too much at once is sent again in any case, when the platform says.
+ */
 async function sendOverRestart(
   settings: ServerConnection.ISettings,
   path: string,
@@ -66,15 +82,18 @@ async function sendOverRestart(
   const changes = (request.method ?? 'GET') !== 'GET';
   const once = request.headers?.['Idempotency-Key'] !== undefined;
   for (const wait of RETRIES) {
+    let asked = 0;
     try {
       return await send(settings, path, request);
     } catch (error) {
-      const again = error instanceof ApiError && changes && (error.unseen || (once && error.passing));
+      const again =
+        error instanceof ApiError && (error.busy || (changes && (error.unseen || (once && error.passing))));
       if (!again || request.signal?.aborted) {
         throw error;
       }
+      asked = error.busy ? Math.min(error.retryAfter, LONGEST_WAIT) : 0;
     }
-    await new Promise(resolve => setTimeout(resolve, wait));
+    await new Promise(resolve => setTimeout(resolve, Math.max(wait, asked)));
   }
   return send(settings, path, request);
 }
@@ -165,6 +184,7 @@ async function problemOf(response: Response): Promise<ApiError> {
     status: response.status,
     code: body?.code ?? 'unavailable',
     detail: body?.detail ?? body?.message ?? `The server answered ${response.status} without saying why.`,
-    errors: body?.errors ?? []
+    errors: body?.errors ?? [],
+    retryAfter: 1000 * (Number(response.headers.get('Retry-After')) || 0)
   });
 }

@@ -89,7 +89,8 @@ export class Feed implements IDisposable {
       }
       this._error = error === null ? null : sentenceOf(error);
       this.setStatus(error === null ? 'connecting' : 'lost');
-      await this.pause(wait * (0.75 + Math.random() / 2));
+      const asked = error instanceof ApiError ? Math.min(error.retryAfter, BACK_OFF.longest) : 0;
+      await this.pause(Math.max(asked, wait * (0.75 + Math.random() / 2)));
       wait = Math.min(wait * 2, BACK_OFF.longest);
     }
   }

@@ -143,6 +143,7 @@ export class LogModel implements IDisposable {
     const place: IPlace = { cursor: null, heard: false };
     let wait = RETRY.first;
     while (!isOver(signal)) {
+      let asked = 0;
       try {
         if (await this.readOn(rank, place, signal)) {
           this.flush();
@@ -153,10 +154,11 @@ export class LogModel implements IDisposable {
         if (isOver(signal) || !this.mayRetry(error, place)) {
           return;
         }
+        asked = error instanceof ApiError ? Math.min(error.retryAfter, RETRY.longest) : 0;
       }
       wait = place.heard ? RETRY.first : wait;
       place.heard = false;
-      await sleep(wait, signal);
+      await sleep(Math.max(wait, asked), signal);
       wait = Math.min(wait * 2, RETRY.longest);
     }
   }

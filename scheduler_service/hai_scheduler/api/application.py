@@ -14,6 +14,8 @@ from tornado.web import Application, RequestHandler
 from hai_client.accepting import accept_handler
 from hai_scheduler.api.auth import Auth, Callback, Home, UserBook
 from hai_scheduler.api.endpoint import Endpoint
+from hai_scheduler.api.kinds import LimitSettings
+from hai_scheduler.api.limits import Limits
 from hai_scheduler.api.routes import API, ROUTES
 from hai_scheduler.api.services import Services
 from hai_scheduler.api.table import Table
@@ -24,15 +26,19 @@ log = logging.getLogger(__name__)
 BODY_TIMEOUT: Final = 120.0
 
 
-def make_application(services: Services, *, prefix: str, auth: Auth) -> Application:
+def make_application(
+    services: Services, *, prefix: str, auth: Auth, limits: LimitSettings | None = None
+) -> Application:
     """The interface below `prefix`, which begins and ends with a slash (`/services/hai/`)."""
     table = Table(prefix + API, ROUTES)
+    gates = Limits(limits or LimitSettings(), clock=services.queries.clock, refused=services.metrics.refused)
+    services.metrics.show_limits(gates)
     endpoint = {
         "auth": auth,
         "table": table,
         "services": services,
         "users": UserBook(services.store),
-        "streams": {},
+        "limits": gates,
     }
     here = re.escape(prefix)
     return Application(

@@ -7,8 +7,11 @@ that JupyterHub demands of browsers; a token needs none. Nothing here ever raise
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
+from collections import OrderedDict, defaultdict
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from jupyterhub.httpclient import JupyterHubHTTPClient
@@ -40,6 +43,8 @@ else:
 BELIEVED: Final = 10
 #: How long the Hub may take to answer, in seconds.
 PATIENCE: Final = 15
+#: Tokens that are remembered as known to the Hub: their owners need not compete with those who guess.
+MOST_KNOWN: Final = 10_000
 
 _HEADER: Final = re.compile(r"(?:bearer|token) +([\x21-\x7e]{1,1024})", re.IGNORECASE)
 _UNKNOWN: Final = "The Hub does not know this token, or it has expired: get another one (`hai login`)."
@@ -71,6 +76,10 @@ class Auth:
         self.hub = hub
         self.cookie_secret = cookie_secret
         self._run_tokens = run_tokens
+        #: Digests of tokens that the Hub has known lately, the latest last.
+        self._known: OrderedDict[str, None] = OrderedDict()
+        #: What the Hub is being asked now, by the digest of the token.
+        self._asked: dict[str, asyncio.Future[Mapping[str, Any] | None]] = {}
 
     @classmethod
     def from_environment(cls, *, run_tokens: RunTokens, cookie_secret: Secret) -> Auth:
@@ -93,6 +102,11 @@ class Auth:
         if not self.hub.check_scopes(self.hub.access_scopes, model):
             raise Refused("forbidden", "This token may not use HAI: it needs the scope access:services!service=hai.")
         return caller_of(model)
+
+    def has_known(self, handler: HubHandler) -> bool:
+        """Whether the Hub has known the request's token when it was last asked. Raises Refused: 401."""
+        token = _token(handler)
+        return token is not None and _digest(token) in self._known
 
     def run(self, handler: HubHandler) -> RunId:
         """The run that the request speaks for. Raises Refused."""
@@ -119,8 +133,25 @@ class Auth:
             raise Refused("unavailable", "The Hub cannot say who you are now: try again in a moment.") from None
 
     async def _of_token(self, token: str) -> Mapping[str, Any] | None:
-        model: Mapping[str, Any] | None = await self.hub.user_for_token(token, sync=False)
-        return model
+        """Whose token it is. However many requests bring it at once, the Hub is asked one time."""
+        name = _digest(token)
+        asked = self._asked.get(name)
+        if asked is None:
+            asked = asyncio.ensure_future(self.hub.user_for_token(token, sync=False))
+            self._asked[name] = asked
+            asked.add_done_callback(partial(self._answered, name))
+        # One who gives up must not take the answer from the others.
+        return await asyncio.shield(asked)
+
+    def _answered(self, name: str, asked: asyncio.Future[Mapping[str, Any] | None]) -> None:
+        self._asked.pop(name, None)
+        if asked.cancelled() or asked.exception() is not None:
+            return
+        self._known.pop(name, None)
+        if asked.result() is not None:
+            self._known[name] = None
+            while len(self._known) > MOST_KNOWN:
+                self._known.popitem(last=False)
 
     async def close(self) -> None:
         """Let go of the connections to the Hub."""
@@ -188,14 +219,19 @@ class UserBook:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._written: dict[str, frozenset[str]] = {}
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def see(self, caller: Caller) -> None:
         """Write the groups of a user if they are not the ones last written."""
         if caller.kind != "user" or self._written.get(caller.name) == caller.groups:
             return
-        async with self._store.write() as tx:
-            await tx.put_user(UserRecord(name=caller.name, groups=caller.groups))
-        self._written[caller.name] = caller.groups
+        # Many requests of a new user come at once: one of them writes.
+        async with self._turns[caller.name]:
+            if self._written.get(caller.name) == caller.groups:
+                return
+            async with self._store.write() as tx:
+                await tx.put_user(UserRecord(name=caller.name, groups=caller.groups))
+            self._written[caller.name] = caller.groups
 
 
 def caller_of(model: Mapping[str, Any]) -> Caller:
@@ -215,6 +251,11 @@ def caller_of(model: Mapping[str, Any]) -> Caller:
         groups=frozenset(map(str, model.get("groups") or ())),
         scopes=frozenset(scopes),
     )
+
+
+def _digest(token: str) -> str:
+    """What stands for a token in memory."""
+    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _token(handler: RequestHandler) -> str | None:

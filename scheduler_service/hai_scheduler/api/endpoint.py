@@ -19,8 +19,11 @@ from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError, stream_request_body
 
 from hai_scheduler.api import problems
+from hai_scheduler.api.addresses import address_of
 from hai_scheduler.api.auth import Auth, HubHandler, UserBook, has_scope
 from hai_scheduler.api.bodies import read_body, read_query
+from hai_scheduler.api.kinds import Kind
+from hai_scheduler.api.limits import Limits, Pass
 from hai_scheduler.api.metrics import Metrics
 from hai_scheduler.api.params import Nothing
 from hai_scheduler.api.problems import Refused
@@ -29,6 +32,7 @@ from hai_scheduler.api.services import Services
 from hai_scheduler.api.table import Table
 from hai_scheduler.core.model import RunId
 from hai_scheduler.service.caller import Caller
+from hai_scheduler.service.errors import TooMany
 
 log = logging.getLogger(__name__)
 
@@ -47,8 +51,9 @@ STREAM_LIFE: Final = 3600.0
 LOOKS_AGAIN: Final = 10.0
 #: When to try again what cannot be done for now, in seconds.
 RETRY_AFTER: Final = 1
-#: Streams that one user may have open.
-STREAMS_PER_USER: Final = 64
+#: How long a refusal for asking too much is held back, in seconds: who repeats it at once must not cost more by being
+#: refused than by being served.
+HELD_BACK: Final = 0.5
 
 _T = TypeVar("_T")
 _BODILESS: Final = re.compile(rb"\s*(\{\s*\})?\s*")
@@ -70,12 +75,15 @@ class Endpoint(HubHandler):
     SUPPORTED_METHODS = _EveryMethod()
 
     def initialize(  # type: ignore[override]  # tornado hands on what the routing rule says
-        self, *, auth: Auth, table: Table, services: Services, users: UserBook, streams: dict[str, int]
+        self, *, auth: Auth, table: Table, services: Services, users: UserBook, limits: Limits
     ) -> None:
         """Called by tornado with what the routing rule says."""
         super().initialize(auth=auth)
         self.route: Route | None = None
-        self._table, self._services, self._users, self._streams = table, services, users, streams
+        self._table, self._services, self._users, self._limits = table, services, users, limits
+        #: Its place among the requests of its client, and whether work on it has begun.
+        self._pass: Pass | None = None
+        self._begun = False
         self._path: dict[str, str] = {}
         self._who: Caller | RunId | None = None
         self._body = bytearray()
@@ -117,18 +125,50 @@ class Endpoint(HubHandler):
         return length.isdigit() and int(length) <= MAX_DRAINED
 
     async def _admit(self, route: Route) -> None:
-        """Who asks, and may he? Raises Refused."""
+        """Who asks, and may he now? Raises Refused."""
+        client = await self._identify(route)
+        # What is on its way counts already: a client's unfinished bodies are bounded like its requests.
+        self._pass = self._limits.arrive(route.budget, client, size=self._length())
+
+    async def _identify(self, route: Route) -> str:
+        """Find out who asks, and return whose budget it is. Raises Refused."""
         if route.access == OPEN:
-            return
+            return self._address()
         if route.access == RUN:
             self._who = self.auth.run(self)
             if self._who != self._path["run_id"]:
                 raise Refused("forbidden", "This token speaks for another run.")
-            return
-        caller = await self.auth.caller(self)
+            return self._who
+        caller = await self._log_in()
         self._check_scope(route, caller)
         await self._users.see(caller)
         self._who = caller
+        return caller.name
+
+    async def _log_in(self) -> Caller:
+        """Ask the Hub who it is. One whom it has known lately passes; else an address has so many tries."""
+        if self.auth.has_known(self):
+            return await self.auth.caller(self)
+        attempt = self._limits[Kind.LOGIN].arrive(self._address(), 0.0)
+        try:
+            await attempt.begin()
+            return await self.auth.caller(self)
+        except Refused as refused:
+            if refused.code == "unauthorized":
+                attempt.charge(1.0)
+            raise
+        finally:
+            attempt.end()
+
+    def _address(self) -> str:
+        # tornado shows what a client may have written itself; underneath it knows the connection's other end.
+        context = getattr(self.request.connection, "context", None)
+        peer = str(getattr(context, "_orig_remote_ip", ""))
+        return address_of(self.request.headers.get_list("X-Forwarded-For"), peer)
+
+    def _length(self) -> int:
+        length = self.request.headers.get("Content-Length", "0")
+        return int(length) if length.isdigit() else 0
 
     def _check_scope(self, route: Route, caller: Caller) -> None:
         if not has_scope(caller, route.access):
@@ -155,11 +195,14 @@ class Endpoint(HubHandler):
 
     async def get(self) -> None:
         """Answer; the table has said whether the method is one of the route's."""
-        route = self.route
-        if self._refusal is not None or route is None:
-            self._refuse(self._refusal or HTTPError(404))
+        route, place = self.route, self._pass
+        if self._refusal is not None or route is None or place is None:
+            self._give_back()
+            await self._refuse_in_time(self._refusal or HTTPError(404))
             return
+        self._begun = True
         try:
+            await self._while_there(place.begin())
             answer = await self._call(route)
             await self._send(route, answer)
         except StreamClosedError:
@@ -168,7 +211,10 @@ class Endpoint(HubHandler):
             if not self._gone:
                 raise
         except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
-            self._refuse(error)
+            self._give_back()
+            await self._refuse_in_time(error)
+        finally:
+            self._give_back()
 
     head = post = put = delete = patch = options = other = get
 
@@ -202,10 +248,21 @@ class Endpoint(HubHandler):
         result: _T = await self._work
         return result
 
+    def _give_back(self) -> None:
+        """The request's place is free for another of its client."""
+        if self._pass is not None:
+            self._pass.end()
+
+    def on_finish(self) -> None:
+        """The answer has been written; one that was cut off has had no other end."""
+        self._give_back()
+
     def on_connection_close(self) -> None:
-        """The client has gone away."""
+        """The client has gone away. What is worked on keeps its place until that ends."""
         super().on_connection_close()
         self._gone = True
+        if not self._begun:
+            self._give_back()
         if self._work is not None:
             self._work.cancel()
 
@@ -228,25 +285,32 @@ class Endpoint(HubHandler):
                 self.set_header("Content-Type", "application/json")
                 if route.location is not None:
                     self.set_header("Location", self._table.prefix + route.location.format_map(dict(answer)))
-                self.write(answer.model_dump_json().encode())
+                body = answer.model_dump_json().encode()
+                if self._pass is not None:
+                    # A page costs what it returns, whatever was asked for.
+                    self._pass.charge(self._limits.cost_of(route.budget, len(body)))
+                self.write(body)
         await self.finish()
 
     # -- streams ----------------------------------------------------------------------------------
 
     async def _stream(self, stream: Stream) -> None:
-        who = self._who.name if isinstance(self._who, Caller) else ""
-        if self._streams.get(who, 0) >= STREAMS_PER_USER:
+        place = self._pass
+        try:
+            if self.route is not None and self.route.budget is not Kind.STREAM:
+                # It was let in as a page is; what stays open has another budget.
+                self._give_back()
+                client = self._who.name if isinstance(self._who, Caller) else ""
+                self._pass = place = self._limits.arrive(Kind.STREAM, client)
+                await place.begin()
+        except Refused:
             await stream.batches.aclose()
-            raise Refused("too_many", f"You have {STREAMS_PER_USER} streams open, which is the most: close some.")
-        self._streams[who] = self._streams.get(who, 0) + 1
+            raise
         self._services.metrics.stream_opened()
         try:
             await self._while_there(self._pump(stream))
         finally:
             self._services.metrics.stream_closed()
-            self._streams[who] -= 1
-            if not self._streams[who]:
-                del self._streams[who]
         await self.finish()
 
     async def _pump(self, stream: Stream) -> None:
@@ -299,6 +363,13 @@ class Endpoint(HubHandler):
 
     # -- refusals ---------------------------------------------------------------------------------
 
+    async def _refuse_in_time(self, error: BaseException) -> None:
+        if getattr(error, "code", "") == "too_many" and not self._headers_written:
+            await self._services.queries.clock.sleep(HELD_BACK)
+            if self._gone:
+                return
+        self._refuse(error)
+
     def _cut_off(self, error: BaseException) -> None:
         """Refuse while the body is still on its way: the connection is of no more use."""
         self._refuse(error, close=True)
@@ -324,6 +395,8 @@ class Endpoint(HubHandler):
             self.set_header("Connection", "close")
         if problem.code == "unavailable":
             self.set_header("Retry-After", str(RETRY_AFTER))
+        if isinstance(error, TooMany):
+            self.set_header("Retry-After", str(error.retry_after))
         for name, value in getattr(error, "headers", {}).items() if isinstance(error, Refused) else ():
             self.set_header(name, value)
         self.finish(problem.model_dump_json().encode())

@@ -11,6 +11,8 @@ from functools import partial
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from hai_scheduler.api.kinds import Kind
+from hai_scheduler.api.limits import Limits
 from hai_scheduler.core.model import NodeMark, Priority, Task, TaskState
 from hai_scheduler.ports import Temporary
 from hai_scheduler.service.health import SILENCE
@@ -58,6 +60,18 @@ class Metrics:
         self._errors = Counter(
             "hai_http_incidents_total", "Requests that failed by a fault of the platform.", registry=self._registry
         )
+        self._refused = Counter(
+            "hai_requests_refused_total",
+            "Requests that were refused (429), by the kind of request and the limit that it met.",
+            ["kind", "reason"],
+            registry=self._registry,
+        )
+        self._working = Gauge(
+            "hai_requests_working", "Requests that are worked on, streams included.", ["kind"], registry=self._registry
+        )
+        self._waiting = Gauge(
+            "hai_requests_waiting", "Requests that wait for their turn.", ["kind"], registry=self._registry
+        )
         for name, meaning, read in (
             ("hai_ticks", "Ticks of the loop that leads, since it started.", lambda loop: loop.ticks),
             ("hai_tick_seconds", "Length of its last tick.", lambda loop: loop.tick_seconds),
@@ -83,6 +97,17 @@ class Metrics:
     def incident(self) -> None:
         """Count a fault of ours."""
         self._errors.inc()
+
+    def refused(self, kind: Kind, reason: str) -> None:
+        """Count a request that met a limit. Whose it was is not said: labels of metrics are for everybody."""
+        self._refused.labels(kind.value, reason).inc()
+
+    def show_limits(self, limits: Limits) -> None:
+        """Show how much of them is in use."""
+        for kind in Kind:
+            gate = limits[kind]
+            self._working.labels(kind.value).set_function(partial(getattr, gate, "working"))
+            self._waiting.labels(kind.value).set_function(partial(getattr, gate, "waiting"))
 
     def stream_opened(self) -> None:
         """A stream has begun."""

@@ -68,7 +68,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
 
 def codes_of(route: Route) -> list[str]:
     """Every error that the route can answer."""
-    codes = {"internal", *route.codes}
+    codes = {"internal", "too_many", *route.codes}
     if route.access != OPEN:
         codes |= {"unauthorized", "forbidden", "unavailable"}
     if route.body is not None:

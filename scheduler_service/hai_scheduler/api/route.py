@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, Literal, TypeVar, get_args, get_origin, 
 
 from pydantic import BaseModel
 
+from hai_scheduler.api.kinds import Kind
 from hai_scheduler.api.params import Nothing
 from hai_scheduler.api.schemas import Input
 from hai_scheduler.api.services import Services
@@ -110,12 +111,23 @@ class Route:
     codes: tuple[str, ...] = ()
     #: Header of the address of what was made, with `{field}` of the answer.
     location: str | None = None
+    #: Which budget it takes from; None is what its method and access say.
+    kind: Kind | None = None
     #: The request waits for something, so that it is to end when the client goes away.
     waits: bool = False
     #: Request headers that it reads, with their meaning.
     headers: Mapping[str, str] = field(default_factory=dict)
     #: What its streams send: the kinds of messages with the models of their data; None is an object of no model.
     messages: Mapping[str, type[BaseModel] | None] = field(default_factory=dict)
+
+    @cached_property
+    def budget(self) -> Kind:
+        """Which budget a request takes from."""
+        if self.kind is not None:
+            return self.kind
+        if self.access in (OPEN, RUN):
+            return Kind.PUBLIC if self.access == OPEN else Kind.RUN
+        return Kind.READ if self.method == "GET" else Kind.WRITE
 
     @cached_property
     def _hints(self) -> dict[str, Any]:

@@ -54,3 +54,14 @@ class Unavailable(HaiError):
     """The service cannot do it now."""
 
     code = "unavailable"
+
+
+class TooMany(HaiError):
+    """The user asks for more than the platform does for one user now."""
+
+    code = "too_many"
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        super().__init__(message)
+        #: When to try again, in seconds.
+        self.retry_after = retry_after

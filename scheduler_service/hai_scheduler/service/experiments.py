@@ -17,12 +17,14 @@ import yaml
 
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid as WrongWord
+from hai_client.experiments import MAX_EXPERIMENT_BYTES, too_large
 from hai_scheduler.core.model import Priority, Retry
 from hai_scheduler.service.errors import HaiError, Invalid
 from hai_scheduler.service.submissions import MAX_RETRIES, Submission
+from hai_scheduler.service.yaml_bounds import BeyondBounds, BoundedLoader
 
 #: Longest file that is read, in bytes: no experiment comes near it, and reading YAML is slow.
-MAX_BYTES: Final = 64 * 1024
+MAX_BYTES: Final = MAX_EXPERIMENT_BYTES
 
 #: What a file without a group means.
 _GROUP: Final = "training"
@@ -72,11 +74,11 @@ class InvalidExperiment(HaiError):
 def read_experiment(text: str) -> Submission:
     """The submission that an experiment file describes. Raises InvalidExperiment."""
     if len(text.encode()) > MAX_BYTES:
-        raise InvalidExperiment((Invalid("", None, f"the file is larger than {MAX_BYTES // 1024} KiB"),))
+        raise InvalidExperiment((Invalid("", None, too_large()),))
     return _Reader(_load(text)).submission()
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(BoundedLoader):
     """Safe YAML that knows text, whole numbers, true, false and null: nothing changes its spelling unasked."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 PyYAML's own name
@@ -115,7 +117,8 @@ def _load(text: str) -> dict[str, Any]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise InvalidExperiment((Invalid(where, None, f"this is not YAML: {error.problem}"),)) from None
+        what = str(error.problem) if isinstance(error, BeyondBounds) else f"this is not YAML: {error.problem}"
+        raise InvalidExperiment((Invalid(where, None, what),)) from None
     except (yaml.YAMLError, ValueError, LookupError) as error:
         raise InvalidExperiment((Invalid("", None, f"this is not YAML: {str(error).splitlines()[0][:200]}"),)) from None
     except RecursionError:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from hai_scheduler.core.model import TaskId
 from hai_scheduler.core.use import decayed
 from hai_scheduler.ports import Clock, Cluster, Event, Store
 from hai_scheduler.service.changes import SCHEDULER
@@ -63,6 +64,47 @@ class Housekeeping:
                     await tx.delete_task(task.id)
             forgotten += len(old)
 
+    async def sweep_users(self) -> int:
+        """Forget the oldest ended tasks of users who have more than they may; how many tasks that were."""
+        forgotten = 0
+        tasks, size = self.settings.ended_per_user, self.settings.bytes_per_user
+        async with self.store.read() as tx:
+            users = await tx.users_beyond(ended_tasks=tasks, size=size)
+        for user in users:
+            while old := await self._too_much_of(user):
+                async with self.store.read() as tx:
+                    theirs = left_alone(await read_orphans(tx))
+                    runs = [run.id for number in old for run in await tx.runs(number) if run.id not in theirs]
+                for run_id in runs:
+                    await self.cluster.forget(run_id)
+                async with self.store.write() as tx:
+                    for number in old:
+                        await tx.delete_task(number)
+                        # Who makes tasks faster than they can be kept would fill the history with them.
+                        await tx.delete_events(number)
+                forgotten += len(old)
+        return forgotten
+
+    async def _too_much_of(self, user: str) -> list[TaskId]:
+        """The user's oldest ended tasks that are beyond his limits, some of them if there are many."""
+        async with self.store.read() as tx:
+            stored = await tx.stored(user)
+            oldest = await tx.ended_of(user, limit=BATCH)
+        tasks = stored.ended_tasks - self.settings.ended_per_user
+        size = stored.unfinished_bytes + stored.ended_bytes - self.settings.bytes_per_user
+        beyond = []
+        for number, bytes_ in oldest:
+            if tasks <= 0 and size <= 0:
+                break
+            beyond.append(number)
+            tasks, size = tasks - 1, size - bytes_
+        return beyond
+
+    async def sweep_lines(self) -> int:
+        """Forget lines of history of tasks that have too many; how many lines that were."""
+        async with self.store.write() as tx:
+            return await tx.trim_events(self.settings.lines_per_task)
+
     async def sweep_quotas(self) -> int:
         """Remove rows of quota that expired long ago; how many that were."""
         now, removed = self.clock.now(), 0
@@ -85,15 +127,26 @@ class Housekeeping:
                     removed += 1
         return removed
 
-    async def run(self, every_seconds: float = 3600.0) -> None:
-        """Sweep for ever, while this replica leads."""
+    async def run(self, every_seconds: float = 3600.0, users_every_seconds: float = 60.0) -> None:
+        """Sweep for ever, while this replica leads: what is old seldom, and what a user has too much of often."""
+        next_all = self.clock.steady()
         while True:
             while not self.watch.leading:
                 await self.clock.sleep(LOOK)
             try:
-                counts = await self.sweep(), await self.sweep_quotas(), await self.sweep_uses()
-                if any(counts):
-                    log.info("forgot %d ended tasks, %d expired rows of quota and %d decayed rows of use", *counts)
-            except Exception:  # sweeping again in an hour is all that can be done
+                if early := await self.sweep_users():
+                    log.info("forgot %d ended tasks of users who have more than they may", early)
+                if self.clock.steady() >= next_all:
+                    next_all = self.clock.steady() + every_seconds
+                    await self._sweep_all()
+            except Exception:  # sweeping again later is all that can be done
                 log.exception("sweeping failed and will be repeated")
-            await self.clock.sleep(every_seconds)
+            await self.clock.sleep(users_every_seconds)
+
+    async def _sweep_all(self) -> None:
+        counts = await self.sweep(), await self.sweep_lines(), await self.sweep_quotas(), await self.sweep_uses()
+        if any(counts):
+            log.info(
+                "forgot %d ended tasks, %d lines of history, %d expired rows of quota and %d decayed rows of use",
+                *counts,
+            )

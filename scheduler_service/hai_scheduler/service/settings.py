@@ -26,3 +26,9 @@ class ServiceSettings:
     tasks_per_user: int = 10_000
     #: How many ranks are being launched at once: more urgent runs go before those that still wait.
     starts_at_once: int = 16
+    #: Ended tasks that are kept of a user: beyond it the oldest are forgotten early.
+    ended_per_user: int = 20_000
+    #: Bytes of the descriptions of a user's tasks. Unfinished ones may not take more; ended ones are forgotten early.
+    bytes_per_user: int = 256 * 1024 * 1024
+    #: Lines of history that are kept of a task: beyond it the oldest but the first are forgotten.
+    lines_per_task: int = 10_000

@@ -19,6 +19,7 @@ from hai_scheduler.core.model import Priority, Profile, Retry, Task, TaskId, Tas
 from hai_scheduler.core.order import own_order
 from hai_scheduler.core.quota import Accounts, Cap, QuotaBook
 from hai_scheduler.core.reasons import Reason
+from hai_scheduler.core.sizes import size_of
 from hai_scheduler.core.use import share_of
 from hai_scheduler.files import Files
 from hai_scheduler.ports import Bus, Clock, Store, Tx
@@ -32,6 +33,7 @@ from hai_scheduler.service.errors import InTheWay, Invalid, NeverFits
 from hai_scheduler.service.fit import gpus_to_ask_for
 from hai_scheduler.service.lookup import check_name, find
 from hai_scheduler.service.policy_book import PolicyBook
+from hai_scheduler.service.room import Room
 from hai_scheduler.service.settings import ServiceSettings
 from hai_scheduler.service.surroundings import Surroundings
 from hai_scheduler.service.watch import Watch
@@ -82,6 +84,11 @@ class Submissions:
     surroundings: Surroundings
     #: None where the files of ranks cannot be looked at from here.
     files: Files | None = None
+    #: Made here, as it is nobody else's.
+    room: Room = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "room", Room(self.settings, self.clock))
 
     async def submit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Task:
         """Store a new task. With a key that the caller has used before, the earlier task is returned.
@@ -90,23 +97,14 @@ class Submissions:
         """
         gpus, environment = await self._checked(caller, submission)
         async with self.store.write() as tx:
-            task = await tx.add_task(
-                self._task_of(caller, submission, gpus),
-                TaskSpec(
-                    command=submission.command,
-                    cwd=submission.cwd,
-                    env=dict(submission.env),
-                    checkpoint_dir=submission.checkpoint_dir,
-                    environment=None if environment is None else environment.name,
-                    tags=submission.tags,
-                ),
-                idempotency_key=key,
-            )
+            spec = _spec_of(submission, environment)
+            task = await tx.add_task(self._task_of(caller, submission, gpus), spec, idempotency_key=key)
             before = () if key is None else await tx.events(after=0, limit=1, task_id=task.id)
             if before:  # the key was used before
                 _check_same(task, before[0], submission)
                 return task
             await self._check_room(tx, caller, task)
+            await self.room.take(tx, task.user, size_of(spec))
             about = {"name": task.name, "nodes": task.nodes, "gpus": task.gpus}
             if key is not None:
                 about["request"] = digest_of(submission)
@@ -116,10 +114,11 @@ class Submissions:
 
     async def rehearse(self, caller: Caller, submission: Submission) -> Task:
         """The task that `submit` would store, after the same checks; it has no id, and nothing is stored."""
-        gpus, _ = await self._checked(caller, submission)
+        gpus, environment = await self._checked(caller, submission)
         task = self._task_of(caller, submission, gpus)
         async with self.store.read() as tx:
             await self._check_room(tx, caller, task, stored=0)
+            await self.room.take(tx, task.user, size_of(_spec_of(submission, environment)), stored=0)
         return task
 
     async def stop(self, caller: Caller, ref: str) -> Task:
@@ -337,6 +336,17 @@ def digest_of(submission: Submission) -> str:
     if submission.retry is not None:
         said["retry"]["exit_codes"] = sorted(submission.retry.exit_codes)
     return hashlib.sha256(json.dumps(said, default=str, sort_keys=True).encode()).hexdigest()
+
+
+def _spec_of(submission: Submission, environment: Environment | None) -> TaskSpec:
+    return TaskSpec(
+        command=submission.command,
+        cwd=submission.cwd,
+        env=dict(submission.env),
+        checkpoint_dir=submission.checkpoint_dir,
+        environment=None if environment is None else environment.name,
+        tags=submission.tags,
+    )
 
 
 def _check_same(task: Task, submitted: Line, submission: Submission) -> None:

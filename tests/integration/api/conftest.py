@@ -23,6 +23,7 @@ from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.api.application import make_application, make_server
 from hai_scheduler.api.auth import BELIEVED, Auth
+from hai_scheduler.api.kinds import LimitSettings
 from hai_scheduler.api.metrics import Metrics
 from hai_scheduler.api.services import Services
 from hai_scheduler.app import World as Outside
@@ -259,7 +260,9 @@ class World:
 
 
 @asynccontextmanager
-async def served(services: Services, tokens: RunTokens) -> AsyncIterator[tuple[str, FakeHub, aiohttp.ClientSession]]:
+async def served(
+    services: Services, tokens: RunTokens, limits: LimitSettings | None = None
+) -> AsyncIterator[tuple[str, FakeHub, aiohttp.ClientSession]]:
     """The interface on a port of its own, beside a Hub; and a browser."""
     hub = FakeHub()
     hub_root, hub_server = _serve(
@@ -279,7 +282,7 @@ async def served(services: Services, tokens: RunTokens) -> AsyncIterator[tuple[s
         cookie_secret=Secret("cookie secret"),
     )
     hub.forget = auth.hub.cache.clear
-    root, server = _serve(make_server(make_application(services, prefix=PREFIX, auth=auth)))
+    root, server = _serve(make_server(make_application(services, prefix=PREFIX, auth=auth, limits=limits)))
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
         yield root, hub, client
     for one in (server, hub_server):

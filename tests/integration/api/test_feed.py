@@ -194,16 +194,6 @@ async def test_a_stream_ends_in_time_so_that_rights_are_looked_at_again(world, m
         assert [event async for event, _, _ in messages] == ["hello"]
 
 
-async def test_one_user_has_a_limited_number_of_streams(world, monkeypatch) -> None:
-    monkeypatch.setattr(endpoint, "STREAMS_PER_USER", 1)
-    async with feed(world) as messages:
-        await anext(messages)
-        status, problem = await world.json("GET", "/events")
-        assert (status, problem["code"]) == (429, "too_many")
-        async with feed(world, who="bob") as others:
-            assert (await anext(others))[0] == "hello"
-
-
 async def test_a_reader_who_takes_nothing_is_let_go_and_holds_little(world, monkeypatch) -> None:
     monkeypatch.setattr(endpoint, "STALLED", 0.3)
     text = "x" * 100_000

@@ -174,3 +174,19 @@ async def test_queries_are_not_logged(world, caplog) -> None:
         await world.json("GET", "/me?_xsrf=proof")
         await world.json("GET", "/tasks?cursor=proof")
     assert "proof" not in caplog.text
+
+
+@pytest.mark.parametrize("path", ["/tasks", "/forecast"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 500_000,
+        b'{"a":' * 100_000,
+        b'{"env":' + b"[" * 500_000,
+        b'{"name":"a","command":' + b"[" * 500_000 + b"]" * 500_000 + b"}",
+    ],
+    ids=lambda body: body[:12].decode(),
+)
+async def test_deep_json_is_wrong_input_and_no_fault_of_ours(world, path, body) -> None:
+    status, problem = await world.json("POST", path, data=body, headers={"Content-Type": "application/json"})
+    assert (status, problem["code"]) == (400, "invalid")

@@ -65,6 +65,7 @@ BAD = [
     ("admin quota set alice HIGH 1", 2, "write user:alice, group:alice"),
     ("admin mounts set m user: /d --host-path /x", 2, "write user:NAME, group:NAME or public"),
     ("run binary.yml", 2, "not text in UTF-8"),
+    ("run /dev/zero", 2, "file: '/dev/zero' is no experiment: the file is larger than 64 KiB"),
     ("list --state jolly", 2, "state: 'jolly'"),
     ("list -n 0", 2, "limit: '0'"),
     ("list --user a --all-users", 2, "not allowed with"),

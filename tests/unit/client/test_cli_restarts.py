@@ -51,6 +51,34 @@ def test_a_restart_is_waited_for_and_told_in_one_line(
     assert result.out
 
 
+def busy(fake: Any) -> Any:
+    def act(_call: Any) -> None:
+        raise fake.Refuse(429, "too_many", "One client may send 20 requests a second.", retry_after=3)
+
+    return act
+
+
+@pytest.mark.parametrize("line", ["list", "stop digits", "submit -- true", "logs -f digits"])
+def test_who_asks_too_much_waits_for_his_turn_and_is_told_so(
+    hai: Hai, platform: Any, fake: Any, line: str, watched: None
+) -> None:
+    platform.add("digits")
+    platform.logs = {41: ["one"], 42: []}
+    platform.before = [busy(fake)] * 6
+    result = hai(*line.split())
+    assert result.code == 0
+    assert result.err.count("you ask the platform for more than your share") == 1
+
+
+@pytest.mark.parametrize("line", ["list", "stop digits", "submit -- true", "logs -f digits"])
+def test_who_asks_too_much_for_long_is_four_and_not_wrong_input(hai: Hai, platform: Any, fake: Any, line: str) -> None:
+    platform.add("digits")
+    platform.before = [busy(fake)] * 99
+    result = hai(*line.split())
+    assert result.code == 4
+    assert "One client may send 20 requests a second" in result.err
+
+
 def test_a_script_is_told_nothing_of_a_wait_that_ended_well(hai: Hai, platform: Any, fake: Any) -> None:
     platform.before = [starting(fake)] * 6
     result = hai("list")

@@ -10,7 +10,7 @@ import pytest
 
 from hai_client import errors
 from hai_client.api import Client
-from hai_client.http import FEW, LONGEST_WAIT_S, Transport
+from hai_client.http import BUSY_PATIENCE_S, FEW, LONGEST_BUSY_WAIT_S, LONGEST_WAIT_S, Transport
 from hai_client.schema import TaskRequest
 
 REQUEST = TaskRequest(name="digits", command=("python", "train.py"), cwd="/shared")
@@ -38,7 +38,7 @@ def test_a_problem_document_becomes_the_error_of_its_kind(
     def refuse(_call: Any) -> None:
         raise fake.Refuse(status, code, "nodes: 0 is too few; ask for 1")
 
-    platform.before = [refuse] * 40
+    platform.before = [refuse] * 99
     with pytest.raises(errors.HaiError) as caught:
         client.me()
     assert type(caught.value) is kind
@@ -111,6 +111,32 @@ def test_a_wait_that_the_platform_asks_for_is_kept_but_no_wait_without_end(platf
     assert sum(waits) <= 40
 
 
+@pytest.mark.parametrize("call", ["me", "stop", "submit"])
+def test_what_is_refused_for_asking_too_much_waits_as_long_as_the_platform_says(
+    platform: Any, fake: Any, call: str
+) -> None:
+    waits: list[float] = []
+    client = Client(transport=Transport(f"{platform.url}{fake.API}", fake.TOKEN, sleep=waits.append))
+    platform.add("digits")
+    platform.before = [away(fake, "too_many", 429, after=seconds) for seconds in (4, 30, 3600)]
+    done = {"me": client.me, "stop": lambda: client.stop("digits"), "submit": lambda: client.submit(REQUEST)}[call]()
+    assert done is not None
+    assert waits == [4, 30, LONGEST_BUSY_WAIT_S]
+    assert len(platform.calls) == 4
+    if call == "submit":
+        assert len({sent.headers["idempotency-key"] for sent in platform.calls}) == 1
+
+
+def test_it_is_told_in_the_end_that_it_asks_too_much_and_not_that_it_is_wrong(platform: Any, fake: Any) -> None:
+    waits: list[float] = []
+    client = Client(transport=Transport(f"{platform.url}{fake.API}", fake.TOKEN, sleep=waits.append))
+    platform.before = [away(fake, "too_many", 429, after=7)] * 99
+    with pytest.raises(errors.Unavailable) as caught:
+        client.me()
+    assert BUSY_PATIENCE_S <= sum(waits) <= BUSY_PATIENCE_S + 7
+    assert (caught.value.exit_code, caught.value.retry_after_s) == (4, 7)
+
+
 @pytest.mark.parametrize("call", ["stop", "submit", "delete", "cordon"])
 def test_whatever_reached_nobody_is_repeated(client: Client, platform: Any, fake: Any, call: str) -> None:
     platform.add("digits")
@@ -170,13 +196,6 @@ def test_a_name_that_is_not_resolved_is_not_waited_for_half_a_minute(monkeypatch
     with pytest.raises(errors.Unavailable):
         Transport("http://no-such-host.invalid", "x", sleep=waits.append).call("GET", "/me")
     assert len(waits) == FEW
-
-
-def test_too_many_requests_are_no_restart(client: Client, platform: Any, fake: Any) -> None:
-    platform.before = [away(fake, "too_many", status=429)] * 9
-    with pytest.raises(errors.Unavailable):
-        client.me()
-    assert len(platform.calls) == FEW + 1
 
 
 def test_a_submission_whose_answer_was_lost_is_repeated_and_makes_one_task(

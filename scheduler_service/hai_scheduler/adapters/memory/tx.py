@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from hai_scheduler.adapters.memory.base import Part
+from hai_scheduler.adapters.memory.bounds import BoundPart
 from hai_scheduler.adapters.memory.database import DatabasePart
 from hai_scheduler.adapters.memory.state import HeldLease, State
 from hai_scheduler.adapters.memory.surroundings import SurroundingsPart
@@ -16,7 +17,7 @@ from hai_scheduler.core.model import NodeMark, Quota, Run, Strike, Task, TaskId,
 from hai_scheduler.ports import Conflict, Event, Lease, LeaseLost, NotFound, TaskFilter, UserRecord
 
 
-class MemoryTx(SurroundingsPart, DatabasePart, Part):
+class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
     """A transaction; see `hai_scheduler.ports.Tx`."""
 
     async def add_task(self, task: Task, spec: TaskSpec, *, idempotency_key: str | None = None) -> Task:

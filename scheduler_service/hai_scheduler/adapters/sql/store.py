@@ -10,6 +10,7 @@ from sqlalchemy import event, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from hai_scheduler.adapters.sql.bounds import BoundPart
 from hai_scheduler.adapters.sql.database import DatabasePart
 from hai_scheduler.adapters.sql.engine import connect, lock_writer, parse, reading, writing
 from hai_scheduler.adapters.sql.events import EventPart
@@ -28,7 +29,7 @@ from hai_scheduler.ports import Temporary
 _LOOK = select(LEASE.c.id)
 
 
-class SqlTx(TaskPart, EventPart, FactPart, SurroundingsPart, DatabasePart):
+class SqlTx(TaskPart, EventPart, FactPart, SurroundingsPart, DatabasePart, BoundPart):
     """A transaction on a database; see `hai_scheduler.ports.Tx`."""
 
 

@@ -39,6 +39,7 @@ from hai_scheduler.adapters.sql.rows import (
 )
 from hai_scheduler.adapters.sql.tables import DATABASE, RUNS, SETTINGS, SPECS, TASKS
 from hai_scheduler.core.model import Priority, Run, Task, TaskId, TaskSpec
+from hai_scheduler.core.sizes import size_of
 from hai_scheduler.ports import Conflict, NotFound, TaskFilter
 
 #: A task with its latest run: the columns of the one, then those of the other.
@@ -99,6 +100,7 @@ class TaskPart(Part):
                 return known
         self._changed_tasks = True
         row = {**task_values(task), "version": 1, "saved_at": _now(), "idempotency_key": idempotency_key}
+        row["size"] = size_of(spec)
         (number,) = (await self._change(_ADD, row)).inserted_primary_key or (0,)
         added = replace(task, id=TaskId(number), version=1)
         await self._change(insert(SPECS), spec_values(added.id, spec))

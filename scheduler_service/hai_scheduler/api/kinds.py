@@ -1,0 +1,76 @@
+"""Kinds of requests and how much of each one client may ask for: plain numbers, without traitlets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+
+class Kind(StrEnum):
+    """What a request costs the service. Each kind has a budget of its own, so that none takes another's."""
+
+    #: Open to everybody: health, and the description of the interface. Its clients are addresses.
+    PUBLIC = "public"
+    #: Whose token the Hub must be asked about first. Its clients are addresses.
+    LOGIN = "login"
+    #: Reads. The clients of this and of the next three are users and services.
+    READ = "read"
+    #: Changes something.
+    WRITE = "write"
+    #: Computes: parsing, forecasts, what-ifs, searching logs.
+    EXPENSIVE = "expensive"
+    #: Stays open: event streams and followed logs.
+    STREAM = "stream"
+    #: What ranks report and send. The clients of this and of the next one are runs.
+    RUN = "run"
+    #: What ranks wait for.
+    RUN_WAIT = "run_wait"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """How much of one kind one process serves."""
+
+    #: Requests of one client that are worked on at once.
+    at_once: int
+    #: The same for all clients together; they take turns.
+    total: int
+    #: Requests of one client a second, in the long run.
+    rate: float
+    #: Requests that one client may send without regard to `rate`, after a pause.
+    burst: int
+    #: Requests of one client that wait for their turn; beyond it they are refused at once.
+    waiting: int = 64
+
+
+#: What one process serves unless its configuration says otherwise. Numbers are for a process with about two cores.
+DEFAULTS: Final[Mapping[Kind, Budget]] = MappingProxyType(
+    {
+        # Health is cheap and must be answered: only a flood is held up.
+        Kind.PUBLIC: Budget(at_once=64, total=512, rate=200, burst=2000),
+        # The rate counts failures alone.
+        Kind.LOGIN: Budget(at_once=8, total=32, rate=1, burst=60),
+        Kind.READ: Budget(at_once=4, total=16, rate=30, burst=300),
+        Kind.WRITE: Budget(at_once=4, total=16, rate=20, burst=200),
+        Kind.EXPENSIVE: Budget(at_once=2, total=4, rate=5, burst=50),
+        # Who has so many open is told so at once: waiting for one to end would take an hour.
+        Kind.STREAM: Budget(at_once=32, total=1000, rate=5, burst=64, waiting=0),
+        # A gang of hundreds of ranks says the same thing at the same moment.
+        Kind.RUN: Budget(at_once=32, total=128, rate=200, burst=2000, waiting=512),
+        Kind.RUN_WAIT: Budget(at_once=8192, total=32768, rate=500, burst=16384, waiting=0),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitSettings:
+    """All budgets of one process."""
+
+    budgets: Mapping[Kind, Budget] = field(default_factory=lambda: DEFAULTS)
+    #: How long a request waits for its turn before it is refused, in seconds.
+    wait: float = 5.0
+    #: Of bodies and answers of users' requests: bytes that count as much as one more request.
+    unit: int = 32 * 1024
