@@ -122,6 +122,8 @@ ROUTES: Final[tuple[Route, ...]] = (
         access=SCOPE_WRITE,
         call=tasks.parse,
         summary="Read an experiment file (YAML, version 2) as the body that submits it; nothing is submitted",
+        codes=("too_large", "too_many", "unavailable"),
+        waits=True,
     ),
     Route(method="GET", path="/tasks", access=SCOPE_READ, call=tasks.show_all, summary="List tasks, newest first"),
     Route(
@@ -194,7 +196,8 @@ ROUTES: Final[tuple[Route, ...]] = (
         access=SCOPE_READ,
         call=explaining.explain,
         summary="Why a task waits and what would let it start, or what it does",
-        codes=("not_found",),
+        codes=("not_found", "too_large", "too_many", "unavailable"),
+        waits=True,
     ),
     Route(
         method="GET",
@@ -210,7 +213,8 @@ ROUTES: Final[tuple[Route, ...]] = (
         access=SCOPE_WRITE,
         call=explaining.forecast,
         summary="When a waiting task, or one that is only thought of, would start; nothing is submitted",
-        codes=("not_found", "conflict", "quota", "unavailable"),
+        codes=("not_found", "conflict", "quota", "too_many", "unavailable"),
+        waits=True,
     ),
     Route(
         method="GET",
@@ -236,7 +240,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         access=SCOPE_READ,
         call=logs.search,
         summary="Look for a text in the logs of all ranks and runs",
-        codes=("not_found", "unavailable"),
+        codes=("not_found", "too_large", "too_many", "unavailable"),
         waits=True,
     ),
     Route(

@@ -37,6 +37,7 @@ from hai_scheduler.service.cycle import Cycle
 from hai_scheduler.service.decisions import Decisions
 from hai_scheduler.service.effects import Effects
 from hai_scheduler.service.environment import Places
+from hai_scheduler.service.experiments import Experiments
 from hai_scheduler.service.explanations import Explanations
 from hai_scheduler.service.feed import Feed
 from hai_scheduler.service.forecasts import Forecasts
@@ -58,6 +59,7 @@ from hai_scheduler.service.settings import ServiceSettings
 from hai_scheduler.service.submissions import Submission, Submissions
 from hai_scheduler.service.surroundings import Surroundings
 from hai_scheduler.service.watch import Watch
+from hai_scheduler.service.workers import Here
 
 ACCESS = "access:services!service=hai"
 READ, WRITE = "custom:hai:tasks:read", "custom:hai:tasks:write"
@@ -123,6 +125,9 @@ class FakeCluster:
         data = log[offset : offset + limit]
         data = data[: data.rfind(b"\n") + 1]
         return LogChunk(start=offset, next=offset + len(data), data=data, final=False)
+
+    def log_place(self, _run_id: str) -> None:
+        """Nobody else can read them."""
 
     async def addresses(self, run_id: str) -> tuple[str, ...] | None:
         if run_id not in self.up:
@@ -299,6 +304,7 @@ async def world() -> AsyncIterator[World]:
         watch=watch,
         surroundings=surroundings,
     )
+    workers = Here(store)
     services = Services(
         store=store,
         submissions=submissions,
@@ -309,10 +315,11 @@ async def world() -> AsyncIterator[World]:
         rank_logs=RankLogs(store=store, keep_bytes=1000),
         queries=queries,
         readiness=Readiness(store=store, clock=clock, watch=watch, holder="machine-7:4711"),
-        explanations=Explanations(queries=queries, clock=clock, watch=watch),
+        explanations=Explanations(queries=queries, clock=clock, watch=watch, workers=workers),
         decisions=Decisions(store=store),
-        forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions),
-        logs=Logs(store=store, cluster=cluster, bus=bus, look_every=0.02),  # type: ignore[arg-type]
+        experiments=Experiments(workers=workers),
+        forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions, workers=workers),
+        logs=Logs(store=store, cluster=cluster, bus=bus, workers=workers, look_every=0.02),  # type: ignore[arg-type]
         feed=Feed(store=store, bus=bus, look_every=0.02),
         orphans=Orphans(store=store, bus=bus, clock=clock),
         own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, watch=watch),

@@ -10,7 +10,7 @@ from hai_scheduler.api.params import LogQuery, Nothing, SearchQuery
 from hai_scheduler.api.route import Ask, Message, Stream
 from hai_scheduler.api.schemas import LogHits, LogPage
 from hai_scheduler.service.errors import Invalid
-from hai_scheduler.service.logs import Cursor, Page
+from hai_scheduler.service.log_lines import Cursor, Page
 
 
 async def read(ask: Ask[LogQuery, Nothing]) -> LogPage | Stream:
