@@ -48,6 +48,7 @@ from hai_scheduler.service.leadership import Leadership
 from hai_scheduler.service.logs import Logs
 from hai_scheduler.service.mount_rules import MountRules
 from hai_scheduler.service.named_environments import NamedEnvironments
+from hai_scheduler.service.news import News
 from hai_scheduler.service.orders import Workers
 from hai_scheduler.service.orphans import Orphans
 from hai_scheduler.service.own_quota import OwnQuotas
@@ -130,7 +131,7 @@ def assemble(
         policies=book,
         surroundings=surroundings,
     )
-    workers = world.workers or Here(store)
+    workers, news = world.workers or Here(store), News(store=store, bus=bus)
     queries = Queries(store=store, clock=clock, watch=watch, places=places)
     submissions = Submissions(
         store=store,
@@ -171,8 +172,8 @@ def assemble(
             decisions=Decisions(store=store),
             experiments=Experiments(workers=workers),
             forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions, workers=workers),
-            logs=Logs(store=store, cluster=world.cluster, bus=bus, workers=workers),
-            feed=Feed(store=store, bus=bus),
+            logs=Logs(store=store, cluster=world.cluster, news=news, workers=workers),
+            feed=Feed(store=store, news=news),
             orphans=Orphans(store=store, bus=bus, clock=clock),
             own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, watch=watch),
             policy=PolicyChanges(store=store, bus=bus, clock=clock, watch=watch, book=book),

@@ -26,6 +26,7 @@ def main() -> None:
         metavar="WHAT",
         help="plans: how long one plan takes, beside the original's; platform: a real platform, started and used; "
         "recovery: how long until the platform is back of which something was killed; "
+        "followers: what followers of one log cost the service, and how late they hear; "
         "kubernetes: starting on a real API server with simulated nodes, beside the stock scheduler; "
         f"traces: how well public traces are scheduled, in simulations ({' '.join(USUAL)})",
     )
@@ -40,8 +41,10 @@ def main() -> None:
     )
     words = parser.parse_args()
     for what in words.what:
-        if what not in (*USUAL, "recovery", "traces", "kubernetes"):
-            parser.error(f"{what!r} cannot be measured: name plans, platform, recovery, traces or kubernetes")
+        if what not in (*USUAL, "recovery", "followers", "traces", "kubernetes"):
+            parser.error(
+                f"{what!r} cannot be measured: name plans, platform, recovery, followers, traces or kubernetes"
+            )
     began, report = time.monotonic(), Report()
     found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine.describe(ROOT)}
     what = words.what or USUAL
@@ -58,6 +61,10 @@ def main() -> None:
         from bench import recovery
 
         recovery.measure(report)
+    if "followers" in what:
+        from bench import followers
+
+        followers.measure(report)
     if "kubernetes" in what:
         from bench.cluster import measure
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from hai_scheduler.ports import LogChunk
@@ -56,6 +56,8 @@ class Page:
     lines: Sequence[Line]
     cursor: Cursor
     final: bool
+    #: What has been made of it for somebody, such as the bytes that are sent: once for all who read it.
+    made: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from hai_scheduler.core.model import Run, Task
-from hai_scheduler.ports import Bus, Cluster, LogChunk, NotFound, Store, Temporary
+from hai_scheduler.core.model import Run, Task, TaskId
+from hai_scheduler.ports import Cluster, LogChunk, NotFound, Store, Temporary
 from hai_scheduler.service.caller import Caller
-from hai_scheduler.service.effects import FEED
-from hai_scheduler.service.errors import Invalid, Unavailable
+from hai_scheduler.service.errors import Invalid, Unavailable, Unknown
 from hai_scheduler.service.log_lines import Cursor, Hits, Line, Page, lines_of
 from hai_scheduler.service.log_search import CHUNK, Search
+from hai_scheduler.service.log_story import Facts, Reading, Story
 from hai_scheduler.service.lookup import find
 from hai_scheduler.service.markers import end_of, lost_bytes, no_log, start_of
+from hai_scheduler.service.news import News
 from hai_scheduler.service.orders import RunLog, SearchOrder, Workers
 
+#: Lines of a page, unless one asks for another number.
+PAGE_LINES = 1000
 #: Text after which a page ends, though it has fewer lines than asked for.
 PAGE_BYTES = 1024 * 1024
 #: Bytes of a log that a tail looks at, at most.
@@ -50,10 +54,11 @@ class Logs:
 
     store: Store
     cluster: Cluster
-    bus: Bus
+    news: News
     workers: Workers
-    #: Longest time between two looks of a follower, in seconds.
-    look_every: float = 1.0
+    #: Longest time between two looks at a log that is followed, in seconds.
+    look_every: float = 0.5
+    _stories: dict[tuple[TaskId, int, int | None], Story] = field(default_factory=dict, init=False)
 
     async def page(
         self,
@@ -63,12 +68,15 @@ class Logs:
         rank: int = 0,
         run: int | None = None,
         cursor: Cursor | None = None,
-        limit: int = 1000,
+        limit: int = PAGE_LINES,
     ) -> Page:
         """At most `limit` lines behind the cursor, of one run or of all. Raises Unknown, Invalid, Unavailable."""
-        task, runs = await self._read(caller, ref)
-        _check(task, runs, rank, run, cursor)
-        here = cursor or Cursor(run or 1)
+        facts = await self._read(caller, ref)
+        _check(*facts, rank, run, cursor)
+        return await self._page(facts, rank, run, cursor or Cursor(run or 1), limit)
+
+    async def _page(self, facts: Facts, rank: int, run: int | None, here: Cursor, limit: int = PAGE_LINES) -> Page:
+        task, runs = facts
         lines: list[Line] = []
         size = 0
         while len(lines) < limit and size < PAGE_BYTES:
@@ -128,16 +136,83 @@ class Logs:
         run: int | None = None,
         cursor: Cursor | None = None,
     ) -> AsyncGenerator[Page, None]:
-        """Pages as they come, empty ones when a look has found nothing; ends with the final page."""
-        async with self.bus.listen(FEED) as ears:
-            while True:
-                page = await self.page(caller, ref, rank=rank, run=run, cursor=cursor)
-                yield page
-                if page.final:
+        """Pages as they come, empty ones when a look has found nothing; ends with the final page.
+
+        Whoever is behind reads by himself. Whoever has reached the end goes on with all the others who have: for them
+        the log is read once.
+        """
+        facts = await self._read(caller, ref)
+        _check(*facts, rank, run, cursor)
+        task_id, here = facts[0].id, cursor or Cursor(run or 1)
+        while True:
+            page = await self._page(facts, rank, run, here)
+            yield page
+            here = page.cursor
+            if page.final:
+                return
+            if not page.lines:
+                async with self._story(task_id, rank, run, here) as story, aclosing(self._along(story, here)) as pages:
+                    async for page in pages:
+                        yield page
+                        here = page.cursor
+                        if page.final:
+                            return
+            facts = await self._facts(task_id)
+
+    async def _along(self, story: Story, here: Cursor) -> AsyncGenerator[Page, None]:
+        """Pages of a story from the cursor on; ends when it does not hold what comes next."""
+        number: int | None = None
+        while True:
+            if number is None:
+                number = story.place_of(here)
+            if number is None:
+                found = story.rest_of(here)
+                if found is None:
+                    behind = story.is_behind(here)
+                    if not await story.more(self.look_every) and behind:
+                        yield Page(lines=(), cursor=here, final=False)
+                    if not behind:
+                        return
+                    continue
+                page, number = found
+            else:
+                try:
+                    next_one = story.page(number)
+                except LookupError:
                     return
-                if not page.lines:
-                    await ears.wait(self.look_every)
-                cursor = page.cursor
+                if next_one is None:
+                    if not await story.more(2 * self.look_every):
+                        yield Page(lines=(), cursor=here, final=False)
+                    continue
+                page, number = next_one, number + 1
+            yield page
+            here = page.cursor
+
+    @asynccontextmanager
+    async def _story(self, task_id: TaskId, rank: int, run: int | None, here: Cursor) -> AsyncIterator[Story]:
+        """What is read for all who follow, from about there on."""
+        key = (task_id, rank, run)
+        story = self._stories.get(key)
+        if story is None or story.failed:
+
+            async def page_of(facts: Facts, behind: Cursor) -> Page:
+                return await self._page(facts, rank, run, behind)
+
+            how = Reading(facts=self._facts, page=page_of, news=self.news, look_every=self.look_every)
+            story = self._stories[key] = Story(task_id, here, how)
+        try:
+            async with story.followed_by_me():
+                yield story
+        finally:
+            if not story.followed and self._stories.get(key) is story:
+                del self._stories[key]
+
+    async def _facts(self, task_id: TaskId) -> Facts:
+        async with self.store.read() as tx:
+            try:
+                return await tx.get_task(task_id), await tx.runs(task_id)
+            except NotFound:
+                raise Unknown(f"There is no task {task_id} any more.") from None
 
     async def search(self, caller: Caller, ref: str, text: str) -> Hits:
         """Lines of any rank and run that hold the text, letter case ignored.
@@ -174,7 +249,7 @@ class Logs:
                 await asyncio.sleep(0)  # a long log must not keep others waiting
         return found.hits()
 
-    async def _read(self, caller: Caller, ref: str) -> tuple[Task, Sequence[Run]]:
+    async def _read(self, caller: Caller, ref: str) -> Facts:
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
             return task, await tx.runs(task.id)

@@ -46,6 +46,7 @@ from hai_scheduler.service.jobs import Jobs
 from hai_scheduler.service.logs import Logs
 from hai_scheduler.service.mount_rules import MountRules
 from hai_scheduler.service.named_environments import NamedEnvironments
+from hai_scheduler.service.news import News
 from hai_scheduler.service.orphans import Orphans
 from hai_scheduler.service.own_quota import OwnQuotas
 from hai_scheduler.service.policy_book import PolicyBook
@@ -304,7 +305,7 @@ async def world() -> AsyncIterator[World]:
         watch=watch,
         surroundings=surroundings,
     )
-    workers = Here(store)
+    workers, news = Here(store), News(store=store, bus=bus, look_every=0.02)
     services = Services(
         store=store,
         submissions=submissions,
@@ -319,8 +320,8 @@ async def world() -> AsyncIterator[World]:
         decisions=Decisions(store=store),
         experiments=Experiments(workers=workers),
         forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions, workers=workers),
-        logs=Logs(store=store, cluster=cluster, bus=bus, workers=workers, look_every=0.02),  # type: ignore[arg-type]
-        feed=Feed(store=store, bus=bus, look_every=0.02),
+        logs=Logs(store=store, cluster=cluster, news=news, workers=workers, look_every=0.02),  # type: ignore[arg-type]
+        feed=Feed(store=store, news=news),
         orphans=Orphans(store=store, bus=bus, clock=clock),
         own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, watch=watch),
         policy=PolicyChanges(store=store, bus=bus, clock=clock, watch=watch, book=book),

@@ -33,6 +33,7 @@ from hai_scheduler.service.errors import Invalid, Unavailable
 from hai_scheduler.service.log_lines import Cursor
 from hai_scheduler.service.logs import Logs
 from hai_scheduler.service.markers import end_of, start_of
+from hai_scheduler.service.news import News
 from hai_scheduler.service.workers import Here
 
 ALICE = Caller(name="alice")
@@ -100,7 +101,8 @@ async def story_of(cluster: Kept, *runs: Run, state: TaskState = TaskState.SUCCE
         for run in runs:
             task = await tx.save_task(replace(task, run=run, state=TaskState.RUNNING))
         await tx.save_task(replace(task, state=state, ended_at=T if state.ended else None))
-    return Logs(store=store, cluster=cluster, bus=MemoryBus(CLOCK), workers=Here(store))  # type: ignore[arg-type]
+    news = News(store=store, bus=MemoryBus(CLOCK))
+    return Logs(store=store, cluster=cluster, news=news, workers=Here(store))  # type: ignore[arg-type]
 
 
 def line(text: str) -> bytes:
