@@ -40,6 +40,7 @@ from hai_scheduler.service.cycle import Cycle
 from hai_scheduler.service.decisions import Decisions
 from hai_scheduler.service.effects import Effects
 from hai_scheduler.service.environment import Places
+from hai_scheduler.service.experiments import Experiments
 from hai_scheduler.service.explanations import Explanations
 from hai_scheduler.service.feed import Feed
 from hai_scheduler.service.following import Following
@@ -51,9 +52,11 @@ from hai_scheduler.service.jobs import Jobs
 from hai_scheduler.service.launching import Launching
 from hai_scheduler.service.leadership import Leadership
 from hai_scheduler.service.logs import Logs
-from hai_scheduler.service.loop_status import News, Telling
+from hai_scheduler.service.loop_status import StatusReader, Telling
 from hai_scheduler.service.mount_rules import MountRules
 from hai_scheduler.service.named_environments import NamedEnvironments
+from hai_scheduler.service.news import News
+from hai_scheduler.service.orders import Workers
 from hai_scheduler.service.orphans import Orphans
 from hai_scheduler.service.own_quota import OwnQuotas
 from hai_scheduler.service.policy_book import PolicyBook
@@ -67,9 +70,11 @@ from hai_scheduler.service.settings import ServiceSettings
 from hai_scheduler.service.submissions import Submissions
 from hai_scheduler.service.surroundings import Surroundings
 from hai_scheduler.service.watch import Watch
+from hai_scheduler.service.workers import Here
 from hai_scheduler.service_secret import compare_secrets, kept_secret
 from hai_scheduler.starting import WaitingRoom, when_it_is_there, writable
 from hai_scheduler.state_lock import take, take_for_api
+from hai_scheduler.worker_pool import ProcessWorkers, default_number
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +91,8 @@ class World:
     bus: Bus
     clock: Clock
     files: Files | None = None
+    #: Who computes; None: this process does.
+    workers: Workers | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,6 +247,7 @@ def assemble_api(
     book = book if book is not None else PolicyBook(settings)
     following = Following(store=store, cluster=world.cluster, bus=bus, clock=clock, policies=book, watch=watch)
     surroundings = Surroundings(store=store)
+    workers, news = world.workers or Here(store), News(store=store, bus=bus)
     queries = Queries(store=store, clock=clock, watch=watch, places=places)
     health = _health(world, settings, watch)
     submissions = Submissions(
@@ -265,11 +273,12 @@ def assemble_api(
             queries=queries,
             readiness=Readiness(store=store, clock=clock, watch=watch, holder=holder),
             health=health,
-            explanations=Explanations(queries=queries, clock=clock, watch=watch),
+            explanations=Explanations(queries=queries, clock=clock, watch=watch, workers=workers),
             decisions=Decisions(store=store),
-            forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions),
-            logs=Logs(store=store, cluster=world.cluster, bus=bus),
-            feed=Feed(store=store, bus=bus),
+            experiments=Experiments(workers=workers),
+            forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions, workers=workers),
+            logs=Logs(store=store, cluster=world.cluster, news=news, workers=workers),
+            feed=Feed(store=store, news=news),
             orphans=Orphans(store=store, bus=bus, clock=clock),
             own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, watch=watch),
             policy=PolicyChanges(store=store, bus=bus, clock=clock, watch=watch, book=book),
@@ -282,7 +291,7 @@ def assemble_api(
 
 
 def _health(world: World, settings: ServiceSettings, watch: Watch) -> Health:
-    news = News(store=world.store, clock=world.clock)
+    news = StatusReader(store=world.store, clock=world.clock)
     return Health(news=news, watch=watch, patience=patience_of(settings.lease_length))
 
 
@@ -378,6 +387,8 @@ async def _begin(settings: Settings, api_url: str, secret: Secret) -> World:
 
 
 async def _close(world: World) -> None:
+    if world.workers is not None:
+        await world.workers.close()
     await world.bus.close()
     await world.cluster.close()
     await world.store.close()
@@ -402,7 +413,8 @@ async def _open_world(settings: Settings, api_url: str) -> World:
         except BaseException:
             await store.close()
             raise
-        return World(store=store, cluster=pods, bus=await _open_bus(settings, clock), clock=clock)
+        bus = await _open_bus(settings, clock)
+        return World(store=store, cluster=pods, bus=bus, clock=clock, workers=_workers(settings))
     nodes = local_nodes(count=settings.nodes, gpus_per_node=settings.gpus_per_node, file=settings.nodes_file)
     cluster = LocalCluster(
         LocalSettings(
@@ -415,7 +427,16 @@ async def _open_world(settings: Settings, api_url: str) -> World:
         )
     )
     store = await _open_store(settings)
-    return World(store=store, cluster=cluster, bus=await _open_bus(settings, clock), clock=clock, files=LocalFiles())
+    bus = await _open_bus(settings, clock)
+    workers, files = _workers(settings), LocalFiles()
+    return World(store=store, cluster=cluster, bus=bus, clock=clock, files=files, workers=workers)
+
+
+def _workers(settings: Settings) -> Workers | None:
+    """Those of the process that answers. Nothing is started yet."""
+    if settings.role == "loop":
+        return None
+    return ProcessWorkers(Secret(settings.db_url), number=settings.workers or default_number())
 
 
 async def _open_store(settings: Settings) -> SqlStore:

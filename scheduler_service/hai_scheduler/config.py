@@ -126,6 +126,8 @@ class Settings:
     kubernetes: ClusterSettings | None = None
     #: Where the bus between replicas is; None: this is the only one. It may hold a password.
     redis_url: Secret | None = None
+    #: Computations at a time beside the service; 0: as many as suit the machine.
+    workers: int = 0
     #: What signs run tokens and cookies; None: the one in the state folder.
     service_secret: Secret | None = None
 
@@ -184,6 +186,12 @@ class HaiScheduler(Application):
         help="How long a replica that has died stays leader. Longer than the database ever takes to answer.",
     ).tag(config=True)
     keep_ended = Unicode("720h", help="How long ended tasks and their logs are kept.").tag(config=True)
+    workers = Int(
+        0,
+        min=0,
+        help="How many forecasts, what-ifs, searches of logs and readings of experiment files are computed at a time, "
+        "beside the service and behind it in line for the processor; 0 is half of the cores, at least one.",
+    ).tag(config=True)
     tasks_per_user = Int(10_000, help="Unfinished tasks that a user may have.").tag(config=True)
     starts_at_once = Int(
         0,
@@ -267,6 +275,7 @@ class HaiScheduler(Application):
             nodes=self.nodes,
             gpus_per_node=self.gpus_per_node,
             nodes_file=Path(self.nodes_file) if self.nodes_file else None,
+            workers=self.workers,
             service=ServiceSettings(
                 policy=policy,
                 policy_written=policy_written,

@@ -28,6 +28,10 @@ from hai_scheduler.core.model import (
 )
 from hai_scheduler.core.mounts import MountRule
 from hai_scheduler.lineage_ports import DatabaseTx, MarkedCluster
+from hai_scheduler.log_ports import KeptLogs as KeptLogs
+from hai_scheduler.log_ports import LogChunk as LogChunk
+from hai_scheduler.log_ports import LogPlace as LogPlace
+from hai_scheduler.log_ports import LogSource as LogSource
 from hai_scheduler.secret import Secret
 
 
@@ -329,63 +333,6 @@ class Launch:
     origin: Origin | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogChunk:
-    """A piece of a rank's log, whole lines only unless one line is longer than the limit.
-
-    Offsets are bytes since the first line; they stay valid when old parts are rotated away: then
-    `start` is greater than the offset asked for.
-    """
-
-    start: int
-    next: int
-    data: bytes
-    #: Nothing will ever be added.
-    final: bool
-
-
-class LogSource(Protocol):
-    """Where a cluster whose nodes are not this machine finds the logs of its ranks."""
-
-    async def read(self, run_id: RunId, rank: int, *, offset: int, limit: int, ended: bool) -> LogChunk:
-        """At most about `limit` bytes from `offset`. Raises NotFound if nothing was ever kept of that rank.
-
-        `ended`: the cluster is sure that the rank is gone, so that the end of what is there is final.
-        """
-        ...
-
-    async def forget(self, run_id: RunId) -> None:
-        """Remove the logs of the run, if there are any."""
-        ...
-
-
-class KeptLogs(LogSource, Protocol):
-    """Logs that ranks have sent, the newest part of each.
-
-    Every call is a transaction of its own: logs come often and concern nobody else, so that neither waits for the
-    writers of a store's other facts longer than the database makes it.
-    """
-
-    async def append(self, run_id: RunId, rank: int, *, offset: int, data: bytes, keep: int, skip: bool = False) -> int:
-        """Add a piece to the end of a rank's log, and drop the oldest ones beyond about `keep` bytes.
-
-        Args:
-            run_id: The run.
-            rank: The rank.
-            offset: Where the piece begins: bytes since the first line.
-            data: The piece, whole lines; not empty.
-            keep: How much of the log is kept, in bytes.
-            skip: Whether what is missing before the piece is lost for good.
-
-        Returns:
-            Where the log goes on.
-
-        Raises:
-            Misplaced: The log does not end at `offset`, or, with `skip`, ends behind it.
-        """
-        ...
-
-
 class Cluster(MarkedCluster, Protocol):
     """The machines. Everything is idempotent by run id; all truth is read by `observe`.
 
@@ -437,6 +384,10 @@ class Cluster(MarkedCluster, Protocol):
 
     async def read_log(self, run_id: RunId, rank: int, *, offset: int, limit: int) -> LogChunk:
         """At most about `limit` bytes from `offset`. Raises NotFound for a run or rank it does not know."""
+        ...
+
+    def log_place(self, run_id: RunId) -> LogPlace | None:
+        """Where a worker process can read the run's logs, if there are any; None: only `read_log` can."""
         ...
 
     async def forget(self, run_id: RunId) -> None:

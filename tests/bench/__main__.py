@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 NODES = 16
 #: What is measured when nothing is named. The traces take long: `make bench-traces`.
 USUAL = ("plans", "platform")
-KNOWN = (*USUAL, "churn", "recovery", "ticks", "traces", "kubernetes")
+KNOWN = (*USUAL, "churn", "followers", "recovery", "ticks", "traces", "kubernetes")
 
 
 def main() -> None:
@@ -29,6 +29,7 @@ def main() -> None:
         "churn: trivial tasks through the scheduler alone, also behind a long queue; "
         "recovery: how long until the platform is back of which something was killed; "
         "ticks: what a tick and the reads of the interface cost with thousands of tasks queued; "
+        "followers: what followers of one log cost the service, and how late they hear; "
         "kubernetes: starting on a real API server with simulated nodes, beside the stock scheduler; "
         f"traces: how well public traces are scheduled, in simulations ({' '.join(USUAL)})",
     )
@@ -73,6 +74,10 @@ def main() -> None:
         from bench import ticks
 
         ticks.measure(report, words.queued, profile=words.profile)
+    if "followers" in what:
+        from bench import followers
+
+        followers.measure(report)
     if "kubernetes" in what:
         from bench.cluster import measure
 

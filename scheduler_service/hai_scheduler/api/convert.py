@@ -39,7 +39,7 @@ from hai_scheduler.ports import Event
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.errors import Invalid
 from hai_scheduler.service.jobs import Report, RunNotice
-from hai_scheduler.service.logs import Hits, Line, Page
+from hai_scheduler.service.log_lines import Hits, Line, Page
 from hai_scheduler.service.own_quota import expired
 from hai_scheduler.service.policy_book import Origin
 from hai_scheduler.service.policy_changes import PolicyView

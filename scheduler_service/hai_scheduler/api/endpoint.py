@@ -323,7 +323,7 @@ class Endpoint(HubHandler):
                 if not self._headers_written:
                     self.set_header("Content-Type", "text/event-stream")
                     self.set_header("X-Accel-Buffering", "no")
-                text = "".join(message.encode() for message in batch)
+                text = batch if isinstance(batch, bytes) else "".join(message.encode() for message in batch)
                 if text or now - sent >= KEEP_ALIVE:
                     self.write(text or ": keep-alive\n\n")
                     await self._flush()

@@ -16,7 +16,7 @@ from hai_scheduler.api.limits import Limits
 from hai_scheduler.core.model import NodeMark, Priority, Task, TaskState
 from hai_scheduler.ports import Temporary
 from hai_scheduler.service.health import SILENCE
-from hai_scheduler.service.loop_status import LoopStatus, News
+from hai_scheduler.service.loop_status import LoopStatus, StatusReader
 from hai_scheduler.service.queries import NodeView, Queries
 
 __all__ = ["CONTENT_TYPE_LATEST", "Metrics"]
@@ -28,7 +28,7 @@ _SHORT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 class Metrics:
     """All metrics, in a registry of their own."""
 
-    def __init__(self, news: News) -> None:
+    def __init__(self, news: StatusReader) -> None:
         self._news = news
         self._registry = CollectorRegistry()
         self._tasks = Gauge("hai_tasks", "Unfinished tasks.", ["state", "priority"], registry=self._registry)

@@ -76,11 +76,15 @@ class Message:
         return f"{name}event: {self.event}\ndata: {self.data}\n\n"
 
 
+#: Messages that go out together, or the bytes that they are on the wire.
+Batch = Sequence[Message] | bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Stream:
     """An answer of server-sent events, in batches; an empty batch says that there is nothing new yet."""
 
-    batches: AsyncGenerator[Sequence[Message], None]
+    batches: AsyncGenerator[Batch, None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,8 @@ ROUTES: Final[tuple[Route, ...]] = (
         call=tasks.parse,
         kind=Kind.EXPENSIVE,
         summary="Read an experiment file (YAML, version 2) as the body that submits it; nothing is submitted",
+        codes=("too_large", "too_many", "unavailable"),
+        waits=True,
     ),
     Route(method="GET", path="/tasks", access=SCOPE_READ, call=tasks.show_all, summary="List tasks, newest first"),
     Route(
@@ -197,7 +199,8 @@ ROUTES: Final[tuple[Route, ...]] = (
         call=explaining.explain,
         kind=Kind.EXPENSIVE,
         summary="Why a task waits and what would let it start, or what it does",
-        codes=("not_found",),
+        codes=("not_found", "too_large", "too_many", "unavailable"),
+        waits=True,
     ),
     Route(
         method="GET",
@@ -214,7 +217,8 @@ ROUTES: Final[tuple[Route, ...]] = (
         call=explaining.forecast,
         kind=Kind.EXPENSIVE,
         summary="When a waiting task, or one that is only thought of, would start; nothing is submitted",
-        codes=("not_found", "conflict", "quota", "unavailable"),
+        codes=("not_found", "conflict", "quota", "too_many", "unavailable"),
+        waits=True,
     ),
     Route(
         method="GET",
@@ -241,7 +245,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         call=logs.search,
         kind=Kind.EXPENSIVE,
         summary="Look for a text in the logs of all ranks and runs",
-        codes=("not_found", "unavailable"),
+        codes=("not_found", "too_large", "too_many", "unavailable"),
         waits=True,
     ),
     Route(

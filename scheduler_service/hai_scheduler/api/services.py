@@ -8,6 +8,7 @@ from hai_scheduler.api.metrics import Metrics
 from hai_scheduler.ports import Store
 from hai_scheduler.service.admin import Administration
 from hai_scheduler.service.decisions import Decisions
+from hai_scheduler.service.experiments import Experiments
 from hai_scheduler.service.explanations import Explanations
 from hai_scheduler.service.feed import Feed
 from hai_scheduler.service.forecasts import Forecasts
@@ -44,6 +45,7 @@ class Services:
     health: Health
     explanations: Explanations
     decisions: Decisions
+    experiments: Experiments
     forecasts: Forecasts
     logs: Logs
     feed: Feed

@@ -10,6 +10,7 @@ import difflib
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -19,7 +20,9 @@ from hai_client.durations import parse_duration
 from hai_client.errors import Invalid as WrongWord
 from hai_client.experiments import MAX_EXPERIMENT_BYTES, too_large
 from hai_scheduler.core.model import Priority, Retry
+from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.errors import HaiError, Invalid
+from hai_scheduler.service.orders import ExperimentOrder, Faults, Workers
 from hai_scheduler.service.submissions import MAX_RETRIES, Submission
 from hai_scheduler.service.yaml_bounds import BeyondBounds, BoundedLoader
 
@@ -76,6 +79,21 @@ def read_experiment(text: str) -> Submission:
     if len(text.encode()) > MAX_BYTES:
         raise InvalidExperiment((Invalid("", None, too_large()),))
     return _Reader(_load(text)).submission()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiments:
+    """The use case: files are read by a worker, as reading YAML takes its time."""
+
+    workers: Workers
+
+    async def read(self, caller: Caller, text: str) -> Submission:
+        """The submission that an experiment file describes. Raises InvalidExperiment, TooManyWaiting, Unavailable."""
+        found = await self.workers.do(caller.name, ExperimentOrder(text=text))
+        if isinstance(found, Faults):
+            raise InvalidExperiment(tuple(Invalid(one.field, one.value, one.message) for one in found.faults))
+        assert isinstance(found, Submission)
+        return found
 
 
 class _Loader(BoundedLoader):

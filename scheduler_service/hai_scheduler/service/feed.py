@@ -1,19 +1,17 @@
-"""History as it happens: the events of the store, woken by the bus, resumable from any number."""
+"""History as it happens: the events of the store, read once for all who follow, resumable from any number."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from hai_scheduler.ports import Bus, Event, Store
+from hai_scheduler.ports import Event, Store
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.decision_log import VERDICT
-from hai_scheduler.service.effects import FEED
+from hai_scheduler.service.news import PAGE, News
 from hai_scheduler.service.queries import sees_quota_of, whose
 
-#: Events that are read from the store at once: what a slow reader can hold in memory.
-PAGE = 200
 #: Kinds of events without an owner that every reader gets. They tell what `GET /nodes`, `/cluster` and `/policy`, which
 #: every reader may ask, show anyway. A kind that is not listed is for admins.
 FOR_EVERYBODY: Final = frozenset({"node.mark", "cluster.paused", "cluster.resumed", "policy.changed"})
@@ -30,9 +28,7 @@ class Feed:
     """
 
     store: Store
-    bus: Bus
-    #: Longest time between two looks, in seconds: a lost ring costs no more than that.
-    look_every: float = 2.0
+    news: News
 
     async def begin(self, after: int | None) -> int:
         """Where a reader starts who has seen everything up to `after` (None: who wants only what comes now).
@@ -51,17 +47,32 @@ class Feed:
         `user` is as in `Queries.tasks`. Raises NotAllowed at the first step.
         """
         only = whose(caller, user)
-        async with self.bus.listen(FEED) as ears:
+        async with self.news.read() as paper:
             while True:
-                async with self.store.read() as tx:
-                    page = await tx.events(after=after, limit=PAGE, user=only)
+                behind = not paper.holds(after)
+                page, last = await self._page(after, only) if behind else (paper.later(after), after)
                 for event in page:
                     after = event.seq
-                    if event.kind != VERDICT and may_see(caller, event):
+                    if event.kind != VERDICT and _concerns(event, only) and may_see(caller, event):
                         yield event
-                if len(page) < PAGE:
-                    yield None
-                    await ears.wait(self.look_every)
+                after = max(after, last)
+                if (behind and paper.begun and not paper.holds(after)) or paper.later(after):
+                    continue
+                yield None
+                # More may have come while the reader took his time.
+                if not paper.later(after):
+                    await paper.more(self.news.look_every)
+
+    async def _page(self, after: int, only: str | None) -> tuple[Sequence[Event], int]:
+        """Events after that number from the store, and up to where there are no others."""
+        async with self.store.read() as tx:
+            page = await tx.events(after=after, limit=PAGE, user=only)
+            return page, after if len(page) == PAGE else await tx.last_event_seq()
+
+
+def _concerns(event: Event, only: str | None) -> bool:
+    """Whether it is about that user, or about the cluster; None is any user."""
+    return only is None or event.user is None or event.user == only
 
 
 def may_see(caller: Caller, event: Event) -> bool:

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from hai_scheduler.core.model import Task, TaskId, TaskState
-from hai_scheduler.core.snapshot import Snapshot
-from hai_scheduler.ports import Clock, Store, TaskFilter, Tx
+from hai_scheduler.core.model import Task, TaskState
+from hai_scheduler.ports import Clock, Store
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.errors import InTheWay, Invalid, Unavailable
-from hai_scheduler.service.forecast import HORIZON, MOST_HORIZON, Bounds, Forecast, foretell, of_running
-from hai_scheduler.service.history import KEPT, History
+from hai_scheduler.service.forecast import HORIZON, MOST_HORIZON, Bounds, Forecast, of_running
 from hai_scheduler.service.lookup import find
+from hai_scheduler.service.orders import Facts, ForecastOrder, Workers
 from hai_scheduler.service.submissions import Submission, Submissions
 from hai_scheduler.service.watch import Watch
 
-_ENDED = frozenset(state for state in TaskState if state.ended)
 _HOLDS_NODES = (TaskState.STARTING, TaskState.RUNNING)
 
 
 @dataclass(slots=True, kw_only=True)
 class Forecasts:
-    """The use case. One forecast is computed at a time, in a thread, so that nobody else has to wait for it."""
+    """The use case. Forecasts are computed by workers, in turn for all users."""
 
     store: Store
     clock: Clock
     watch: Watch
     submissions: Submissions
+    workers: Workers
     bounds: Bounds = field(default_factory=Bounds)
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def of_task(self, caller: Caller, ref: str, *, horizon: timedelta | None = None) -> Forecast:
-        """When a task will have its next turn. Raises Unknown, InTheWay, Invalid and Unavailable."""
+        """When a task will have its next turn. Raises Unknown, InTheWay, Invalid, TooManyWaiting and Unavailable."""
         bounds = self._bounds(horizon)
         await self.watch.asked()
         async with self.store.read() as tx:
@@ -45,23 +42,19 @@ class Forecasts:
                 )
             if task.state in _HOLDS_NODES:
                 return of_running(task, self.clock.now())
-            history = await _history(tx, task.group)
-        return await self._foretell(self._snapshot(), task, history, bounds, hypothetical=False)
+        return await self._foretell(caller, task, bounds, hypothetical=False)
 
     async def of_submission(
         self, caller: Caller, submission: Submission, *, horizon: timedelta | None = None
     ) -> Forecast:
-        """When a task would start that is not submitted; it is checked like one that is. Raises as `submit`."""
+        """When a task would start that is not submitted; it is checked like one that is.
+
+        Raises as `submit`, and TooManyWaiting and Unavailable.
+        """
         bounds = self._bounds(horizon)
         await self.watch.asked()
         task = await self.submissions.rehearse(caller, submission)
-        snapshot = self._snapshot()
-        if caller.groups:
-            snapshot = replace(snapshot, groups_of={**snapshot.groups_of, caller.name: caller.groups})
-        task = replace(task, id=TaskId(max((one.id for one in snapshot.tasks), default=0) + 1))
-        async with self.store.read() as tx:
-            history = await _history(tx, task.group)
-        return await self._foretell(snapshot, task, history, bounds, hypothetical=True)
+        return await self._foretell(caller, task, bounds, hypothetical=True, groups=caller.groups or None)
 
     def _bounds(self, horizon: timedelta | None) -> Bounds:
         if horizon is None:
@@ -74,19 +67,13 @@ class Forecasts:
             )
         return replace(self.bounds, horizon=horizon)
 
-    def _snapshot(self) -> Snapshot:
-        if self.watch.snapshot is None:
-            raise Unavailable("The scheduler has not looked at the cluster yet: try again in a few seconds.")
-        return replace(self.watch.snapshot, now=self.clock.now())
-
     async def _foretell(
-        self, snapshot: Snapshot, task: Task, history: History, bounds: Bounds, *, hypothetical: bool
+        self, caller: Caller, task: Task, bounds: Bounds, *, hypothetical: bool, groups: frozenset[str] | None = None
     ) -> Forecast:
-        async with self._turn:
-            return await asyncio.to_thread(
-                foretell, snapshot, self.watch.policies, task, history, bounds, hypothetical=hypothetical
-            )
-
-
-async def _history(tx: Tx, group: str) -> History:
-    return History(await tx.list_tasks(TaskFilter(states=_ENDED, group=group), before=None, limit=KEPT))
+        snapshot = self.watch.snapshot
+        if snapshot is None:
+            raise Unavailable("The scheduler has not looked at the cluster yet: try again in a few seconds.")
+        order = ForecastOrder(task=task, now=self.clock.now(), bounds=bounds, hypothetical=hypothetical, groups=groups)
+        found = await self.workers.do(caller.name, order, Facts(nodes=snapshot.nodes, policies=self.watch.policies))
+        assert isinstance(found, Forecast)
+        return found

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from hai_scheduler.ports import Temporary
-from hai_scheduler.service.loop_status import LoopStatus, News
+from hai_scheduler.service.loop_status import LoopStatus, StatusReader
 from hai_scheduler.service.watch import Watch
 
 #: A loop that has not ticked for this long is not well; nor for two lengths of its lease.
@@ -36,7 +36,7 @@ class WellBeing:
 class Health:
     """The use case. Nobody in particular may ask, so no names are told."""
 
-    news: News
+    news: StatusReader
     watch: Watch
     #: From when on a silent loop is not well.
     patience: timedelta = SILENCE

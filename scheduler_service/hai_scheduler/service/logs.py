@@ -2,90 +2,41 @@
 
 Between what the runs have written stand lines of the platform that say when a run started, where, and how it
 ended. They are made from the history of the runs, so that they are the same whenever they are read.
-
-A cursor says what has been read: `<run>:<bytes of that run's log>`, or `<run>:start` when not even the line
-that says that the run started has been. Users hand cursors on unchanged.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
-from collections import Counter, deque
-from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from hai_scheduler.core.model import Run, Task
-from hai_scheduler.ports import Bus, Cluster, LogChunk, NotFound, Store, Temporary
+from hai_scheduler.core.model import Run, Task, TaskId
+from hai_scheduler.ports import Cluster, LogChunk, NotFound, Store, Temporary
 from hai_scheduler.service.caller import Caller
-from hai_scheduler.service.effects import FEED
-from hai_scheduler.service.errors import Invalid, Unavailable
+from hai_scheduler.service.errors import Invalid, Unavailable, Unknown
+from hai_scheduler.service.log_lines import Cursor, Hits, Line, Page, lines_of
+from hai_scheduler.service.log_search import CHUNK, Search
+from hai_scheduler.service.log_story import Facts, Reading, Story
 from hai_scheduler.service.lookup import find
 from hai_scheduler.service.markers import end_of, lost_bytes, no_log, start_of
+from hai_scheduler.service.news import News
+from hai_scheduler.service.orders import RunLog, SearchOrder, Workers
 
-#: Bytes that are asked of a cluster at once.
-CHUNK = 256 * 1024
+#: Lines of a page, unless one asks for another number.
+PAGE_LINES = 1000
 #: Text after which a page ends, though it has fewer lines than asked for.
 PAGE_BYTES = 1024 * 1024
 #: Bytes of a log that a tail looks at, at most.
 TAIL_BYTES = 8 * 1024 * 1024
 #: Bytes that one search reads at most.
 SEARCH_BYTES = 256 * 1024 * 1024
+#: Seconds that one search takes at most.
+SEARCH_SECONDS = 10.0
 #: Lines that one search shows at most; all hits are counted.
 SEARCH_LINES = 200
-
-_CURSOR = re.compile(r"([1-9][0-9]{0,8}):(start|[0-9]{1,18})", re.ASCII)
-_STAMPED = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ?", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """How far a reader is. offset None: before the line that says that the run started."""
-
-    run: int
-    offset: int | None = None
-
-    def __str__(self) -> str:
-        return f"{self.run}:{'start' if self.offset is None else self.offset}"
-
-    @classmethod
-    def parse(cls, text: str) -> Cursor:
-        """Read a cursor. Raises Invalid."""
-        match = _CURSOR.fullmatch(text)
-        if match is None:
-            raise Invalid("cursor", text, "is not a cursor: use `next_cursor` or the id of a line as it was given")
-        run, offset = match.groups()
-        return cls(int(run), None if offset == "start" else int(offset))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """One line of the story; rank None is the platform's own. `cursor` is behind it."""
-
-    run: int
-    rank: int | None
-    at: datetime | None
-    text: str
-    cursor: Cursor
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """Lines in order. `final` says that nothing will ever be added behind the cursor."""
-
-    lines: Sequence[Line]
-    cursor: Cursor
-    final: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hits:
-    """What a search found: hits by (run, rank), the first lines, and whether everything was read."""
-
-    counts: dict[tuple[int, int], int]
-    lines: Sequence[Line]
-    complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +54,11 @@ class Logs:
 
     store: Store
     cluster: Cluster
-    bus: Bus
-    #: Longest time between two looks of a follower, in seconds.
-    look_every: float = 1.0
+    news: News
+    workers: Workers
+    #: Longest time between two looks at a log that is followed, in seconds.
+    look_every: float = 0.5
+    _stories: dict[tuple[TaskId, int, int | None], Story] = field(default_factory=dict, init=False)
 
     async def page(
         self,
@@ -115,12 +68,15 @@ class Logs:
         rank: int = 0,
         run: int | None = None,
         cursor: Cursor | None = None,
-        limit: int = 1000,
+        limit: int = PAGE_LINES,
     ) -> Page:
         """At most `limit` lines behind the cursor, of one run or of all. Raises Unknown, Invalid, Unavailable."""
-        task, runs = await self._read(caller, ref)
-        _check(task, runs, rank, run, cursor)
-        here = cursor or Cursor(run or 1)
+        facts = await self._read(caller, ref)
+        _check(*facts, rank, run, cursor)
+        return await self._page(facts, rank, run, cursor or Cursor(run or 1), limit)
+
+    async def _page(self, facts: Facts, rank: int, run: int | None, here: Cursor, limit: int = PAGE_LINES) -> Page:
+        task, runs = facts
         lines: list[Line] = []
         size = 0
         while len(lines) < limit and size < PAGE_BYTES:
@@ -164,7 +120,7 @@ class Logs:
         lines = [_own(run, run.started_at, start_of(run), Cursor(run.number, 0))] if whole else []
         if chunk is None and not chunks and not run.live:
             lines.append(_own(run, None, no_log(run), Cursor(run.number, 0)))
-        lines += [line for one in chunks for line in _lines(run, rank, one)]
+        lines += [line for one in chunks for line in lines_of(run.number, rank, one)]
         behind = Cursor(run.number, offset)
         if not run.live:
             behind = Cursor(run.number + 1)
@@ -180,35 +136,120 @@ class Logs:
         run: int | None = None,
         cursor: Cursor | None = None,
     ) -> AsyncGenerator[Page, None]:
-        """Pages as they come, empty ones when a look has found nothing; ends with the final page."""
-        async with self.bus.listen(FEED) as ears:
-            while True:
-                page = await self.page(caller, ref, rank=rank, run=run, cursor=cursor)
-                yield page
-                if page.final:
+        """Pages as they come, empty ones when a look has found nothing; ends with the final page.
+
+        Whoever is behind reads by himself. Whoever has reached the end goes on with all the others who have: for them
+        the log is read once.
+        """
+        facts = await self._read(caller, ref)
+        _check(*facts, rank, run, cursor)
+        task_id, here = facts[0].id, cursor or Cursor(run or 1)
+        while True:
+            page = await self._page(facts, rank, run, here)
+            yield page
+            here = page.cursor
+            if page.final:
+                return
+            if not page.lines:
+                async with self._story(task_id, rank, run, here) as story, aclosing(self._along(story, here)) as pages:
+                    async for page in pages:
+                        yield page
+                        here = page.cursor
+                        if page.final:
+                            return
+            facts = await self._facts(task_id)
+
+    async def _along(self, story: Story, here: Cursor) -> AsyncGenerator[Page, None]:
+        """Pages of a story from the cursor on; ends when it does not hold what comes next."""
+        number: int | None = None
+        while True:
+            if number is None:
+                number = story.place_of(here)
+            if number is None:
+                found = story.rest_of(here)
+                if found is None:
+                    behind = story.is_behind(here)
+                    if not await story.more(self.look_every) and behind:
+                        yield Page(lines=(), cursor=here, final=False)
+                    if not behind:
+                        return
+                    continue
+                page, number = found
+            else:
+                try:
+                    next_one = story.page(number)
+                except LookupError:
                     return
-                if not page.lines:
-                    await ears.wait(self.look_every)
-                cursor = page.cursor
+                if next_one is None:
+                    if not await story.more(2 * self.look_every):
+                        yield Page(lines=(), cursor=here, final=False)
+                    continue
+                page, number = next_one, number + 1
+            yield page
+            here = page.cursor
+
+    @asynccontextmanager
+    async def _story(self, task_id: TaskId, rank: int, run: int | None, here: Cursor) -> AsyncIterator[Story]:
+        """What is read for all who follow, from about there on."""
+        key = (task_id, rank, run)
+        story = self._stories.get(key)
+        if story is None or story.failed:
+
+            async def page_of(facts: Facts, behind: Cursor) -> Page:
+                return await self._page(facts, rank, run, behind)
+
+            how = Reading(facts=self._facts, page=page_of, news=self.news, look_every=self.look_every)
+            story = self._stories[key] = Story(task_id, here, how)
+        try:
+            async with story.followed_by_me():
+                yield story
+        finally:
+            if not story.followed and self._stories.get(key) is story:
+                del self._stories[key]
+
+    async def _facts(self, task_id: TaskId) -> Facts:
+        async with self.store.read() as tx:
+            try:
+                return await tx.get_task(task_id), await tx.runs(task_id)
+            except NotFound:
+                raise Unknown(f"There is no task {task_id} any more.") from None
 
     async def search(self, caller: Caller, ref: str, text: str) -> Hits:
-        """Lines of any rank and run that hold the text, letter case ignored. Raises Unknown, Unavailable."""
+        """Lines of any rank and run that hold the text, letter case ignored.
+
+        Raises Unknown, TooManyWaiting and Unavailable.
+        """
         _, runs = await self._read(caller, ref)
-        sought, budget = text.casefold(), SEARCH_BYTES
-        counts: Counter[tuple[int, int]] = Counter()
-        shown: list[Line] = []
+        placed = [(run, self.cluster.log_place(run.id)) for run in runs]
+        order = SearchOrder(
+            text=text,
+            logs=tuple(
+                RunLog(run=run.number, run_id=run.id, ranks=len(run.ranks), place=place)
+                for run, place in placed
+                if place is not None
+            ),
+            most_bytes=SEARCH_BYTES,
+            most_seconds=SEARCH_SECONDS,
+            most_lines=SEARCH_LINES,
+        )
+        if len(order.logs) == len(runs):
+            hits = await self.workers.do(caller.name, order)
+            assert isinstance(hits, Hits)
+            return hits
+        return await self._search_here(order, runs)
+
+    async def _search_here(self, order: SearchOrder, runs: Sequence[Run]) -> Hits:
+        """Search logs that nobody but the cluster can read."""
+        found = Search(order)
         for run, rank in ((one, rank) for one in runs for rank in range(len(one.ranks))):
             offset = 0
-            while budget > 0 and (chunk := await self._chunk(run, rank, offset)) is not None and chunk.data:
-                hits = [line for line in _lines(run, rank, chunk) if sought in line.text.casefold()]
-                counts[run.number, rank] += len(hits)
-                shown += hits[: SEARCH_LINES - len(shown)]
-                budget -= len(chunk.data)
+            while found.goes_on and (chunk := await self._chunk(run, rank, offset)) is not None and chunk.data:
+                found.take(run.number, rank, chunk)
                 offset = chunk.next
                 await asyncio.sleep(0)  # a long log must not keep others waiting
-        return Hits(counts={key: n for key, n in counts.items() if n}, lines=shown, complete=budget > 0)
+        return found.hits()
 
-    async def _read(self, caller: Caller, ref: str) -> tuple[Task, Sequence[Run]]:
+    async def _read(self, caller: Caller, ref: str) -> Facts:
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
             return task, await tx.runs(task.id)
@@ -277,7 +318,7 @@ def _own(run: Run, at: datetime | None, text: str, cursor: Cursor) -> Line:
 
 
 def _data_piece(run: Run, rank: int, asked: int, chunk: LogChunk, limit: int) -> _Piece:
-    lines = _lines(run, rank, chunk)
+    lines = lines_of(run.number, rank, chunk)
     if chunk.start > asked:
         gap = _own(run, None, lost_bytes(run, chunk.start - asked), Cursor(run.number, chunk.start))
         lines.insert(0, gap)
@@ -285,35 +326,8 @@ def _data_piece(run: Run, rank: int, asked: int, chunk: LogChunk, limit: int) ->
     return _Piece(lines, lines[-1].cursor)
 
 
-def _lines(run: Run, rank: int, chunk: LogChunk) -> list[Line]:
-    """The lines of a chunk. What does not begin with a time is shown as it is."""
-    lines, offset = [], chunk.start
-    for raw in chunk.data.removesuffix(b"\n").split(b"\n"):
-        offset = min(offset + len(raw) + 1, chunk.next)
-        match = _STAMPED.match(raw)
-        at = _time(match.group(1)) if match else None
-        text = raw[match.end() :] if match and at else raw
-        lines.append(
-            Line(
-                run=run.number,
-                rank=rank,
-                at=at,
-                text=text.decode("utf-8", "replace"),
-                cursor=Cursor(run.number, offset),
-            )
-        )
-    return lines
-
-
 def _enough(chunks: deque[LogChunk], count: int) -> bool:
     """Whether the first chunk is not needed for the last `count` lines, or is too much."""
     size = sum(len(chunk.data) for chunk in chunks)
     behind = sum(chunk.data.count(b"\n") for chunk in chunks) - chunks[0].data.count(b"\n")
     return behind >= count or size > TAIL_BYTES
-
-
-def _time(stamp: bytes) -> datetime | None:
-    try:
-        return datetime.fromisoformat(stamp.decode())
-    except ValueError:
-        return None

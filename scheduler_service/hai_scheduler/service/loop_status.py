@@ -149,7 +149,7 @@ def _well(status: LoopStatus) -> tuple[bool, bool, bool, bool]:
 
 
 @dataclass(slots=True, kw_only=True)
-class News:
+class StatusReader:
     """Any process's side: reads the row, and knows how old it is.
 
     How long a loop has been silent is measured by this process's own steady clock, from the moment at which the row

@@ -37,6 +37,7 @@ from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.cycle import Cycle
 from hai_scheduler.service.decisions import Decisions
 from hai_scheduler.service.environment import Places
+from hai_scheduler.service.experiments import Experiments
 from hai_scheduler.service.explanations import Explanations
 from hai_scheduler.service.feed import Feed
 from hai_scheduler.service.forecasts import Forecasts
@@ -44,9 +45,10 @@ from hai_scheduler.service.gangs import Gangs
 from hai_scheduler.service.health import Health
 from hai_scheduler.service.jobs import Jobs
 from hai_scheduler.service.logs import Logs
-from hai_scheduler.service.loop_status import SETTING, LoopStatus, News
+from hai_scheduler.service.loop_status import SETTING, LoopStatus, StatusReader
 from hai_scheduler.service.mount_rules import MountRules
 from hai_scheduler.service.named_environments import NamedEnvironments
+from hai_scheduler.service.news import News
 from hai_scheduler.service.orphans import Orphans
 from hai_scheduler.service.own_quota import OwnQuotas
 from hai_scheduler.service.policy_book import PolicyBook
@@ -60,6 +62,7 @@ from hai_scheduler.service.settings import ServiceSettings
 from hai_scheduler.service.submissions import Submission, Submissions
 from hai_scheduler.service.surroundings import Surroundings
 from hai_scheduler.service.watch import Watch
+from hai_scheduler.service.workers import Here
 
 ACCESS = "access:services!service=hai"
 READ, WRITE = "custom:hai:tasks:read", "custom:hai:tasks:write"
@@ -125,6 +128,9 @@ class FakeCluster:
         data = log[offset : offset + limit]
         data = data[: data.rfind(b"\n") + 1]
         return LogChunk(start=offset, next=offset + len(data), data=data, final=False)
+
+    def log_place(self, _run_id: str) -> None:
+        """Nobody else can read them."""
 
     async def addresses(self, run_id: str) -> tuple[str, ...] | None:
         if run_id not in self.up:
@@ -194,7 +200,7 @@ class World:
             yield _messages(response)
 
     async def loop_says(self, **told: Any) -> None:
-        """What the scheduling loop has written of itself; it has just ticked and is well, where nothing else is given."""
+        """What the scheduling loop has written of itself; it has just ticked and is well, unless told."""
         now = datetime.now(UTC)
         well: dict[str, Any] = {
             "holder": "machine-7:4711",
@@ -297,7 +303,7 @@ async def world() -> AsyncIterator[World]:
     store, bus, cluster = MemoryStore(), MemoryBus(clock), FakeCluster()
     watch = Watch(nodes=[Node(name=f"node-{n}", gpus=2) for n in range(1, 5)], last_tick=clock.now(), ticks=1)
     tokens = RunTokens(Secret("run secret"))
-    news = News(store=store, clock=clock)
+    reader = StatusReader(store=store, clock=clock)
     settings = ServiceSettings()
     book = PolicyBook(settings)
     surroundings = Surroundings(store=store)
@@ -311,6 +317,7 @@ async def world() -> AsyncIterator[World]:
         watch=watch,
         surroundings=surroundings,
     )
+    workers, news = Here(store), News(store=store, bus=bus, look_every=0.02)
     services = Services(
         store=store,
         submissions=submissions,
@@ -321,19 +328,20 @@ async def world() -> AsyncIterator[World]:
         rank_logs=RankLogs(store=store, keep_bytes=1000),
         queries=queries,
         readiness=Readiness(store=store, clock=clock, watch=watch, holder="machine-7:4711"),
-        explanations=Explanations(queries=queries, clock=clock, watch=watch),
+        explanations=Explanations(queries=queries, clock=clock, watch=watch, workers=workers),
         decisions=Decisions(store=store),
-        forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions),
-        logs=Logs(store=store, cluster=cluster, bus=bus, look_every=0.02),  # type: ignore[arg-type]
-        feed=Feed(store=store, bus=bus, look_every=0.02),
+        experiments=Experiments(workers=workers),
+        forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions, workers=workers),
+        logs=Logs(store=store, cluster=cluster, news=news, workers=workers, look_every=0.02),  # type: ignore[arg-type]
+        feed=Feed(store=store, news=news),
         orphans=Orphans(store=store, bus=bus, clock=clock),
         own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, watch=watch),
         policy=PolicyChanges(store=store, bus=bus, clock=clock, watch=watch, book=book),
         mount_rules=MountRules(store=store, bus=bus, clock=clock, watch=watch),
         environments=NamedEnvironments(store=store, bus=bus, clock=clock),
         surroundings=surroundings,
-        metrics=Metrics(news),
-        health=Health(news=news, watch=watch),
+        metrics=Metrics(reader),
+        health=Health(news=reader, watch=watch),
     )
     async with store.write() as tx:
         for level in (Priority.NORMAL, Priority.HIGH):

@@ -10,7 +10,7 @@ from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.alternatives import ChangeKind
 from hai_scheduler.core.model import Priority
 from hai_scheduler.core.verdicts import VerdictKind
-from hai_scheduler.service import explanations
+from hai_scheduler.service import work
 from hai_scheduler.service.errors import Unknown
 from unit.service.service_world import Service, user
 
@@ -56,10 +56,8 @@ async def test_what_was_found_holds_until_the_next_tick(monkeypatch: pytest.Monk
     mine = await service.submit("mine", "ann")
     await service.step()
     asked = []
-    real = explanations.counterfactuals
-    monkeypatch.setattr(
-        explanations, "counterfactuals", lambda *given, **more: asked.append(given) or real(*given, **more)
-    )
+    real = work.counterfactuals
+    monkeypatch.setattr(work, "counterfactuals", lambda *given, **more: asked.append(given) or real(*given, **more))
     explain = service.parts.services.explanations.explain
     first = await explain(user("ann"), str(mine))
     assert (await explain(user("ann"), "mine")).what_if == first.what_if
@@ -89,7 +87,7 @@ async def test_where_plans_take_long_fewer_are_made(monkeypatch: pytest.MonkeyPa
     mine = await service.submit("mine", "ann")
     await service.step()
     most = []
-    monkeypatch.setattr(explanations, "counterfactuals", lambda *_, most_plans: most.append(most_plans) or ())
+    monkeypatch.setattr(work, "counterfactuals", lambda *_, most_plans: most.append(most_plans) or ())
     for seconds in (0.0, 0.5, 30.0):
         await service.step()
         service.parts.cycle.watch.plan_seconds = seconds

@@ -30,8 +30,11 @@ from hai_scheduler.ports import LogChunk, NotFound, Temporary
 from hai_scheduler.service import logs as logs_module
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.errors import Invalid, Unavailable
-from hai_scheduler.service.logs import Cursor, Logs
+from hai_scheduler.service.log_lines import Cursor
+from hai_scheduler.service.logs import Logs
 from hai_scheduler.service.markers import end_of, start_of
+from hai_scheduler.service.news import News
+from hai_scheduler.service.workers import Here
 
 ALICE = Caller(name="alice")
 CLOCK = VirtualClock()
@@ -47,6 +50,9 @@ class Kept:
     gone: dict[str, int] = field(default_factory=dict)
     piece: int = 1 << 20
     broken: bool = False
+
+    def log_place(self, _run_id: str) -> None:
+        """Nobody else can read them."""
 
     async def read_log(self, run_id: str, rank: int, *, offset: int, limit: int) -> LogChunk:
         if self.broken:
@@ -95,7 +101,8 @@ async def story_of(cluster: Kept, *runs: Run, state: TaskState = TaskState.SUCCE
         for run in runs:
             task = await tx.save_task(replace(task, run=run, state=TaskState.RUNNING))
         await tx.save_task(replace(task, state=state, ended_at=T if state.ended else None))
-    return Logs(store=store, cluster=cluster, bus=MemoryBus(CLOCK))  # type: ignore[arg-type]
+    news = News(store=store, bus=MemoryBus(CLOCK))
+    return Logs(store=store, cluster=cluster, news=news, workers=Here(store))  # type: ignore[arg-type]
 
 
 def line(text: str) -> bytes:

@@ -28,7 +28,7 @@ from hai_scheduler.adapters.kubernetes.startup import check
 from hai_scheduler.adapters.origins import check_origin
 from hai_scheduler.core.marks import Mark
 from hai_scheduler.core.model import Blame, Node, Observation, Origin, RankObservation, RankState, RunId
-from hai_scheduler.ports import Clock, Launch, LogChunk, LogSource, NotFound, Temporary
+from hai_scheduler.ports import Clock, Launch, LogChunk, LogPlace, LogSource, NotFound, Temporary
 
 log = logging.getLogger(__name__)
 
@@ -343,6 +343,13 @@ class KubernetesCluster:
             return await self._logs.read(run_id, rank, offset=offset, limit=limit, ended=ended)
         except NotFound:
             return LogChunk(start=0, next=0, data=b"", final=ended)
+
+    def log_place(self, run_id: RunId) -> LogPlace | None:
+        """See `Cluster.log_place`."""
+        run = self._sight.run(run_id)
+        if run is not None and self._marks.is_anothers(run.origin):
+            return None
+        return self._logs.place(run_id)
 
     async def close(self) -> None:
         """Close the watches and all connections; runs go on."""

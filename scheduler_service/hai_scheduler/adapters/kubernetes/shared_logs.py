@@ -9,7 +9,7 @@ from pathlib import Path
 from hai_scheduler.adapters.kubernetes.names import parts_of
 from hai_scheduler.adapters.log_parts import read_log
 from hai_scheduler.core.model import RunId
-from hai_scheduler.ports import LogChunk, NotFound, Temporary
+from hai_scheduler.ports import LogChunk, LogPlace, NotFound, Temporary
 
 
 class SharedLogs:
@@ -17,6 +17,10 @@ class SharedLogs:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+
+    def place(self, run_id: RunId) -> LogPlace:
+        """The folder of the run."""
+        return LogPlace(folder=str(self._of(run_id)))
 
     async def read(self, run_id: RunId, rank: int, *, offset: int, limit: int, ended: bool) -> LogChunk:
         """Whole lines from a logical offset. Raises NotFound, Temporary."""

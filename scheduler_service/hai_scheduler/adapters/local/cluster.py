@@ -23,7 +23,7 @@ from hai_scheduler.adapters.log_parts import read_log
 from hai_scheduler.adapters.origins import check_origin
 from hai_scheduler.core.marks import Mark
 from hai_scheduler.core.model import Node, Observation, RunId
-from hai_scheduler.ports import Launch, LogChunk, NotFound, Temporary
+from hai_scheduler.ports import Launch, LogChunk, LogPlace, NotFound, Temporary
 
 log = logging.getLogger(__name__)
 
@@ -293,6 +293,10 @@ class LocalCluster:
         # Asked first: whatever is written afterwards is seen by the next call.
         final = rank.gone or (rank.folder.status() or {}).get("state") == "exited"
         return read_log(rank.folder.path / "log", offset=offset, limit=limit, final=final)
+
+    def log_place(self, run_id: RunId) -> LogPlace | None:
+        """See `Cluster.log_place`."""
+        return LogPlace(folder=str(RunFolder(self._root, run_id).path), below="log", own=True)
 
     async def addresses(self, run_id: RunId) -> tuple[str, ...] | None:
         """All ranks are on this machine. Raises NotFound."""

@@ -15,7 +15,7 @@ from hai_scheduler.adapters.memory.scripted import Fate, ScriptedRank, ScriptedR
 from hai_scheduler.adapters.origins import check_mark, check_origin
 from hai_scheduler.core.marks import Mark
 from hai_scheduler.core.model import Checkpoint, Node, Notice, Observation, RankState, RunId, TaskId
-from hai_scheduler.ports import Clock, Launch, LogChunk, NotFound, Store, Temporary
+from hai_scheduler.ports import Clock, Launch, LogChunk, LogPlace, NotFound, Store, Temporary
 
 #: What a run's supervisors would read of the REST interface now.
 Notices = Callable[[RunId], Awaitable[Notice | None]]
@@ -201,6 +201,10 @@ class MemoryCluster:
             data = data[: data.rfind(b"\n") + 1] or data
         reached = start + len(data)
         return LogChunk(start=start, next=reached, data=data, final=reached == end and found.gone(now))
+
+    def log_place(self, _run_id: RunId) -> LogPlace | None:
+        """See `Cluster.log_place`: no other process sees this memory."""
+        return None
 
     async def addresses(self, run_id: RunId) -> tuple[str, ...] | None:
         """See `Cluster.addresses`: names of nodes, once every rank has begun."""

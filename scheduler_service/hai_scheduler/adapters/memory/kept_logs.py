@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hai_scheduler.adapters.log_parts import join
 from hai_scheduler.core.model import RunId
-from hai_scheduler.ports import LogChunk, Misplaced, NotFound
+from hai_scheduler.ports import LogChunk, LogPlace, Misplaced, NotFound
 
 
 class MemoryLogs:
@@ -13,6 +13,10 @@ class MemoryLogs:
     def __init__(self) -> None:
         #: By run and rank: where each piece begins, and the piece.
         self._pieces: dict[tuple[RunId, int], list[tuple[int, bytes]]] = {}
+
+    def place(self, _run_id: RunId) -> LogPlace:
+        """See `LogSource.place`."""
+        return LogPlace()
 
     async def append(self, run_id: RunId, rank: int, *, offset: int, data: bytes, keep: int, skip: bool = False) -> int:
         """See `KeptLogs.append`."""

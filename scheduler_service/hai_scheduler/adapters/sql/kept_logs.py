@@ -16,7 +16,7 @@ from hai_scheduler.adapters.sql.engine import reading, writing
 from hai_scheduler.adapters.sql.tables import LOG_PIECES
 from hai_scheduler.adapters.sql.trouble import translated
 from hai_scheduler.core.model import RunId
-from hai_scheduler.ports import LogChunk, Misplaced, NotFound, Temporary
+from hai_scheduler.ports import LogChunk, LogPlace, Misplaced, NotFound, Temporary
 
 #: A piece is put to the one before it as long as both together are not larger: a log that grows by a line a second
 #: does not become a row a second.
@@ -36,6 +36,10 @@ class SqlLogs:
         self._readers = reading(engine)
         self._writers = writing(engine)
         self._turn = turn if engine.dialect.name == "sqlite" else nullcontext()
+
+    def place(self, _run_id: RunId) -> LogPlace:
+        """See `LogSource.place`."""
+        return LogPlace()
 
     async def append(self, run_id: RunId, rank: int, *, offset: int, data: bytes, keep: int, skip: bool = False) -> int:
         """See `KeptLogs.append`. Raises Temporary as well when the same rank sends two pieces at once."""

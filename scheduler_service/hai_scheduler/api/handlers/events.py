@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from hai_scheduler.api import convert
 from hai_scheduler.api.params import FeedQuery, Nothing
-from hai_scheduler.api.route import Ask, Message, Stream
+from hai_scheduler.api.route import Ask, Batch, Message, Stream
 from hai_scheduler.api.schemas import MAX_NUMBER
 from hai_scheduler.service.errors import Invalid
 from hai_scheduler.service.queries import whose
@@ -31,7 +31,7 @@ def _after(ask: Ask[FeedQuery, Nothing]) -> int | None:
     return int(last)
 
 
-async def _batches(ask: Ask[FeedQuery, Nothing], after: int) -> AsyncGenerator[Sequence[Message], None]:
+async def _batches(ask: Ask[FeedQuery, Nothing], after: int) -> AsyncGenerator[Batch, None]:
     # The hello has an id as well: who loses the connection before the first event misses nothing.
     yield [Message("hello", f'{{"seq":{after}}}', str(after))]
     events = ask.services.feed.follow(ask.caller, after=after, user=ask.query.user)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from hai_scheduler.api import convert
 from hai_scheduler.api.params import LogQuery, Nothing, SearchQuery
-from hai_scheduler.api.route import Ask, Message, Stream
+from hai_scheduler.api.route import Ask, Batch, Message, Stream
 from hai_scheduler.api.schemas import LogHits, LogPage
 from hai_scheduler.service.errors import Invalid
-from hai_scheduler.service.logs import Cursor, Page
+from hai_scheduler.service.log_lines import Cursor, Page
 
 
 async def read(ask: Ask[LogQuery, Nothing]) -> LogPage | Stream:
@@ -35,7 +35,7 @@ async def search(ask: Ask[SearchQuery, Nothing]) -> LogHits:
     return convert.hits_out(await ask.services.logs.search(ask.caller, ask.path["task"], ask.query.q))
 
 
-async def _follow(ask: Ask[LogQuery, Nothing]) -> AsyncGenerator[Sequence[Message], None]:
+async def _follow(ask: Ask[LogQuery, Nothing]) -> AsyncGenerator[Batch, None]:
     query, logs, task = ask.query, ask.services.logs, ask.path["task"]
     cursor = _cursor(ask.headers.get("Last-Event-ID", query.cursor))
     if cursor is None and query.tail is not None:
@@ -49,8 +49,13 @@ async def _follow(ask: Ask[LogQuery, Nothing]) -> AsyncGenerator[Sequence[Messag
     yield [Message("end", "{}")]
 
 
-def _messages(page: Page) -> list[Message]:
-    return [Message("line", convert.line_out(line).model_dump_json(), str(line.cursor)) for line in page.lines]
+def _messages(page: Page) -> bytes:
+    """The page as it goes over the wire, made once for all who follow."""
+    made = page.made.get("messages")
+    if made is None:
+        messages = (Message("line", convert.line_out(line).model_dump_json(), str(line.cursor)) for line in page.lines)
+        made = page.made["messages"] = "".join(message.encode() for message in messages).encode()
+    return made
 
 
 def _cursor(text: str | None) -> Cursor | None:

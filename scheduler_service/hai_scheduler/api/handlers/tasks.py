@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 
 from hai_scheduler.api import convert
@@ -20,7 +19,6 @@ from hai_scheduler.api.schemas import (
 from hai_scheduler.core.model import Task, TaskId, TaskState
 from hai_scheduler.ports import TaskFilter
 from hai_scheduler.service.errors import Invalid
-from hai_scheduler.service.experiments import read_experiment
 
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _LIVE = frozenset(state for state in TaskState if not state.ended)
@@ -37,8 +35,7 @@ async def submit(ask: Ask[Nothing, TaskSubmit]) -> TaskDetail:
 
 async def parse(ask: Ask[Nothing, YamlText]) -> TaskSubmit:
     """Read an experiment file; nothing is submitted."""
-    # Reading YAML is slow enough to keep others waiting.
-    return convert.submit_of(await asyncio.to_thread(read_experiment, ask.body))
+    return convert.submit_of(await ask.services.experiments.read(ask.caller, ask.body))
 
 
 async def show_all(ask: Ask[TaskQuery, Nothing]) -> TaskPage:

@@ -1,0 +1,35 @@
+"""A store in a file, with a queue that takes any time to foresee, and worker processes beside it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from builders import T0, a_task
+from databases import sqlite_url
+from hai_scheduler.adapters.sql.store import SqlStore, open_store
+from hai_scheduler.core.model import Priority, Quota, TaskSpec
+from hai_scheduler.secret import Secret
+from hai_scheduler.worker_pool import ProcessWorkers
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
+    made = await open_store(sqlite_url(tmp_path / "hai.sqlite"))
+    async with made.write() as tx:
+        await tx.put_quota(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
+        await tx.put_quota(Quota(subject="public", group="training", priority=Priority.LOW, limit=None))
+        for number in range(1, 301):
+            task = a_task(number, user=f"user-{number % 7}", nodes=1 + number % 3, submitted_at=T0)
+            await tx.add_task(task, TaskSpec(command=("x",), cwd="/"))
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def workers(store: SqlStore, tmp_path: Path) -> AsyncIterator[ProcessWorkers]:
+    made = ProcessWorkers(Secret(sqlite_url(tmp_path / "hai.sqlite")), number=1)
+    yield made
+    await made.close()

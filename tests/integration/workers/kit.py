@@ -1,0 +1,45 @@
+"""Orders to a worker process, and looks at what it does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from builders import a_task, at, some_nodes
+from hai_scheduler.core.model import Priority
+from hai_scheduler.core.policy import Policies
+from hai_scheduler.service.forecast import Bounds
+from hai_scheduler.service.orders import Facts, ForecastOrder
+from hai_scheduler.worker_pool import ProcessWorkers
+
+FACTS = Facts(nodes=some_nodes(4), policies=Policies())
+#: What no forecast here ever comes to the end of.
+ENDLESS = Bounds(horizon=timedelta(days=90), plans=10**9, seconds=10**6)
+
+
+def short(task_id: int = 1) -> ForecastOrder:
+    """A forecast that takes milliseconds."""
+    return ForecastOrder(task=a_task(task_id, nodes=1), now=at(60), bounds=Bounds(), hypothetical=False)
+
+
+def endless() -> ForecastOrder:
+    """A gang on all nodes, behind three hundred tasks that never end."""
+    task = a_task(400, nodes=4, priority=Priority.LOW)
+    return ForecastOrder(task=task, now=at(60), bounds=ENDLESS, hypothetical=True)
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    """Wait for something that nobody rings a bell for."""
+    async with asyncio.timeout(60):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+def children(workers: ProcessWorkers) -> list[int]:
+    """The processes that compute now."""
+    if workers.pid is None:
+        return []
+    return [int(pid) for pid in Path(f"/proc/{workers.pid}/task/{workers.pid}/children").read_text().split()]

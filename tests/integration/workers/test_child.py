@@ -1,0 +1,62 @@
+"""The child that computes: it answers, it is bounded, and it can be ended at any moment."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from hai_scheduler.ports import Temporary
+from hai_scheduler.worker_child import Child
+
+MEMORY = 256 * 1024 * 1024
+
+
+def _spin() -> bytes:
+    while True:
+        pass
+
+
+def _fail(error: BaseException) -> bytes:
+    raise error
+
+
+async def test_it_answers_with_what_it_has_found() -> None:
+    large = b"x" * 3_000_000
+    child = Child.begin(lambda: large, memory=MEMORY, seconds=5)
+    assert await child.answer() == ({}, large)
+
+
+async def test_more_time_of_the_processor_than_it_may_take_ends_it() -> None:
+    child = Child.begin(_spin, memory=MEMORY, seconds=1)
+    assert (await child.answer())[0] == {"failed": "time"}
+
+
+async def test_more_memory_than_it_may_take_is_not_given() -> None:
+    child = Child.begin(lambda: bytes(2 * MEMORY), memory=MEMORY, seconds=5)
+    assert (await child.answer())[0] == {"failed": "memory"}
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [(Temporary("the disk"), "temporary"), (ValueError("a bug"), "fault"), (SystemExit(3), "fault")],
+    ids=["temporary", "bug", "exit"],
+)
+async def test_how_it_failed_is_said(error: BaseException, kind: str) -> None:
+    head, body = await Child.begin(lambda: _fail(error), memory=MEMORY, seconds=5).answer()
+    assert head == {"failed": kind}
+    assert kind != "fault" or type(error).__name__.encode() in body
+
+
+async def test_one_that_ends_without_a_word_is_a_fault_of_ours() -> None:
+    head, _ = await Child.begin(lambda: os._exit(0), memory=MEMORY, seconds=5).answer()
+    assert head == {"failed": "fault"}
+
+
+def test_it_is_ended_at_any_moment_and_leaves_nothing() -> None:
+    child = Child.begin(_spin, memory=MEMORY, seconds=60)
+    child.end()
+    child.end()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(child.pid, os.WNOHANG)
+    os.close(child._answer)
