@@ -81,18 +81,18 @@ class DecisionLog:
         self._next = {task.id: said for task in waiting if (said := self._said.get(task.id)) is not None}
         some = (*waiting[first:], *waiting[:first])[:MOST_WAITING]
         pace = max(PACE, PACE_EACH * len(waiting))
-        lines = 0
+        lines: list[Event] = []
         for task in self._to_look_at(some, verdicts, now - pace):
             verdict = verdicts[task.id]
             said, fresh = self._said.get(task.id), _said_of(verdict, now)
             if said is None or _differs(said, fresh, now):
-                await tx.add_event(_line(task, verdict, now))
+                lines.append(_line(task, verdict, now))
                 self._next[task.id] = fresh
-                lines += 1
-            if lines >= most:
+            if len(lines) >= most:
                 if many:
                     self._first = first + some.index(task) + 1
                 break
+        await tx.add_events(lines)
 
     def _rests(self, now: datetime, rest: timedelta) -> bool:
         return self._looked is not None and self._looked <= now < self._looked + rest

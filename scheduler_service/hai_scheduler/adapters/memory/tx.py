@@ -114,6 +114,11 @@ class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
         self.state = replace(state, last_event=added.seq, events=state.events.put(added.seq, added))
         return added
 
+    async def add_events(self, events: Iterable[Event]) -> None:
+        """See `Tx.add_events`."""
+        for event in events:
+            await self.add_event(event)
+
     async def events(
         self, *, after: int, limit: int, user: str | None = None, task_id: TaskId | None = None
     ) -> Sequence[Event]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from sqlalchemy import CursorResult, Executable, Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
+
+#: The values of one row, or of several.
+Values = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 class Part:
@@ -26,12 +29,12 @@ class Part:
         """Nothing can be done in it any more."""
         self._over = True
 
-    async def _ask(self, statement: Executable, values: Mapping[str, Any] | None = None) -> CursorResult[Any]:
+    async def _ask(self, statement: Executable, values: Values | None = None) -> CursorResult[Any]:
         if self._over:
             raise RuntimeError("this transaction is over: use it inside its `async with` only")
         return await self._connection.execute(statement, values)
 
-    async def _change(self, statement: Executable, values: Mapping[str, Any] | None = None) -> CursorResult[Any]:
+    async def _change(self, statement: Executable, values: Values | None = None) -> CursorResult[Any]:
         if not self._writing:
             raise RuntimeError("this is a read view: write in `Store.write()`")
         return await self._ask(statement, values)

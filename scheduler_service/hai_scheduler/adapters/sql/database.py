@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
-from sqlalchemy import Row, select, text, update
+from sqlalchemy import select, text, update
 
-from hai_scheduler.adapters.sql.base import Part
+from hai_scheduler.adapters.sql.looking import LookingPart
 from hai_scheduler.adapters.sql.tables import DATABASE, RUNS
 from hai_scheduler.core.marks import LostPast, Mark
 from hai_scheduler.core.model import Origin, RunId, TaskId
@@ -15,47 +14,36 @@ from hai_scheduler.core.model import Origin, RunId, TaskId
 #: Ids that are asked for at once: SQLite takes some thousands of values in one statement.
 _MANY = 500
 
-#: The last id that was given, 0 before the first. The databases count themselves, deleted tasks included.
-_LAST_TASK = {
-    "sqlite": text("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'hai_tasks'), 0)"),
-    "postgresql": text("SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM hai_tasks_id_seq"),
-}
 #: PostgreSQL does not undo it at a rollback: then some ids are left out, which is harmless.
 _SET_POSTGRESQL = text("SELECT setval('hai_tasks_id_seq', :last)")
 _SET_SQLITE = text("UPDATE sqlite_sequence SET seq = :last WHERE name = 'hai_tasks'")
 _BEGIN_SQLITE = text("INSERT INTO sqlite_sequence (name, seq) VALUES ('hai_tasks', :last)")
 
 
-class DatabasePart(Part):
+class DatabasePart(LookingPart):
     """The part of a transaction that deals with the database itself."""
 
     async def mark(self) -> Mark:
         """See `Tx.mark`."""
-        row = await self._row()
-        return Mark(
-            database=row.name,
-            epoch=row.epoch,
-            steps=row.steps,
-            task=await self._last_task(),
-            number=row.number,
-        )
+        row = await self._look()
+        return Mark(database=row.name, epoch=row.epoch, steps=row.steps, task=row.last_task, number=row.number)
 
     async def lost_past(self) -> LostPast:
         """See `Tx.lost_past`."""
-        row = await self._row()
+        row = await self._look()
         return LostPast(first_task=row.first_task, above=row.above)
 
     async def count_steps(self, count: int, *, number: int) -> None:
         """See `Tx.count_steps`."""
-        row = await self._row()
+        row = await self._look()
         counted = {"steps": row.steps + count, "number": max(row.number, number)}
         await self._change(update(DATABASE), counted)
 
     async def begin_epoch(self, epoch: int, *, steps: int, after_task: int, past: LostPast) -> None:
         """See `Tx.begin_epoch`."""
         row = {"epoch": epoch, "steps": steps, "first_task": past.first_task, "above": past.above}
-        await self._change(update(DATABASE), {**row, "number": max((await self._row()).number, past.above)})
-        if after_task > await self._last_task():
+        await self._change(update(DATABASE), {**row, "number": max((await self._look()).number, past.above)})
+        if after_task > (await self._look()).last_task:
             await self._go_on_after({"last": after_task})
 
     async def origins(self, task_ids: Collection[TaskId]) -> Mapping[RunId, Origin | None]:
@@ -72,9 +60,3 @@ class DatabasePart(Part):
             await self._change(_SET_POSTGRESQL, last)
         elif (await self._change(_SET_SQLITE, last)).rowcount == 0:
             await self._change(_BEGIN_SQLITE, last)
-
-    async def _row(self) -> Row[Any]:
-        return (await self._ask(select(DATABASE))).one()
-
-    async def _last_task(self) -> int:
-        return int((await self._ask(_LAST_TASK[self._connection.dialect.name])).scalar_one())

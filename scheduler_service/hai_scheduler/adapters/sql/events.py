@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from sqlalchemy import func, insert, or_, select
+from sqlalchemy import insert, or_, select
 
-from hai_scheduler.adapters.sql.base import Part
+from hai_scheduler.adapters.sql.looking import LookingPart
 from hai_scheduler.adapters.sql.rows import event_of, event_values
 from hai_scheduler.adapters.sql.tables import EVENTS
 from hai_scheduler.core.model import TaskId
 from hai_scheduler.ports import Event
 
 
-class EventPart(Part):
+class EventPart(LookingPart):
     """The part of a transaction that deals with events."""
 
     async def add_event(self, event: Event) -> Event:
         """See `Tx.add_event`. Seqs follow commits because writers are serialised."""
         (seq,) = (await self._change(insert(EVENTS), event_values(event))).inserted_primary_key or (0,)
         return replace(event, seq=seq)
+
+    async def add_events(self, events: Iterable[Event]) -> None:
+        """See `Tx.add_events`."""
+        if rows := [event_values(event) for event in events]:
+            await self._change(insert(EVENTS), rows)
 
     async def events(
         self, *, after: int, limit: int, user: str | None = None, task_id: TaskId | None = None
@@ -35,4 +40,4 @@ class EventPart(Part):
 
     async def last_event_seq(self) -> int:
         """See `Tx.last_event_seq`."""
-        return (await self._ask(select(func.max(EVENTS.c.seq)))).scalar_one() or 0
+        return int((await self._look()).last_event)

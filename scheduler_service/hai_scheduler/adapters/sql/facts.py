@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import and_, bindparam, delete, insert, select, update
 
-from hai_scheduler.adapters.sql.base import Part
 from hai_scheduler.adapters.sql.fact_rows import (
     quota_of,
     quota_values,
@@ -16,6 +15,7 @@ from hai_scheduler.adapters.sql.fact_rows import (
     use_of,
     use_values,
 )
+from hai_scheduler.adapters.sql.looking import OWN, LookingPart
 from hai_scheduler.adapters.sql.rows import of_instant, to_instant
 from hai_scheduler.adapters.sql.tables import LEASE, NODE_MARKS, QUOTAS, SETTINGS, STRIKES, USERS, USES
 from hai_scheduler.core.model import NodeMark, Quota, Strike, Use
@@ -28,7 +28,7 @@ _STRIKES = select(STRIKES).order_by(STRIKES.c.at, STRIKES.c.id)
 _SETTING = select(SETTINGS.c.value).where(SETTINGS.c.name == bindparam("name"))
 
 
-class FactPart(Part):
+class FactPart(LookingPart):
     """The part of a transaction that deals with what the platform knows beside tasks.
 
     Lists are sorted here, not by the database: its order depends on its language settings.
@@ -36,15 +36,20 @@ class FactPart(Part):
 
     async def quotas(self) -> Sequence[Quota]:
         """See `Tx.quotas`."""
+        return list(await self._facts("quotas", self._read_quotas))
+
+    async def _read_quotas(self) -> Sequence[Quota]:
         rows = [quota_of(row) for row in await self._ask(_QUOTAS)]
         return sorted(rows, key=lambda quota: (quota.subject, quota.group, quota.priority))
 
     async def put_quota(self, quota: Quota) -> None:
         """See `Tx.put_quota`."""
+        await self._changes("quotas")
         await self._put(QUOTAS, quota_values(quota))
 
     async def delete_quota(self, quota: Quota) -> bool:
         """See `Tx.delete_quota`."""
+        await self._changes("quotas")
         row = and_(
             QUOTAS.c.subject == quota.subject,
             QUOTAS.c.group_name == quota.group,
@@ -54,28 +59,38 @@ class FactPart(Part):
 
     async def uses(self) -> Sequence[Use]:
         """See `Tx.uses`."""
+        return list(await self._facts("uses", self._read_uses))
+
+    async def _read_uses(self) -> Sequence[Use]:
         rows = [use_of(row) for row in await self._ask(_USES)]
         return sorted(rows, key=lambda use: (use.user, use.group))
 
     async def put_use(self, use: Use) -> None:
         """See `Tx.put_use`."""
+        await self._changes("uses")
         await self._put(USES, use_values(use))
 
     async def delete_use(self, use: Use) -> None:
         """See `Tx.delete_use`."""
+        await self._changes("uses")
         row = and_(USES.c.user_name == use.user, USES.c.group_name == use.group)
         await self._change(delete(USES).where(row))
 
     async def strikes(self) -> Sequence[Strike]:
         """See `Tx.strikes`; of the same moment, in the order they came."""
+        return list(await self._facts("strikes", self._read_strikes))
+
+    async def _read_strikes(self) -> Sequence[Strike]:
         return [strike_of(row) for row in await self._ask(_STRIKES)]
 
     async def add_strike(self, strike: Strike) -> None:
         """See `Tx.add_strike`."""
+        await self._changes("strikes")
         await self._change(insert(STRIKES), strike_values(strike))
 
     async def forget_strikes(self, *, node: str | None = None, before: datetime | None = None) -> None:
         """See `Tx.forget_strikes`; without a condition, all of them."""
+        await self._changes("strikes")
         forgotten = delete(STRIKES)
         if node is not None:
             forgotten = forgotten.where(STRIKES.c.node == node)
@@ -85,19 +100,27 @@ class FactPart(Part):
 
     async def users(self) -> Sequence[UserRecord]:
         """See `Tx.users`; by name."""
+        return list(await self._facts("users", self._read_users))
+
+    async def _read_users(self) -> Sequence[UserRecord]:
         rows = await self._ask(_USERS)
         return sorted((UserRecord(name=row.name, groups=frozenset(row.groups)) for row in rows), key=lambda u: u.name)
 
     async def put_user(self, user: UserRecord) -> None:
         """See `Tx.put_user`."""
+        await self._changes("users")
         await self._put(USERS, {"name": user.name, "groups": sorted(user.groups)})
 
     async def node_marks(self) -> Mapping[str, NodeMark]:
         """See `Tx.node_marks`."""
+        return dict(await self._facts("marks", self._read_marks))
+
+    async def _read_marks(self) -> Mapping[str, NodeMark]:
         return {row.node: NodeMark(row.mark) for row in await self._ask(_MARKS)}
 
     async def put_node_mark(self, node: str, mark: NodeMark) -> None:
         """See `Tx.put_node_mark`."""
+        await self._changes("marks")
         if mark is NodeMark.NONE:
             await self._change(delete(NODE_MARKS).where(NODE_MARKS.c.node == node))
         else:
@@ -105,10 +128,14 @@ class FactPart(Part):
 
     async def setting(self, name: str) -> str | None:
         """See `Tx.setting`."""
-        return (await self._ask(_SETTING, {"name": name})).scalar_one_or_none()
+        return (await self._facts("settings", self._read_settings)).get(name)
+
+    async def _read_settings(self) -> Mapping[str, str]:
+        return {row.name: row.value for row in await self._ask(select(SETTINGS).where(SETTINGS.c.name.not_in(OWN)))}
 
     async def put_setting(self, name: str, value: str | None) -> None:
         """See `Tx.put_setting`."""
+        await self._changes("settings")
         if value is None:
             await self._change(delete(SETTINGS).where(SETTINGS.c.name == name))
         else:

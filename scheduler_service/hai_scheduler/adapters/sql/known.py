@@ -1,4 +1,4 @@
-"""Tasks that this process has read before.
+"""Tasks and rows of small tables that this process has read before.
 
 A tick reads every unfinished task, and of thousands only a few have changed since the last one. Every write of a task
 gives it the next number (`hai_tasks.change`), under the writer's lock: what has been written since a number is one
@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Final
+from typing import Any, Final
 
 from hai_scheduler.core.model import Task, TaskId
 
@@ -145,6 +145,33 @@ class KnownTasks:
         if era == self.era:
             earlier = [state for state in self._states if state.head.change < known.head.change]
             self._states = (*earlier[1 - _STATES :], known)
+
+
+class KnownFacts:
+    """What the transactions of one store share of small tables: their rows, by the word that stands for them.
+
+    They are read anew now and then all the same, as tasks are.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[str, tuple[str, float, Any]] = {}
+        #: Grows whenever everything is forgotten.
+        self.era = 0
+
+    def forget(self) -> None:
+        """Nothing that was read so far counts any more."""
+        self._rows = {}
+        self.era += 1
+
+    def get(self, table: str, word: str) -> Any | None:
+        """The rows that the word stands for; None if they are not known, or were read too long ago."""
+        known, at, rows = self._rows.get(table, ("", 0.0, None))
+        return rows if known == word and time.monotonic() - at < COMPARE_EVERY_S else None
+
+    def put(self, table: str, word: str, rows: Any, era: int) -> None:
+        """Keep rows that a view has read, unless everything was forgotten since `era`."""
+        if era == self.era:
+            self._rows[table] = word, time.monotonic(), rows
 
 
 def patched(tasks: tuple[Task, ...], changed: Mapping[TaskId, Task | None]) -> tuple[Task, ...]:

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from sqlalchemy import event, select
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from hai_scheduler.adapters.sql.bounds import BoundPart
 from hai_scheduler.adapters.sql.database import DatabasePart
@@ -16,7 +16,7 @@ from hai_scheduler.adapters.sql.engine import connect, lock_writer, parse, readi
 from hai_scheduler.adapters.sql.events import EventPart
 from hai_scheduler.adapters.sql.facts import FactPart
 from hai_scheduler.adapters.sql.kept_logs import SqlLogs
-from hai_scheduler.adapters.sql.known import KnownTasks
+from hai_scheduler.adapters.sql.known import KnownFacts, KnownTasks
 from hai_scheduler.adapters.sql.refusal import not_writable, refusal
 from hai_scheduler.adapters.sql.revision import is_newest
 from hai_scheduler.adapters.sql.surroundings import SurroundingsPart
@@ -44,9 +44,9 @@ class SqlStore:
         self.engine = engine
         self._readers = reading(engine)
         self._writers = writing(engine)
-        self._known = KnownTasks()
+        self._known, self._known_facts = KnownTasks(), KnownFacts()
         # After any error, that of a connection that is found dead among them, the database may be another one.
-        event.listen(engine.sync_engine, "handle_error", lambda _: self._known.forget())
+        event.listen(engine.sync_engine, "handle_error", lambda _: self._forget())
         # Serves writers of this process in the order they came; without it they would hold a connection each and
         # wait for the database's lock, in no order.
         self._turn = asyncio.Lock()
@@ -65,12 +65,19 @@ class SqlStore:
         """Let go of every connection."""
         await self.engine.dispose()
 
+    def _forget(self) -> None:
+        self._known.forget()
+        self._known_facts.forget()
+
+    def _transaction(self, connection: AsyncConnection, *, writing: bool) -> SqlTx:
+        return SqlTx(connection, writing=writing, known=self._known, known_facts=self._known_facts)
+
     @asynccontextmanager
     async def _read(self) -> AsyncIterator[SqlTx]:
         with translated():
             async with self._readers.connect() as connection:
                 await connection.execute(_LOOK)
-                tx = SqlTx(connection, writing=False, known=self._known)
+                tx = self._transaction(connection, writing=False)
                 try:
                     yield tx
                 finally:
@@ -81,7 +88,7 @@ class SqlStore:
         with translated():
             async with self._turn, self._writers.begin() as connection:
                 await connection.run_sync(lock_writer)
-                tx = SqlTx(connection, writing=True, known=self._known)
+                tx = self._transaction(connection, writing=True)
                 try:
                     yield tx
                 finally:

@@ -24,10 +24,9 @@ from sqlalchemy import (
     true,
     update,
 )
-from sqlalchemy.ext.asyncio import AsyncConnection
 
-from hai_scheduler.adapters.sql.base import Part
-from hai_scheduler.adapters.sql.known import Head, Known, KnownTasks, News, Stamp
+from hai_scheduler.adapters.sql.known import Head, Known, News, Stamp
+from hai_scheduler.adapters.sql.looking import FORGOTTEN, LookingPart
 from hai_scheduler.adapters.sql.rows import (
     run_of,
     run_values,
@@ -37,7 +36,7 @@ from hai_scheduler.adapters.sql.rows import (
     task_values,
     to_instant,
 )
-from hai_scheduler.adapters.sql.tables import DATABASE, RUNS, SETTINGS, SPECS, TASKS
+from hai_scheduler.adapters.sql.tables import RUNS, SETTINGS, SPECS, TASKS
 from hai_scheduler.core.model import Priority, Run, Task, TaskId, TaskSpec
 from hai_scheduler.core.sizes import size_of
 from hai_scheduler.ports import Conflict, NotFound, TaskFilter
@@ -59,14 +58,6 @@ _SAVE = (
     update(TASKS).where(TASKS.c.id == bindparam("_id"), TASKS.c.version == bindparam("_version")).values(change=_NEXT)
 )
 _ADD = insert(TASKS).values(change=_NEXT)
-_NEWEST = select(_ANY.c.change, _ANY.c.id, _ANY.c.version, _ANY.c.saved_at).order_by(_ANY.c.change.desc()).limit(1)
-#: The setting that says that tasks were forgotten, see `Head.forgotten`.
-_FORGOTTEN = "tasks_forgotten"
-_WORD = select(SETTINGS.c.value).where(SETTINGS.c.name == _FORGOTTEN).scalar_subquery().label("forgotten")
-#: One row: the database with its newest write.
-_HEAD = select(DATABASE.c.name, DATABASE.c.epoch, _WORD, *(_HEAD_PART := _NEWEST.subquery()).c).select_from(
-    DATABASE.outerjoin(_HEAD_PART, true())
-)
 _SINCE = _TASKS.where(TASKS.c.change >= bindparam("since")).order_by(TASKS.c.change)
 
 
@@ -82,14 +73,11 @@ def _task(row: Row[Any]) -> Task:
     return task_of(row, None if row[_WIDTH] is None else run_of(row[_WIDTH:]))
 
 
-class TaskPart(Part):
+class TaskPart(LookingPart):
     """The part of a transaction that deals with tasks."""
 
-    def __init__(self, connection: AsyncConnection, *, writing: bool, known: KnownTasks) -> None:
-        super().__init__(connection, writing=writing)
-        self._known = known
-        #: Whether what it reads of tasks may be what only it has written.
-        self._changed_tasks = False
+    #: Whether what it reads of tasks may be what only it has written.
+    _changed_tasks = False
 
     async def add_task(self, task: Task, spec: TaskSpec, *, idempotency_key: str | None = None) -> Task:
         """See `Tx.add_task`."""
@@ -161,9 +149,9 @@ class TaskPart(Part):
         return known.tasks
 
     async def _head(self) -> Head:
-        row: Row[Any] = (await self._ask(_HEAD)).one()
+        row = await self._look()
         stamp = row.version or 0, row.saved_at or 0
-        return Head(row.name, row.epoch, row.forgotten, row.change or 0, row.id, stamp)
+        return Head(row.name, row.epoch, row.forgotten, row.change or 0, row.task, stamp)
 
     async def _news(self, since: int) -> list[News]:
         """What was written from that number on, in this order."""
@@ -215,7 +203,7 @@ class TaskPart(Part):
         if (await self._change(delete(TASKS).where(TASKS.c.id == task_id, TASKS.c.ended == true()))).rowcount == 0:
             await self.get_task(task_id)
             raise Conflict(f"task {task_id} has not ended")
-        await self._put(SETTINGS, {"name": _FORGOTTEN, "value": secrets.token_hex(8)})
+        await self._put(SETTINGS, {"name": FORGOTTEN, "value": secrets.token_hex(8)})
 
 
 def _conditions(where: TaskFilter) -> list[ColumnElement[bool]]:
