@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 NODES = 16
 #: What is measured when nothing is named. The traces take long: `make bench-traces`.
 USUAL = ("plans", "platform")
+ALL = (*USUAL, "churn", "peers", "recovery", "traces", "kubernetes")
 
 
 def main() -> None:
@@ -26,12 +27,13 @@ def main() -> None:
         metavar="WHAT",
         help="plans: how long one plan takes, beside the original's; platform: a real platform, started and used; "
         "churn: trivial tasks through the scheduler alone, also behind a long queue; "
+        "peers: the platform beside Slurm on this machine; "
         "recovery: how long until the platform is back of which something was killed; "
         "kubernetes: starting on a real API server with simulated nodes, beside the stock scheduler; "
         f"traces: how well public traces are scheduled, in simulations ({' '.join(USUAL)})",
     )
     parser.add_argument("--cold", action="store_true", help="platform: also `make up` in a fresh clone, some minutes")
-    parser.add_argument("--tasks", type=int, help="churn: trivial tasks (2,000)")
+    parser.add_argument("--tasks", type=int, help="churn, peers: trivial tasks (2,000; 500)")
     parser.add_argument("--nodes", type=int, default=NODES, help=f"platform: simulated nodes ({NODES})")
     parser.add_argument(
         "--study",
@@ -42,8 +44,8 @@ def main() -> None:
     )
     words = parser.parse_args()
     for what in words.what:
-        if what not in (*USUAL, "churn", "recovery", "traces", "kubernetes"):
-            parser.error(f"{what!r} cannot be measured: name plans, platform, churn, recovery, traces or kubernetes")
+        if what not in ALL:
+            parser.error(f"{what!r} cannot be measured: name one of {', '.join(ALL)}")
     began, report = time.monotonic(), Report()
     found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine.describe(ROOT)}
     what = words.what or USUAL
@@ -61,6 +63,10 @@ def main() -> None:
 
         churn.measure(report, tasks=words.tasks or churn.TASKS)
         found["tasks"] = words.tasks or churn.TASKS
+    if "peers" in what:
+        from bench import peers
+
+        peers.measure(report, ROOT, tasks=words.tasks or peers.TASKS)
     if "recovery" in what:
         from bench import recovery
 
