@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,28 +17,80 @@ from bench.figures import Report
 
 ROOT = Path(__file__).parents[2]
 NODES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Something that can be measured."""
+
+    #: One line for `--help`.
+    help: str
+    #: Measures into the report; what it returns is stored beside the figures.
+    measure: Callable[[Report, argparse.Namespace], Mapping[str, Any] | None]
+
+
+def _module(name: str) -> Any:
+    """Only what is measured is imported."""
+    return importlib.import_module(f"bench.{name}")
+
+
+def _platform(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
+    _module("on_platform").measure(report, words.nodes, cold=words.cold)
+    return {"nodes": words.nodes}
+
+
+def _churn(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
+    churn = _module("churn")
+    tasks = words.tasks or churn.TASKS
+    churn.measure(report, tasks=tasks)
+    return {"tasks": tasks}
+
+
+def _peers(report: Report, words: argparse.Namespace) -> None:
+    peers = _module("peers")
+    peers.measure(report, ROOT, tasks=words.tasks or peers.TASKS)
+
+
+def _ticks(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
+    _module("ticks").measure(report, words.queued, profile=words.profile)
+    return {"queued": words.queued}
+
+
+def _traces(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
+    return {"traces": _module("traces").measure(report, ROOT, words.study)}
+
+
+def _plain(name: str) -> Callable[[Report, argparse.Namespace], None]:
+    """A study without options."""
+    return lambda report, _words: _module(name).measure(report)
+
+
+STUDIES = {
+    "plans": Study("how long one plan takes, beside the original's", _plain("plans")),
+    "platform": Study("a real platform, started and used", _platform),
+    "churn": Study("trivial tasks through the scheduler alone, also behind a long queue", _churn),
+    "followers": Study("what followers of one log cost the service, and how late they hear", _plain("followers")),
+    "peers": Study("the platform beside Slurm on this machine", _peers),
+    "recovery": Study("how long until the platform is back of which something was killed", _plain("recovery")),
+    "ticks": Study("what a tick and the reads of the interface cost with thousands of tasks queued", _ticks),
+    "kubernetes": Study(
+        "starting on a real API server with simulated nodes, beside the stock scheduler", _plain("cluster.measure")
+    ),
+    "traces": Study("how well public traces are scheduled, in simulations", _traces),
+}
 #: What is measured when nothing is named. The traces take long: `make bench-traces`.
 USUAL = ("plans", "platform")
-KNOWN = (*USUAL, "churn", "followers", "recovery", "ticks", "traces", "kubernetes")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description="Measure HAI on this machine.")
-    parser.add_argument(
-        "what",
-        nargs="*",
-        metavar="WHAT",
-        help="plans: how long one plan takes, beside the original's; platform: a real platform, started and used; "
-        "churn: trivial tasks through the scheduler alone, also behind a long queue; "
-        "recovery: how long until the platform is back of which something was killed; "
-        "ticks: what a tick and the reads of the interface cost with thousands of tasks queued; "
-        "followers: what followers of one log cost the service, and how late they hear; "
-        "kubernetes: starting on a real API server with simulated nodes, beside the stock scheduler; "
-        f"traces: how well public traces are scheduled, in simulations ({' '.join(USUAL)})",
-    )
+    known = "; ".join(f"{name}: {study.help}" for name, study in STUDIES.items())
+    parser.add_argument("what", nargs="*", metavar="WHAT", help=f"{known} ({' '.join(USUAL)})")
     parser.add_argument("--cold", action="store_true", help="platform: also `make up` in a fresh clone, some minutes")
-    parser.add_argument("--tasks", type=int, help="churn: trivial tasks (2,000)")
+    parser.add_argument("--tasks", type=int, help="churn, peers: trivial tasks (2,000; 500)")
     parser.add_argument("--nodes", type=int, default=NODES, help=f"platform: simulated nodes ({NODES})")
+    parser.add_argument("--queued", type=int, default=10_000, help="ticks: tasks that wait (10000)")
+    parser.add_argument("--profile", action="store_true", help="ticks: also where the time goes, function by function")
     parser.add_argument(
         "--study",
         action="append",
@@ -43,50 +98,17 @@ def main() -> None:
         choices=("pooled", "whole", "muri", "frontier"),
         help="traces: only this one; may be given again",
     )
-    parser.add_argument("--queued", type=int, default=10_000, help="ticks: tasks that wait (10000)")
-    parser.add_argument("--profile", action="store_true", help="ticks: also where the time goes, function by function")
     words = parser.parse_args()
     for what in words.what:
-        if what not in KNOWN:
-            parser.error(f"{what!r} cannot be measured: name one of {', '.join(KNOWN)}")
+        if what not in STUDIES:
+            parser.error(f"{what!r} cannot be measured: name one of {', '.join(STUDIES)}")
     began, report = time.monotonic(), Report()
     found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine.describe(ROOT)}
-    what = words.what or USUAL
-    if "plans" in what:
-        from bench import plans
-
-        plans.measure(report)
-    if "platform" in what:
-        from bench import on_platform
-
-        on_platform.measure(report, words.nodes, cold=words.cold)
-        found["nodes"] = words.nodes
-    if "churn" in what:
-        from bench import churn
-
-        churn.measure(report, tasks=words.tasks or churn.TASKS)
-        found["tasks"] = words.tasks or churn.TASKS
-    if "recovery" in what:
-        from bench import recovery
-
-        recovery.measure(report)
-    if "ticks" in what:
-        from bench import ticks
-
-        ticks.measure(report, words.queued, profile=words.profile)
-    if "followers" in what:
-        from bench import followers
-
-        followers.measure(report)
-    if "kubernetes" in what:
-        from bench.cluster import measure
-
-        measure.measure(report)
-    if "traces" in what:
-        from bench import traces
-
-        found["traces"] = traces.measure(report, ROOT, words.study)
-    found |= {"measured": list(what), "seconds": round(time.monotonic() - began), **report.data()}
+    chosen = words.what or USUAL
+    for name, study in STUDIES.items():
+        if name in chosen:
+            found |= study.measure(report, words) or {}
+    found |= {"measured": list(chosen), "seconds": round(time.monotonic() - began), **report.data()}
     print(report.table())
     _store(found)
 

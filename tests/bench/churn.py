@@ -60,11 +60,11 @@ def alone(report: Report, tasks: int) -> float:
 
 
 async def _measure(report: Report, when: str, tasks: int, queued: int) -> float:
-    before = _cpu()
     with tempfile.TemporaryDirectory(prefix="hai-bench-", ignore_cleanup_errors=True) as folder:
         async with _service(Path(folder)) as service:
             if queued:
                 await service.fill(queued)
+            before = _cpu()
             loop = asyncio.create_task(service.parts.cycle.run())
             try:
                 ticks, began = service.parts.cycle.watch.ticks, time.monotonic()
@@ -73,15 +73,17 @@ async def _measure(report: Report, when: str, tasks: int, queued: int) -> float:
                 await service.until_ended(tasks)
                 lasted = time.monotonic() - began
                 ticks = service.parts.cycle.watch.ticks - ticks
+                own = _cpu()[0] - before[0]
             finally:
                 await service.parts.cycle.stop()
                 await loop
     rate = tasks / lasted
-    own, children = (after - earlier for after, earlier in zip(_cpu(), before, strict=True))
+    # What has forked the ranks has ended by now.
+    children = _cpu()[1] - before[1]
     load = os.getloadavg()[0]
     report.add(TOPIC, f"{when}: started and ended", rate, "/s", f"{tasks:,} on {NODES} nodes, load {load:.1f}")
     report.add(TOPIC, f"{when}: submitted", tasks / submitted, "/s", "by one client, meanwhile")
-    report.add(TOPIC, f"{when}: processor of the scheduler a task", own / tasks * 1000, "ms", "filling included")
+    report.add(TOPIC, f"{when}: processor of the scheduler a task", own / tasks * 1000, "ms", "submissions included")
     report.add(TOPIC, f"{when}: processor of the ranks a task", children / tasks * 1000, "ms", "supervisors included")
     report.add(TOPIC, f"{when}: ticks a task", ticks / tasks, "")
     return rate

@@ -22,6 +22,8 @@ class Bindings:
     namespace: str
     seen: dict[str, float] = field(default_factory=dict)
     bound: dict[str, float] = field(default_factory=dict)
+    #: Names of the pods that were bound, by uid.
+    names: dict[str, str] = field(default_factory=dict)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @contextlib.asynccontextmanager
@@ -46,6 +48,7 @@ class Bindings:
         self.seen.setdefault(uid, time.monotonic())
         if kind != "DELETED" and pod["spec"].get("nodeName"):
             self.bound.setdefault(uid, time.monotonic())
+            self.names[uid] = pod["metadata"]["name"]
         self._changed.set()
 
     async def until(self, met: Callable[[Bindings], bool], what: str) -> None:

@@ -24,6 +24,7 @@ from bench.cluster.binding import PATIENCE_S, Bindings
 from bench.cluster.platform import GROUP, Service, service
 from bench.cluster.stock import pods_a_second
 from bench.figures import Report, percentile, say
+from hai_scheduler.adapters.kubernetes.names import pod_name
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.model import Priority, TaskState
 
@@ -31,6 +32,8 @@ TOPIC = "Kubernetes"
 NODES, GPUS, RESOURCE = 1_500, 8, "nvidia.com/gpu"
 GANGS, GANG, LARGE = 100, 8, 1_000
 URGENT = 20
+#: Urgent tasks in the middle of a start.
+AMID = 5
 NAMESPACE = "hai-bench"
 BINDINGS = ("affinity", "direct")
 
@@ -130,6 +133,8 @@ class Round:
         self._add("API requests for each of them", requests.count / self.nodes, "", "watches and their end included")
         await self._urgent()
         await self._empty()
+        await self._urgent_in_a_start()
+        await self._empty()
         rate = await self._start("gangs", GANGS, GANG)
         self._add(f"{GANGS} gangs of {GANG}: nodes bound", rate, "/s", "no gang is bound in part for good")
         await self._empty()
@@ -175,6 +180,31 @@ class Round:
         name = "urgent submit to bound, on a full cluster"
         self._add(f"{name}, p50", percentile(times, 50) * 1000, "ms", f"of {URGENT}", at_most=1000)
         self._add(f"{name}, max", max(times) * 1000, "ms")
+
+    async def _urgent_in_a_start(self) -> None:
+        """Urgent tasks one after the other, each on a free node, while all others are being started."""
+        await self.hai.pause()
+        others = self.nodes - AMID
+        for number in range(others):
+            await self.hai.submit(f"start-{number}", 1)
+        before = len(self.seen.bound)
+        await self.hai.go_on()
+        times, left = [], []
+        for number in range(AMID):
+            # Spread over the first two thirds of the start: behind the last ones there is no queue any more.
+            some = before + others * 2 * (number + 1) // (3 * (AMID + 1))
+            await self.seen.until(lambda b, some=some: len(b.bound) >= some, "a part of a start")
+            began = time.monotonic()
+            task = await self.hai.submit(f"amid-{number}", 1, Priority.VERY_HIGH)
+            first = pod_name(f"{task}.1", 0)
+            await self.seen.until(lambda b, name=first: name in b.names.values(), "an urgent task")
+            uid = next(uid for uid, name in self.seen.names.items() if name == first)
+            times.append(self.seen.bound[uid] - began)
+            left.append(others - (len(self.seen.bound) - before))
+        name = f"urgent submit to bound, in a start of {others:,}"
+        self._add(f"{name}, p50", percentile(times, 50) * 1000, "ms", f"of {AMID}", at_most=2000)
+        self._add(f"{name}, max", max(times) * 1000, "ms", f"{left[0]:,} others were left after the first")
+        await self.seen.until(lambda b: len(b.bound) - before >= self.nodes, "the whole start")
 
     async def _all_run(self) -> bool:
         return all(task.state is TaskState.RUNNING for task in await self.hai.tasks())

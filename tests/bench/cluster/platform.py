@@ -82,7 +82,7 @@ async def service(folder: Path, settings: ClusterSettings) -> AsyncIterator[Serv
             await tx.put_quota(Quota(subject="public", group=GROUP, priority=priority, limit=None))
     parts = assemble(
         world,
-        ServiceSettings(),
+        ServiceSettings(starts_at_once=settings.parallel),
         tokens=RunTokens(Secret("bench")),
         places=Places(api_url=settings.api_url, checkpoint_root="/tmp"),  # nothing is written
         holder="bench",

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ class LocalCluster:
         with _as_temporary("the runs cannot be read"):
             seen = await asyncio.to_thread(self._observe)
         self._going = {name: run for name, run in self._runs.items() if not run.gone}
-        self._follow()
+        self._follow(self._live())
         return seen
 
     def _observe(self) -> list[Observation]:
@@ -154,9 +154,9 @@ class LocalCluster:
         for event in self._listeners:
             event.set()
 
-    def _follow(self) -> None:
-        """Be woken when supervisors end."""
-        for rank in self._live():
+    def _follow(self, ranks: Iterable[LocalRank]) -> None:
+        """Be woken when the supervisors of these ranks end."""
+        for rank in ranks:
             pid = rank.supervisor
             if pid is not None and pid not in self._handles:
                 # Without a handle the files are looked at all the same.
@@ -186,7 +186,7 @@ class LocalCluster:
         with _as_temporary(f"run {launch.run_id} cannot be started"):
             await asyncio.to_thread(with_rights, folder.path, lambda: self._launch(run, launch))
         self._going[str(launch.run_id)] = run
-        self._follow()
+        self._follow(list(run.ranks.values()))
         self._wake()
 
     def _run(self, folder: RunFolder) -> LocalRun:
