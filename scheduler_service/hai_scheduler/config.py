@@ -232,7 +232,7 @@ class HaiScheduler(Application):
         state_dir = Path(self.state_dir).resolve()
         policy, policy_written = SchedulingPolicy(parent=self).numbers()
         return Settings(
-            role=cast(Role, self.role),
+            role=cast("Role", self.role),
             state_dir=state_dir,
             db_url=os.environ.get("HAI_DB_URL") or self.db_url or f"sqlite+aiosqlite:///{state_dir / 'hai.sqlite'}",
             redis_url=_secret(os.environ.get("HAI_REDIS_URL") or self.redis_url),
