@@ -473,13 +473,14 @@ async def _run_loop(parts: LoopParts, settings: Settings, stop: asyncio.Event) -
     server = listen(parts.readiness, parts.health, address=settings.health_ip, port=settings.health_port)
     scheduling = asyncio.create_task(parts.cycle.run())
     sweeping = asyncio.create_task(parts.housekeeping.run())
+    reading = asyncio.create_task(parts.health.news.run())
     stopping = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({scheduling, stopping}, return_when=asyncio.FIRST_COMPLETED)
         await parts.cycle.stop()
         await scheduling
     finally:
-        await _end(sweeping, stopping, scheduling)
+        await _end(sweeping, reading, stopping, scheduling)
         server.stop()
         await server.close_all_connections()
 
@@ -487,6 +488,7 @@ async def _run_loop(parts: LoopParts, settings: Settings, stop: asyncio.Event) -
 async def _run_api(parts: ApiParts, settings: Settings, secret: Secret, places: Places, stop: asyncio.Event) -> None:
     auth = Auth.from_environment(run_tokens=RunTokens(secret), cookie_secret=secret)
     following = asyncio.create_task(parts.following.run())
+    reading = asyncio.create_task(parts.services.health.news.run())
     stopping = asyncio.create_task(stop.wait())
     server = make_server(make_application(parts.services, prefix=settings.prefix, auth=auth, limits=settings.limits))
     try:
@@ -500,7 +502,7 @@ async def _run_api(parts: ApiParts, settings: Settings, secret: Secret, places: 
         await asyncio.wait({following, stopping}, return_when=asyncio.FIRST_COMPLETED)
         server.stop()
     finally:
-        await _end(following, stopping)
+        await _end(following, reading, stopping)
         await server.close_all_connections()
         await auth.close()
 

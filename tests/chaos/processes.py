@@ -10,7 +10,8 @@ from pathlib import Path
 #: Words of a command line and what a process with them is; the first that fits counts.
 ROLES = (
     ("-m hai_client.rank ", "supervisor"),
-    ("-m hai_scheduler", "service"),
+    ("-m hai_scheduler --role loop", "loop"),
+    ("-m hai_scheduler --role api", "api"),
     ("-m hai_hub.hub", "hub"),
     ("/hai up ", "up"),
     ("chaos/rank.py", "command"),

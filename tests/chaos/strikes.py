@@ -20,7 +20,9 @@ from chaos.platforms.replicas import Replica, Replicas
 from chaos.processes import Process, children, send
 
 #: Everything that a machine which loses its power loses, those first that would start others again.
-ALL_ROLES = ("up", "hub", "service", "supervisor", "command")
+ALL_ROLES = ("up", "hub", "loop", "api", "supervisor", "command")
+#: What a strike at the scheduler service may hit: either of its processes, or both.
+SERVICES = (("loop",), ("api",), ("loop", "api"))
 #: Seconds for a submission, a leader or a new process that a strike waits for.
 AWAITED_S = 20.0
 #: No signal: whether a process is there.
@@ -82,6 +84,10 @@ class Field:
         finally:
             for pid in pids:
                 send(pid, signal.SIGCONT)
+
+    def service(self) -> tuple[str, ...]:
+        """Which processes of the scheduler service are hit."""
+        return self.dice.choice(SERVICES)
 
     def after_a_submission(self) -> None:
         """Wait until somebody's submission was accepted, and up to 0.8 s more."""
@@ -155,7 +161,7 @@ def kill_commands(field: Field) -> None:
 @strike("supervisor and service killed")
 def kill_supervisor_and_service(field: Field) -> None:
     field.kill("supervisor", most=1)
-    field.kill("service", most=1)
+    field.kill(field.dice.choice(("loop", "api")), most=1)
 
 
 # -- one machine -----------------------------------------------------------------------------------------
@@ -163,42 +169,44 @@ def kill_supervisor_and_service(field: Field) -> None:
 
 @strike("service killed", on=UP, share=5)
 def kill_service(field: Field) -> None:
-    field.kill("service")
+    field.kill(*field.service())
 
 
 @strike("service killed after a submission", on=UP, share=6)
 def kill_service_after_a_submission(field: Field) -> None:
     field.after_a_submission()
-    field.kill("service")
+    field.kill(*field.service())
 
 
 @strike("service killed while it starts", on=UP, share=3)
 def kill_service_while_it_starts(field: Field) -> None:
-    field.kill("service")
+    roles = field.service()
+    field.kill(*roles)
     for _ in range(field.dice.randint(1, 4)):
         ends = time.monotonic() + AWAITED_S
-        while not field.platform.processes("service") and time.monotonic() < ends and not field.stopped.is_set():
+        while not field.platform.processes(*roles) and time.monotonic() < ends and not field.stopped.is_set():
             time.sleep(0.05)
         field.pause(0.0, 1.5)
-        field.kill("service")
+        field.kill(*roles)
 
 
 @strike("service told to end", on=UP)
 def end_service(field: Field) -> None:
-    field.end(*field.platform.processes("service"))
+    field.end(*field.platform.processes(*field.service()))
 
 
 @strike("service stopped for a while", on=UP, share=2)
 def stop_service(field: Field) -> None:
-    with field.stop(*(process.pid for process in field.platform.processes("service"))):
+    with field.stop(*(process.pid for process in field.platform.processes(*field.service()))):
         field.pause(1.0, 12.0)
 
 
 @strike("service stopped, then killed", on=UP)
 def stop_and_kill_service(field: Field) -> None:
-    with field.stop(*(process.pid for process in field.platform.processes("service"))):
+    roles = field.service()
+    with field.stop(*(process.pid for process in field.platform.processes(*roles))):
         field.pause(1.0, 8.0)
-        field.kill("service")
+        field.kill(*roles)
 
 
 @strike("Hub killed", on=UP, share=2)
@@ -285,14 +293,14 @@ def kill_follower(field: Field) -> None:
 
 @strike("both killed", on=TWO, share=2)
 def kill_both(field: Field) -> None:
-    field.kill("service")
+    field.kill("loop", "api")
 
 
 @strike("leader told to end", on=TWO, share=2)
 def end_leader(field: Field) -> None:
     leader = _role(field, leads=True)
     pid = None if leader is None or leader.process is None else leader.process.pid
-    field.end(*(process for process in field.platform.processes("service") if process.pid == pid))
+    field.end(*(process for process in field.platform.processes("loop") if process.pid == pid))
 
 
 @strike("leader stopped for a while", on=TWO, share=4)

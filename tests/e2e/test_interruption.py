@@ -85,7 +85,8 @@ def test_every_rank_is_told_saves_leaves_clean_and_resumes(
     platform.token("dee")  # known before anything waits for her
     tasks = train(platform, "digits", gate, 3)
     urgent = submit(platform, "dee", "urgent", "VERY_HIGH", "python", "-c", "print('urgent work')")
-    os.kill(platform.service_pid(), signal.SIGKILL)  # in the middle of it all; the Hub starts it again
+    for role in ("loop", "api"):
+        os.kill(platform.service_pid(role), signal.SIGKILL)  # in the middle of it all; it is started again
     wait_for("the urgent task", lambda: state_of(platform, urgent, "dee") == "succeeded")
     assert "urgent work" in log_of(platform, urgent, "dee")
     gate.touch()

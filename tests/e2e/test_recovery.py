@@ -58,7 +58,8 @@ def test_tasks_labs_and_kernels_stay_whatever_of_the_platform_is_killed(platform
 
     kills: list[Callable[[], None]] = [
         lambda: os.kill(_hub_pid(platform), signal.SIGKILL),
-        lambda: os.kill(platform.service_pid(), signal.SIGKILL),
+        lambda: os.kill(platform.service_pid("api"), signal.SIGKILL),
+        lambda: os.kill(platform.service_pid("loop"), signal.SIGKILL),
         lambda: _kill_up(platform),
     ]
     for kill in kills:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -22,6 +23,8 @@ log = logging.getLogger(__name__)
 SETTING: Final = "loop"
 #: What of a trouble's words is written, in characters: they may hold what a cluster has said.
 _MOST_WORDS: Final = 300
+#: Seconds between two looks of a process that nobody asks.
+_LOOK_EVERY_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +164,13 @@ class StatusReader:
     #: As last read; None before the first look, or where nothing is written.
     status: LoopStatus | None = None
     _since: float = 0.0
+
+    async def run(self) -> None:
+        """Look for ever, now and then: a change is dated by the look that has seen it."""
+        while True:
+            with suppress(Temporary):
+                await self.look()
+            await self.clock.sleep(_LOOK_EVERY_S)
 
     async def look(self) -> None:
         """Read the row. Raises Temporary."""

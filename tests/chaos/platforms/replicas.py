@@ -1,4 +1,4 @@
-"""Two replicas of the service on PostgreSQL and Redis, beside a stand-in for the Hub that says who a token is."""
+"""Two replicas of loop and API on PostgreSQL and Redis, beside a stand-in for the Hub that says who a token is."""
 
 from __future__ import annotations
 
@@ -46,43 +46,60 @@ class _Hub(BaseHTTPRequestHandler):
 
 
 class Replica:
-    """One process of the service, always at the same port."""
+    """One loop and one API, always at the same ports, as on a machine of their own; `process` is the loop's."""
 
     def __init__(self, name: str, log: Path, words: list[str], environ: dict[str, str]) -> None:
         self.name = name
-        self.port = free_port()
+        self.port, self._health_port = free_port(), free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._log, self._words, self._environ = log, words, environ
         self._quick = Transport(f"{self.url}{PREFIX}api/v1", None, timeout_s=1.0, delays_s=())
-        self._ended: float | None = None
-        self.process: subprocess.Popen[bytes] | None = None
+        self._loop = Transport(f"http://127.0.0.1:{self._health_port}", None, timeout_s=1.0, delays_s=())
+        self._ended: dict[str, float] = {}
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
 
-    def launch(self) -> None:
-        """Start the process."""
-        self._ended = None
-        with self._log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "hai_scheduler", *self._words, "--port", str(self.port)],
-                env=self._environ,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+    @property
+    def process(self) -> subprocess.Popen[bytes] | None:
+        """The scheduling loop."""
+        return self.running.get("loop")
 
-    def dead_for(self) -> float | None:
-        """Seconds since it was first seen dead; None while it lives."""
-        if self.process is None or self.process.poll() is None:
-            return None
-        self._ended = self._ended or time.monotonic()
-        return time.monotonic() - self._ended
+    def launch(self, *roles: str) -> None:
+        """Start the processes of those roles, both if none is named."""
+        for role in roles or ("loop", "api"):
+            self._ended.pop(role, None)
+            words = [sys.executable, "-m", "hai_scheduler", "--role", role, *self._words, "--port", str(self.port)]
+            with self._log.open("ab") as log:
+                self.running[role] = subprocess.Popen(
+                    [*words, "--health-port", str(self._health_port)],
+                    env=self._environ,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
+
+    def dead(self, seconds: float) -> list[tuple[str, int]]:
+        """The roles that have been dead for so long, with their exit status."""
+        now, found = time.monotonic(), []
+        for role, process in self.running.items():
+            status = process.poll()
+            if status is not None and now - self._ended.setdefault(role, now) > seconds:
+                found.append((role, status))
+        return found
 
     def leader(self) -> str | None:
-        """Who leads as it says: `this`, `another` or `nobody`; None while it is not ready."""
+        """Who leads as its loop says: `this`, `another` or `nobody`; None while it is not ready."""
         try:
-            return str(self._quick.call("GET", "/health/ready")["leader"])
+            return str(self._loop.call("GET", "/health/ready")["leader"])
         except (HaiError, KeyError, TypeError):
             return None
+
+    def serves(self) -> bool:
+        """Whether its API answers, and says that all is well."""
+        try:
+            return bool(self._quick.call("GET", "/health")["status"] == "ok")
+        except (HaiError, KeyError, TypeError):
+            return False
 
 
 class Replicas(Platform):
@@ -129,10 +146,9 @@ class Replicas(Platform):
 
     def tend(self) -> None:
         for replica in self.replicas:
-            if not self._ending and (replica.dead_for() or 0.0) > _REVIVE_S:
-                assert replica.process is not None
-                self.revived.append(f"replica {replica.name}, which had ended with status {replica.process.returncode}")
-                replica.launch()
+            for role, status in [] if self._ending else replica.dead(_REVIVE_S):
+                self.revived.append(f"the {role} of replica {replica.name}, which had ended with status {status}")
+                replica.launch(role)
 
     def urls(self) -> list[str]:
         return [replica.url for replica in self.replicas]
@@ -146,20 +162,22 @@ class Replicas(Platform):
         return said.get("this"), said.get("another")
 
     def healthy(self) -> bool:
-        return any(replica.leader() == "this" for replica in self.replicas)
+        return any(replica.leader() == "this" for replica in self.replicas) and any(
+            replica.serves() for replica in self.replicas
+        )
 
     def end(self) -> None:
         self._ending = True
-        for replica in self.replicas:
-            if replica.process is not None and replica.process.poll() is None:
-                send(replica.process.pid, signal.SIGTERM)
-        for replica in self.replicas:
-            if replica.process is not None:
-                try:
-                    replica.process.wait(ENDS_S)
-                except subprocess.TimeoutExpired:
-                    replica.process.kill()
-                    replica.process.wait()
+        processes = [process for replica in self.replicas for process in replica.running.values()]
+        for process in processes:
+            if process.poll() is None:
+                send(process.pid, signal.SIGTERM)
+        for process in processes:
+            try:
+                process.wait(ENDS_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
         self.redis.remove()
         self.postgres.remove()
         self._hub.shutdown()

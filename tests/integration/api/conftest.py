@@ -200,7 +200,7 @@ class World:
             yield _messages(response)
 
     async def loop_says(self, **told: Any) -> None:
-        """What the scheduling loop has written of itself; it has just ticked and is well, unless told."""
+        """What the scheduling loop has written of itself: it has just ticked and is well, but for what is given."""
         now = datetime.now(UTC)
         well: dict[str, Any] = {
             "holder": "machine-7:4711",

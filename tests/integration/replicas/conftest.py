@@ -1,4 +1,4 @@
-"""Two real services on one database, beside a Hub that says who a token is."""
+"""Two real services on one database, each a scheduling loop and an API, beside a Hub that says who a token is."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def free_port() -> int:
 
 @dataclass
 class Replica:
-    """One process of the service."""
+    """One loop and one API, as on a machine of their own; `process` is the loop's."""
 
     name: str
     log: Path
@@ -76,7 +76,24 @@ class Replica:
     environ: dict[str, str]
     client: aiohttp.ClientSession
     port: int = field(default_factory=free_port)
+    health_port: int = field(default_factory=free_port)
     process: asyncio.subprocess.Process | None = None
+    api: asyncio.subprocess.Process | None = None
+
+    @property
+    def api_log(self) -> Path:
+        """What the API writes; `log` is the loop's."""
+        return self.log.with_suffix(".api.log")
+
+    @property
+    def said(self) -> str:
+        """What both have written."""
+        return "".join(log.read_text() for log in (self.log, self.api_log) if log.exists())
+
+    @property
+    def processes(self) -> list[asyncio.subprocess.Process]:
+        """Those of the two that have been started."""
+        return [process for process in (self.process, self.api) if process is not None]
 
     @property
     def url(self) -> str:
@@ -84,28 +101,44 @@ class Replica:
 
     @property
     def up(self) -> bool:
-        """Whether the process runs."""
-        return self.process is not None and self.process.returncode is None
+        """Whether any of it runs."""
+        return any(process.returncode is None for process in self.processes)
 
     async def launch(self) -> None:
-        """Start the process."""
-        with self.log.open("ab") as log:
-            self.process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "hai_scheduler", *self.words, "--port", str(self.port)),
+        """Start both processes at once."""
+        await asyncio.gather(self.launch_loop(), self.launch_api())
+
+    async def launch_loop(self) -> None:
+        """Start the scheduling loop."""
+        self.process = await self._start(self.log, "--role", "loop", "--health-port", str(self.health_port))
+
+    async def launch_api(self) -> None:
+        """Start the API."""
+        self.api = await self._start(self.api_log, "--role", "api")
+
+    async def _start(self, log: Path, *words: str) -> asyncio.subprocess.Process:
+        with log.open("ab") as output:
+            return await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "hai_scheduler", *words, *self.words, "--port", str(self.port)),
                 env=self.environ,
                 stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
+                stdout=output,
+                stderr=output,
             )
 
     async def leader(self) -> str | None:
-        """Who leads as it says; None while it is not ready."""
+        """Who leads as the loop says; None while it, or the API, is not ready."""
         with contextlib.suppress(aiohttp.ClientError, TimeoutError):
-            status, body = await self.json("GET", "/health/ready", None)
-            return body["leader"] if status == 200 else None
-        assert self.process is not None
-        assert self.process.returncode is None, self.log.read_text()
+            status, _ = await self.json("GET", "/health/ready", None)
+            return await self.loop_says() if status == 200 else None
+        assert self.up, self.said
         return None
+
+    async def loop_says(self) -> str | None:
+        """Who leads as the loop says; None while it is not ready."""
+        url, limit = f"http://127.0.0.1:{self.health_port}/health/ready", aiohttp.ClientTimeout(total=10)
+        async with self.client.get(url, timeout=limit) as response:
+            return str((await response.json())["leader"]) if response.status == 200 else None
 
     async def ready(self) -> bool:
         return await self.leader() is not None
@@ -145,16 +178,17 @@ class Replica:
         await until(reached, within=within)
 
     def send(self, number: signal.Signals) -> None:
-        assert self.process is not None
-        self.process.send_signal(number)
+        """Send the signal to both."""
+        for process in self.processes:
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(number)
 
     async def end(self, number: signal.Signals = signal.SIGKILL) -> int:
-        """Send the signal and wait for the end; its exit status."""
-        assert self.process is not None
-        with contextlib.suppress(ProcessLookupError):
-            self.process.send_signal(number)
+        """Send the signal to both and wait for their end; the exit status of one that ended in another way than 0."""
+        self.send(number)
         async with asyncio.timeout(SOON):
-            return await self.process.wait()
+            statuses = [await process.wait() for process in self.processes]
+        return next((status for status in statuses if status), 0)
 
 
 @dataclass
@@ -199,7 +233,7 @@ class Pair:
         return self.tokens.make(RunId(run_id)).reveal()
 
     def logs(self) -> str:
-        return self.one.log.read_text() + self.other.log.read_text()
+        return self.one.said + self.other.said
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -111,12 +111,11 @@ async def test_a_service_that_starts_before_its_database_waits_and_says_so(servi
         status, problem = answer
         assert (status, problem["code"]) == (503, "unavailable"), path
         assert "waits for its database" in problem["detail"]
-    assert service.log.read_text().count("the service cannot start yet and tries again") == 1
+    assert service.api_log.read_text().count("the service cannot start yet and tries again") == 1
     await door.open()
     await until(service.leads)
-    log = service.log.read_text()
-    assert "Traceback" not in log
-    assert "the waiting is over" in log
+    assert "Traceback" not in service.said
+    assert service.said.count("the waiting is over") == 2, "of each process"
     task = await service.submit("after", "true")
     await service.wait_for(task, "succeeded")
 
@@ -125,11 +124,11 @@ async def test_who_waits_for_its_database_can_be_told_to_end(service: Replica) -
     await service.launch()
 
     async def waits() -> bool:
-        return "the service cannot start yet" in service.log.read_text()
+        return all("the service cannot start yet" in log.read_text() for log in (service.log, service.api_log))
 
     await until(waits)
     assert await service.end(signal.SIGTERM) == 0
-    assert "Traceback" not in service.log.read_text()
+    assert "Traceback" not in service.said
 
 
 async def test_a_database_that_freezes_makes_it_unready_within_a_second_or_so(service: Replica, door: Door) -> None:
@@ -178,10 +177,9 @@ async def test_a_service_whose_database_is_frozen_at_its_start_waits_too(service
 async def test_wrong_settings_end_it_with_a_sentence(service: Replica, door: Door, url: str, words: str) -> None:
     service.environ["HAI_DB_URL"] = url.format(behind=door._behind)
     await service.launch()
-    assert service.process is not None
-    assert await service.process.wait() == 2
-    log = service.log.read_text()
-    assert words in log
+    assert [await process.wait() for process in service.processes] == [2, 2]
+    log = service.said
+    assert log.count(words) == 2, "each process says it"
     assert "Traceback" not in log
     assert "s3cret" not in log
     assert SECRET not in log

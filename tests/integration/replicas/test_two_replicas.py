@@ -130,11 +130,12 @@ async def test_no_password_is_on_a_command_line_or_in_a_log(pair: Pair) -> None:
     pair.redis.kill()
     await leader.wait_for(await follower.submit("one", "true"), "succeeded")
     for replica in (leader, follower):
-        assert replica.process is not None
-        line = await asyncio.to_thread(Path(f"/proc/{replica.process.pid}/cmdline").read_text)
+        lines = [Path(f"/proc/{process.pid}/cmdline") for process in replica.processes]
+        shown = [await asyncio.to_thread(line.read_text) for line in lines]
+        assert len(shown) == 2
         metrics = await _text(replica, "/metrics")
         for password in PASSWORDS:
-            assert password not in line + replica.log.read_text() + metrics
+            assert password not in "".join(shown) + replica.said + metrics
 
 
 async def _text(replica: Replica, path: str) -> str:
@@ -147,17 +148,16 @@ async def test_a_replica_whose_database_is_not_there_says_so_in_one_line_and_wai
     environ = pair.one.environ | {"HAI_DB_URL": "postgresql://hai:s3cret-of-postgres@127.0.0.1:1/hai"}
     alone = Replica("alone", pair.folder / "alone.log", pair.one.words, environ, pair.one.client)
     await alone.launch()
-    assert alone.process is not None
 
     async def waits() -> bool:
-        return "database does not answer" in alone.log.read_text()
+        return all("database does not answer" in log.read_text() for log in (alone.log, alone.api_log))
 
     try:
         await until(waits)
         assert alone.up
     finally:
         assert await alone.end(signal.SIGTERM) == 0
-    said = alone.log.read_text()
-    assert len([line for line in said.splitlines() if "cannot start yet" in line]) == 1
+    said = alone.said
+    assert len([line for line in said.splitlines() if "cannot start yet" in line]) == 2, "one of each process"
     assert "Traceback" not in said
     assert "s3cret" not in said
