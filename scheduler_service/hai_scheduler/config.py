@@ -25,6 +25,7 @@ from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.policy import Policies, Policy, PolicyError
 from hai_scheduler.kubernetes_config import KubernetesSettings
 from hai_scheduler.secret import Secret
+from hai_scheduler.service.default_quota import ON_A_CLUSTER
 from hai_scheduler.service.policy_numbers import BY_NAME, NUMBERS, Kind, changed
 from hai_scheduler.service.settings import ServiceSettings
 
@@ -154,6 +155,13 @@ class HaiScheduler(Application):
     ).tag(config=True)
     keep_ended = Unicode("720h", help="How long ended tasks and their logs are kept.").tag(config=True)
     tasks_per_user = Int(10_000, help="Unfinished tasks that a user may have.").tag(config=True)
+    default_quota = Unicode(
+        "",
+        help="What everybody may use on a new platform: a number is so many nodes for each user at NORMAL and at each "
+        "level below it, and none above; `0` is nothing; `all` is no limit at any level. Empty is `all` on one machine "
+        f"and `{ON_A_CLUSTER}` on Kubernetes. It is written once, when the database is new; afterwards use "
+        "`hai admin quota`.",
+    ).tag(config=True)
 
     #: A configuration file that cannot be read must not mean the defaults.
     raise_config_file_errors = True
@@ -217,9 +225,21 @@ class HaiScheduler(Application):
                 lease_length=_lease(self.lease_length),
                 keep_ended=_duration(self.keep_ended, "HaiScheduler.keep_ended"),
                 tasks_per_user=self.tasks_per_user,
+                default_quota=self._default_quota(),
             ),
             kubernetes=KubernetesSettings(parent=self).frozen() if self.cluster == "kubernetes" else None,
         )
+
+    def _default_quota(self) -> int | None:
+        """Nodes for each user at NORMAL and below; None is no limit at any level."""
+        text = self.default_quota.strip() or ("all" if self.cluster == "local" else str(ON_A_CLUSTER))
+        if text == "all":
+            return None
+        if not (text.isascii() and text.isdigit()):
+            raise ConfigError(
+                f"HaiScheduler.default_quota is {self.default_quota!r:.60}: write a number of nodes, such as 4, or all"
+            )
+        return int(text)
 
 
 def _lease(text: str) -> timedelta:

@@ -24,3 +24,6 @@ class ServiceSettings:
     keep_ended: timedelta = timedelta(days=30)
     #: Unfinished tasks that a user may have.
     tasks_per_user: int = 10_000
+    #: Nodes that each user may hold at NORMAL and at each level below it on a new platform (default_quota.py); None is
+    #: no limit at any level.
+    default_quota: int | None = None
