@@ -20,6 +20,7 @@ from traitlets.config import Application, Configurable
 
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
+from hai_client.secret_files import address_of, secret_of
 from hai_scheduler import __version__
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.policy import Policies, Policy, PolicyError
@@ -129,13 +130,15 @@ class HaiScheduler(Application):
     db_url = Unicode(
         "",
         help="Address of the database, `postgresql://USER@HOST/NAME` or `sqlite:///FILE`; empty is SQLite in the state "
-        "folder. The environment variable HAI_DB_URL wins over it: an address with a password belongs there.",
+        "folder. The environment variable HAI_DB_URL wins over it: an address with a password belongs there, or into the file "
+        "that HAI_DB_URL_FILE names. HAI_DB_PASSWORD_FILE names one with the password alone.",
     ).tag(config=True)
     redis_url = Unicode(
         "",
         help="Address of the Redis that wakes up replicas, `redis://HOST:6379/0` or `rediss://...` for TLS; needed by "
         "more than one replica. The environment variable HAI_REDIS_URL wins over it: an address with a password "
-        "belongs there.",
+        "belongs there, or into the file that HAI_REDIS_URL_FILE names. HAI_REDIS_PASSWORD_FILE names one with the "
+        "password alone.",
     ).tag(config=True)
     ip = Unicode("127.0.0.1", help="Address to listen on.").tag(config=True)
     port = Int(0, help="Port to listen on; 0 takes it from JUPYTERHUB_SERVICE_URL.").tag(config=True)
@@ -206,11 +209,13 @@ class HaiScheduler(Application):
         if not self.state_dir:
             raise ConfigError("state-dir: name the folder that holds the service's state: --state-dir DIR")
         state_dir = Path(self.state_dir).resolve()
+        # `Auth` reads it; a file that is not there ends the service here, with a sentence.
+        secret_of("JUPYTERHUB_API_TOKEN", os.environ)
         policy, policy_written = SchedulingPolicy(parent=self).numbers()
         return Settings(
             state_dir=state_dir,
-            db_url=os.environ.get("HAI_DB_URL") or self.db_url or f"sqlite+aiosqlite:///{state_dir / 'hai.sqlite'}",
-            redis_url=_secret(os.environ.get("HAI_REDIS_URL") or self.redis_url),
+            db_url=_address("HAI_DB", self.db_url) or f"sqlite+aiosqlite:///{state_dir / 'hai.sqlite'}",
+            redis_url=_secret(_address("HAI_REDIS", self.redis_url)),
             service_secret=_service_secret(),
             ip=self.ip,
             port=self.port or _hub_port(),
@@ -254,9 +259,14 @@ def _secret(text: str) -> Secret | None:
     return Secret(text) if text else None
 
 
+def _address(prefix: str, written: str) -> str:
+    """The address in the environment, or the one that is written, with the password of the environment. Raises Invalid."""
+    return address_of(f"{prefix}_URL", f"{prefix}_PASSWORD", os.environ, default=written)
+
+
 def _service_secret() -> Secret | None:
     """The secret that all replicas share, from the environment. Raises ConfigError, which does not show it."""
-    secret = os.environ.get("HAI_SERVICE_SECRET", "").strip()
+    secret = secret_of("HAI_SERVICE_SECRET", os.environ)
     if secret and len(secret) < LEAST_SECRET:
         raise ConfigError(
             f"HAI_SERVICE_SECRET: has {len(secret)} characters, and needs {LEAST_SECRET}: "
