@@ -5,8 +5,8 @@ A file does not travel to child processes, and nothing that shows an environment
 
 from __future__ import annotations
 
-from pathlib import Path
 from collections.abc import Mapping
+from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from hai_client.errors import Invalid
@@ -58,7 +58,7 @@ def address_of(name: str, password_name: str, environ: Mapping[str, str], *, def
     if not address or not password:
         return address
     parts = urlsplit(address)
-    user, at, host = parts.netloc.rpartition("@")
+    user, _, host = parts.netloc.rpartition("@")
     if ":" in user:
         raise Invalid(f"{password_name}: {name} holds a password already: write it in one of the two")
     if not host:

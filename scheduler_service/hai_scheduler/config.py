@@ -130,8 +130,8 @@ class HaiScheduler(Application):
     db_url = Unicode(
         "",
         help="Address of the database, `postgresql://USER@HOST/NAME` or `sqlite:///FILE`; empty is SQLite in the state "
-        "folder. The environment variable HAI_DB_URL wins over it: an address with a password belongs there, or into the file "
-        "that HAI_DB_URL_FILE names. HAI_DB_PASSWORD_FILE names one with the password alone.",
+        "folder. The environment variable HAI_DB_URL wins over it: an address with a password belongs there, or into "
+        "the file that HAI_DB_URL_FILE names. HAI_DB_PASSWORD_FILE names one with the password alone.",
     ).tag(config=True)
     redis_url = Unicode(
         "",
@@ -260,7 +260,7 @@ def _secret(text: str) -> Secret | None:
 
 
 def _address(prefix: str, written: str) -> str:
-    """The address in the environment, or the one that is written, with the password of the environment. Raises Invalid."""
+    """The address in the environment, else the one that is written, with the environment's password. Raises Invalid."""
     return address_of(f"{prefix}_URL", f"{prefix}_PASSWORD", os.environ, default=written)
 
 

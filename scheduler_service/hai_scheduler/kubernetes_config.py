@@ -85,8 +85,8 @@ class KubernetesSettings(Configurable):
     memory_reserve = Unicode("4Gi", help="The same for memory; empty is none.").tag(config=True)
     memory_limit_share = Float(
         0.9,
-        help="Which part of a node's memory a whole-node rank may use at most, /dev/shm included; k GPUs have k shares of "
-        "it; 0 is no limit.",
+        help="Which part of a node's memory a whole-node rank may use at most, /dev/shm included; k GPUs have k shares "
+        "of it; 0 is no limit.",
     ).tag(config=True)
     storage_limit_share = Float(
         0.8,
