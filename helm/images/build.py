@@ -8,14 +8,15 @@ those that requirements.lock names, with the hashes that it names.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import locked
@@ -93,6 +94,16 @@ IMAGES: Final[dict[str, Callable[[Path], None]]] = {
 }
 
 
+#: Where the chart's values name each image.
+VALUES: Final[dict[str, tuple[str, ...]]] = {
+    "hub": ("hub", "image"),
+    "init": ("tasks", "initImage"),
+    "proxy": ("proxy", "chp", "image"),
+    "singleuser": ("singleuser", "image"),
+    "task": ("tasks", "image"),
+}
+
+
 def settle(context: Path) -> None:
     """Give all files one time: what has the same bytes makes the same layer, which is not built again."""
     for path in [*context.rglob("*"), context]:
@@ -143,6 +154,35 @@ def save(tool: str, image: str, file: Path) -> None:
         run(tool, "save", "--output", file, image)
 
 
+def push(tool: str, image: str) -> str:
+    """Bring the image into its registry, and say by which digest the registry knows it. Raises BuildError."""
+    if tool == "buildah":
+        file = CONTEXTS / "digest"
+        run(tool, "push", "--quiet", "--digestfile", file, image)
+        found = file.read_text().strip()
+    else:
+        run(tool, "push", "--quiet", image)
+        asked = [tool, "image", "inspect", "--format", "{{json .RepoDigests}}", image]
+        said = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+        name = image.rpartition(":")[0]
+        found = next((text.partition("@")[2] for text in json.loads(said or "[]") if text.startswith(f"{name}@")), "")
+    if not found.startswith("sha256:"):
+        raise BuildError(f"{tool} pushed {image} and does not say by which digest: ask the registry for it")
+    return found
+
+
+def as_values(digests: Mapping[str, str]) -> str:
+    """The digests as values of the chart."""
+    values: dict[str, Any] = {}
+    for name, digest in digests.items():
+        table = values
+        for part in VALUES[name]:
+            table = table.setdefault(part, {})
+        # The chart's proxy has another name by default.
+        table |= {"name": f"hai-{name}", "digest": digest}
+    return json.dumps(values, indent=2)
+
+
 def parse(argv: list[str]) -> argparse.Namespace:
     """Read the words."""
     parser = argparse.ArgumentParser(prog="make images", description=__doc__.split("\n", 1)[0] if __doc__ else "")
@@ -157,8 +197,14 @@ def parse(argv: list[str]) -> argparse.Namespace:
         metavar="IMAGE=BASE",
         help="another base for an image, such as hub=mine:1",
     )
+    parser.add_argument(
+        "--push", action="store_true", help="push each image, and print the digests as values of the chart"
+    )
     parser.add_argument("--archive", type=Path, metavar="DIR", help="write each image to a file there as well")
-    return parser.parse_args(argv)
+    words = parser.parse_args(argv)
+    if words.push and not words.registry:
+        parser.error("--push: name the registry to push to, --registry registry.example.org/hai")
+    return words
 
 
 def main(argv: list[str]) -> int:
@@ -166,8 +212,14 @@ def main(argv: list[str]) -> int:
     words = parse(argv)
     try:
         tool = find_tool(words.tool)
+        digests: dict[str, str] = {}
         for name in words.images or IMAGES:
-            print(f"built {build(tool, name, words)}", flush=True)
+            whole = build(tool, name, words)
+            print(f"built {whole}", flush=True)
+            if words.push:
+                digests[name] = push(tool, whole)
+        if digests:
+            print(f"pushed; write this into values.yaml, and no tag matters any more:\n{as_values(digests)}")
     except BuildError as error:
         print(f"make images: {error}", file=sys.stderr)
         return 1

@@ -36,9 +36,6 @@ _HUB_TRAITS: Final = {
 def configure(c: Config, around: Surroundings) -> None:
     """Set up proxy, database, spawner, services, roles and scopes; what the administrator has written wins.
 
-    Tokens that JupyterHub reads from its environment by itself (CONFIGPROXY_AUTH_TOKEN, JPY_COOKIE_SECRET,
-    JUPYTERHUB_CRYPT_KEY) are left there.
-
     Args:
         c: JupyterHub's configuration, as `get_config()` gives it.
         around: What the chart tells.
@@ -55,6 +52,7 @@ def configure(c: Config, around: Surroundings) -> None:
         for trait, value in table.items():
             c[section][trait] = value
     _hub(c, around)
+    _secrets(c, around)
     _servers(c, around)
     _rights(c, around)
     install_spot(c, around.api_url)
@@ -87,6 +85,21 @@ def _hub(c: Config, around: Surroundings) -> None:
     if not given(c, "JupyterHub", "authenticator_class"):
         # Whoever has chosen no way to log in has let nobody in.
         c.JupyterHub.authenticator_class = "null"
+
+
+def _secrets(c: Config, around: Surroundings) -> None:
+    """What JupyterHub would look for in its environment, where all that it starts would find it as well."""
+    if around.proxy_token:
+        set_default(c, "ConfigurableHTTPProxy", "auth_token", around.proxy_token)
+    if around.cookie_secret:
+        try:
+            set_default(c, "JupyterHub", "cookie_secret", bytes.fromhex(around.cookie_secret))
+        except ValueError:
+            message = "JPY_COOKIE_SECRET: write hexadecimal digits, 64 of them, for example of `openssl rand -hex 32`"
+            raise ValueError(message) from None
+    if around.crypt_key:
+        keys = [key.strip() for key in around.crypt_key.split(";") if key.strip()]
+        set_default(c, "CryptKeeper", "keys", keys)
 
 
 def _servers(c: Config, around: Surroundings) -> None:

@@ -78,7 +78,7 @@ def image(around: Surroundings, wanted: Mapping[str, Any]) -> str:
     """An image with registry and tag, or its digest in place of the tag, as the chart's templates write it."""
     registry = around.value("imageRegistry")
     prefix = f"{registry}/" if registry and "/" not in wanted["name"] else ""
-    tag = wanted["tag"] or around.version
+    tag = wanted["digest"] or wanted["tag"] or around.version
     return f"{prefix}{wanted['name']}{'@' if tag.startswith('sha256:') else ':'}{tag}"
 
 

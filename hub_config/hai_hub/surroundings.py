@@ -9,11 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from hai_client.secret_files import address_of, secret_of
+
 #: What a scheduler that the Hub starts in its own pod gets of the Hub's environment.
 SCHEDULER_VARIABLES: Final = (
+    "HAI_DB_PASSWORD_FILE",
     "HAI_DB_URL",
+    "HAI_DB_URL_FILE",
+    "HAI_REDIS_PASSWORD_FILE",
     "HAI_REDIS_URL",
+    "HAI_REDIS_URL_FILE",
     "HAI_SERVICE_SECRET",
+    "HAI_SERVICE_SECRET_FILE",
     "HOME",
     "KUBERNETES_SERVICE_HOST",
     "KUBERNETES_SERVICE_PORT",
@@ -41,6 +48,9 @@ class Surroundings:
         service_token: Token of the scheduler service.
         spawner_token_file: File with the token by which the spawner asks the scheduler.
         metrics_token: Token by which Prometheus reads metrics.
+        proxy_token: Token by which the proxy is told its routes; empty: JupyterHub finds it or makes one.
+        cookie_secret: Signs cookies, hexadecimal digits; empty likewise.
+        crypt_key: Keys of what is encrypted in the Hub's database, the newest first, with semicolons between.
         scheduler_config: Configuration file of a scheduler that the Hub starts; None: it is a Deployment of its own.
         scheduler_environment: The environment of a scheduler that the Hub starts.
     """
@@ -58,22 +68,27 @@ class Surroundings:
     service_token: str = field(repr=False)
     spawner_token_file: str
     metrics_token: str = field(repr=False)
+    proxy_token: str = field(default="", repr=False)
+    cookie_secret: str = field(default="", repr=False)
+    crypt_key: str = field(default="", repr=False)
     scheduler_config: str | None = None
     scheduler_environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def value(self, path: str) -> Any:
-        """The value of that name, with dots."""
+        """The value of that name, with dots; None for one that was written as null, which Helm leaves out."""
+        *tables, last = path.split(".")
         found: Any = self.values
-        for name in path.split("."):
+        for name in tables:
             found = found[name]
-        return found
+        return found.get(last)
 
     @classmethod
     def of(cls, environ: Mapping[str, str], values: Mapping[str, Any]) -> Surroundings:
-        """From the variables and values that the chart sets.
+        """From the variables and values that the chart sets. Secrets may be in files (hai_client.secret_files).
 
         Raises:
             ValueError: A variable is missing.
+            Invalid: A file cannot be read.
         """
 
         def there(name: str) -> str:
@@ -81,6 +96,9 @@ class Surroundings:
                 message = f"{name} is not set: this configuration is for the Hub's pod of the HAI chart, which sets it"
                 raise ValueError(message)
             return text
+
+        def secret(name: str) -> str:
+            return secret_of(name, environ) or there(name)
 
         own = {name: environ[name] for name in SCHEDULER_VARIABLES if environ.get(name)}
         return cls(
@@ -93,10 +111,13 @@ class Surroundings:
             public_url=there("HAI_PUBLIC_URL"),
             service_url=there("HAI_SERVICE_URL"),
             api_url=there("HAI_API_URL"),
-            db_url=there("HAI_HUB_DB_URL"),
-            service_token=there("HAI_SERVICE_TOKEN"),
+            db_url=address_of("HAI_HUB_DB_URL", "HAI_HUB_DB_PASSWORD", environ) or there("HAI_HUB_DB_URL"),
+            service_token=secret("HAI_SERVICE_TOKEN"),
             spawner_token_file=there("HAI_SPAWNER_TOKEN_FILE"),
-            metrics_token=there("HAI_METRICS_TOKEN"),
+            metrics_token=secret("HAI_METRICS_TOKEN"),
+            proxy_token=secret_of("CONFIGPROXY_AUTH_TOKEN", environ),
+            cookie_secret=secret_of("JPY_COOKIE_SECRET", environ),
+            crypt_key=secret_of("JUPYTERHUB_CRYPT_KEY", environ),
             scheduler_config=environ.get("HAI_SCHEDULER_CONFIG") or None,
             scheduler_environment=own,
         )
@@ -107,6 +128,7 @@ class Surroundings:
 
         Raises:
             ValueError: A variable is missing, or the file is not JSON.
+            Invalid: A file with a secret cannot be read.
             OSError: The file cannot be read.
         """
         if not (name := os.environ.get("HAI_CHART_VALUES", "")):

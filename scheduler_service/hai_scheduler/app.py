@@ -28,7 +28,6 @@ from hai_scheduler.api.metrics import Metrics
 from hai_scheduler.api.routes import API
 from hai_scheduler.api.services import Services
 from hai_scheduler.config import ConfigError, Settings
-from hai_scheduler.core.model import Priority, Quota
 from hai_scheduler.files import Files
 from hai_scheduler.kubernetes_start import open_kubernetes
 from hai_scheduler.loop_server import listen
@@ -38,6 +37,7 @@ from hai_scheduler.service.admin import Administration
 from hai_scheduler.service.belonging import Belonging
 from hai_scheduler.service.cycle import Cycle
 from hai_scheduler.service.decisions import Decisions
+from hai_scheduler.service.default_quota import decide, warn_if_closed
 from hai_scheduler.service.effects import Effects
 from hai_scheduler.service.environment import Places
 from hai_scheduler.service.experiments import Experiments
@@ -378,7 +378,8 @@ async def _begin(settings: Settings, api_url: str, secret: Secret) -> World:
     """The world, fit for use. Raises Temporary while something of it is away: then nothing of it is left open."""
     world = await _open_world(settings, api_url)
     try:
-        await _default_quota(world.store, {node.group for node in await world.cluster.nodes()})
+        await decide(world.store, {node.group for node in await world.cluster.nodes()}, settings.service.default_quota)
+        await warn_if_closed(world.store)
         await compare_secrets(world.store, secret)
     except BaseException:
         await _close(world)
@@ -521,16 +522,6 @@ async def _announce(settings: Settings, api_url: str) -> None:
         await asyncio.to_thread(announce, runs, api_url, alone=settings.redis_url is None)
     except OSError as error:
         log.error("%s cannot be written (%s): ranks that started before a move do not hear", runs / ADDRESS_FILE, error)
-
-
-async def _default_quota(store: Store, groups: set[str]) -> None:
-    """Where nobody has written any quota, everybody may use everything: a fresh machine works at once."""
-    async with store.write() as tx:
-        if await tx.quotas():
-            return
-        for group in sorted(groups):
-            for priority in Priority:
-                await tx.put_quota(Quota(subject="public", group=group, priority=priority, limit=None))
 
 
 def _reachable(ip: str) -> str:

@@ -20,6 +20,7 @@ from traitlets.config import Application, Configurable
 
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
+from hai_client.secret_files import address_of, secret_of
 from hai_scheduler import __version__
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.api.kinds import LimitSettings
@@ -27,6 +28,7 @@ from hai_scheduler.core.policy import Policies, Policy, PolicyError
 from hai_scheduler.kubernetes_config import KubernetesSettings
 from hai_scheduler.limits_config import ApiLimits
 from hai_scheduler.secret import Secret
+from hai_scheduler.service.default_quota import ON_A_CLUSTER
 from hai_scheduler.service.policy_numbers import BY_NAME, NUMBERS, Kind, changed
 from hai_scheduler.service.settings import ServiceSettings
 
@@ -151,13 +153,15 @@ class HaiScheduler(Application):
     db_url = Unicode(
         "",
         help="Address of the database, `postgresql://USER@HOST/NAME` or `sqlite:///FILE`; empty is SQLite in the state "
-        "folder. The environment variable HAI_DB_URL wins over it: an address with a password belongs there.",
+        "folder. The environment variable HAI_DB_URL wins over it: an address with a password belongs there, or into "
+        "the file that HAI_DB_URL_FILE names. HAI_DB_PASSWORD_FILE names one with the password alone.",
     ).tag(config=True)
     redis_url = Unicode(
         "",
         help="Address of the Redis that wakes up replicas, `redis://HOST:6379/0` or `rediss://...` for TLS; needed by "
         "more than one replica. The environment variable HAI_REDIS_URL wins over it: an address with a password "
-        "belongs there.",
+        "belongs there, or into the file that HAI_REDIS_URL_FILE names. HAI_REDIS_PASSWORD_FILE names one with the "
+        "password alone.",
     ).tag(config=True)
     ip = Unicode("127.0.0.1", help="Address that the API listens on. Both roles must be told the same.").tag(
         config=True
@@ -210,6 +214,13 @@ class HaiScheduler(Application):
     lines_per_task = Int(
         10_000, help="Lines of history that are kept of a task; beyond it the oldest but the first are forgotten."
     ).tag(config=True)
+    default_quota = Unicode(
+        "",
+        help="What everybody may use on a new platform: a number is so many nodes for each user at NORMAL and at each "
+        "level below it, and none above; `0` is nothing; `all` is no limit at any level. Empty is `all` on one machine "
+        f"and `{ON_A_CLUSTER}` on Kubernetes. It is written once, when the database is new; afterwards use "
+        "`hai admin quota`.",
+    ).tag(config=True)
 
     #: A configuration file that cannot be read must not mean the defaults.
     raise_config_file_errors = True
@@ -259,13 +270,15 @@ class HaiScheduler(Application):
         if not self.state_dir:
             raise ConfigError("state-dir: name the folder that holds the service's state: --state-dir DIR")
         state_dir = Path(self.state_dir).resolve()
+        # `Auth` reads it; a file that is not there ends the service here, with a sentence.
+        secret_of("JUPYTERHUB_API_TOKEN", os.environ)
         policy, policy_written = SchedulingPolicy(parent=self).numbers()
         kubernetes = KubernetesSettings(parent=self).frozen() if self.cluster == "kubernetes" else None
         return Settings(
             role=cast("Role", self.role),
             state_dir=state_dir,
-            db_url=os.environ.get("HAI_DB_URL") or self.db_url or f"sqlite+aiosqlite:///{state_dir / 'hai.sqlite'}",
-            redis_url=_secret(os.environ.get("HAI_REDIS_URL") or self.redis_url),
+            db_url=_address("HAI_DB", self.db_url) or f"sqlite+aiosqlite:///{state_dir / 'hai.sqlite'}",
+            redis_url=_secret(_address("HAI_REDIS", self.redis_url)),
             service_secret=_service_secret(),
             ip=self.ip,
             port=self.port or _hub_port(),
@@ -287,10 +300,22 @@ class HaiScheduler(Application):
                 ended_per_user=_at_least(self, "ended_per_user", 1),
                 bytes_per_user=_at_least(self, "mib_per_user", 2) * 1024 * 1024,
                 lines_per_task=_at_least(self, "lines_per_task", 100),
+                default_quota=self._default_quota(),
             ),
             limits=ApiLimits(parent=self).frozen(),
             kubernetes=kubernetes,
         )
+
+    def _default_quota(self) -> int | None:
+        """Nodes for each user at NORMAL and below; None is no limit at any level."""
+        text = self.default_quota.strip() or ("all" if self.cluster == "local" else str(ON_A_CLUSTER))
+        if text == "all":
+            return None
+        if not (text.isascii() and text.isdigit()):
+            raise ConfigError(
+                f"HaiScheduler.default_quota is {self.default_quota!r:.60}: write a number of nodes, such as 4, or all"
+            )
+        return int(text)
 
 
 def _starts(number: int, kubernetes: ClusterSettings | None) -> int:
@@ -320,9 +345,14 @@ def _secret(text: str) -> Secret | None:
     return Secret(text) if text else None
 
 
+def _address(prefix: str, written: str) -> str:
+    """The address in the environment, else the one that is written, with the environment's password. Raises Invalid."""
+    return address_of(f"{prefix}_URL", f"{prefix}_PASSWORD", os.environ, default=written)
+
+
 def _service_secret() -> Secret | None:
     """The secret that all replicas share, from the environment. Raises ConfigError, which does not show it."""
-    secret = os.environ.get("HAI_SERVICE_SECRET", "").strip()
+    secret = secret_of("HAI_SERVICE_SECRET", os.environ)
     if secret and len(secret) < LEAST_SECRET:
         raise ConfigError(
             f"HAI_SERVICE_SECRET: has {len(secret)} characters, and needs {LEAST_SECRET}: "

@@ -84,7 +84,14 @@ class KubernetesSettings(Configurable):
     ).tag(config=True)
     memory_reserve = Unicode("4Gi", help="The same for memory; empty is none.").tag(config=True)
     memory_limit_share = Float(
-        0.0, help="Which part of a node's memory a whole-node rank may use at most; 0 is no limit."
+        0.9,
+        help="Which part of a node's memory a whole-node rank may use at most, /dev/shm included; k GPUs have k shares "
+        "of it; 0 is no limit.",
+    ).tag(config=True)
+    storage_limit_share = Float(
+        0.8,
+        help="The same for the node's local storage: what a rank writes into its container, /tmp and its output. 0 is "
+        "no limit.",
     ).tag(config=True)
     tolerations = List(
         Dict(),
@@ -226,6 +233,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], str]]] = {
     "cpu_share": _share,
     "memory_share": _share,
     "memory_limit_share": _share,
+    "storage_limit_share": _share,
     "cpu_reserve": _not_negative,
     "memory_reserve": _size,
     "run_as_user": _positive,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from helm_kit.rendering import CHART, Render, Rendered, Values
+from helm_kit.rendering import API_SERVER, CHART, Render, Rendered, Values
 
 ABSENT = "no helm: `make helm` installs it, and these tests need it"
 
@@ -29,12 +29,17 @@ def helm() -> str:
 
 @pytest.fixture(scope="session")
 def run_helm(helm: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a verb of helm with values; nothing of this account's own Helm or kubeconfig has a say."""
+    """Runs a verb of helm with values; nothing of this account's own Helm or kubeconfig has a say.
+
+    Without a cluster nobody can be asked where the API server is: it is here, unless the values say something of it.
+    """
     home = tmp_path_factory.mktemp("helm")
 
-    def run(*words: str, values: Values | None = None) -> subprocess.CompletedProcess[str]:
-        environ = {"HOME": str(home), "PATH": os.defpath, "KUBECONFIG": str(home / "none")}
-        given = json.dumps(values or {})
+    def run(
+        *words: str, values: Values | None = None, kubeconfig: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        environ = {"HOME": str(home), "PATH": os.defpath, "KUBECONFIG": str(kubeconfig or home / "none")}
+        given = json.dumps({"apiServer": {"cidrs": [API_SERVER]}, **(values or {})})
         return subprocess.run(
             [helm, *words, "--values", "-"], input=given, env=environ, capture_output=True, text=True, check=False
         )

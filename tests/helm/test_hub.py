@@ -12,15 +12,19 @@ from typing import Any
 
 import pytest
 from jupyterhub.app import JupyterHub
+from jupyterhub.crypto import CryptKeeper
 from jupyterhub.services import service as hub_service
 from traitlets.config import Config
 
+from hai_client.errors import Invalid
 from hai_hub.cluster import configure
 from hai_hub.surroundings import Surroundings
 from helm_kit.rendering import Object, Render
 
 Make = Callable[..., JupyterHub]
 TOKEN = "token-of-the-spawner"
+#: What is in a Secret that is not the chart's.
+ELSEWHERE = "postgresql://user:of-another@elsewhere/hub"
 
 
 @pytest.fixture(autouse=True)
@@ -38,19 +42,35 @@ def environment(pod: Object, secrets: dict[str, dict[str, str]]) -> dict[str, st
     return made
 
 
+def mounted(pod: Object, secrets: dict[str, dict[str, str]], folder: Path, environ: dict[str, str]) -> dict[str, str]:
+    """Write the files of the volumes with secrets, and name them where the variables name those of the pod."""
+    places = {mount["name"]: mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]}
+    names: dict[str, str] = {}
+    for volume in pod["volumes"]:
+        for source in volume.get("projected", {}).get("sources", []):
+            for item in source["secret"]["items"]:
+                file = folder / volume["name"] / item["path"]
+                file.parent.mkdir(exist_ok=True)
+                file.write_text(secrets.get(source["secret"]["name"], {}).get(item["key"], ELSEWHERE))
+                names[f"{places[volume['name']]}/{item['path']}"] = str(file)
+    found = {name: names.get(text, text) for name, text in environ.items()}
+    assert all(Path(text).is_file() for name, text in found.items() if name.endswith("_FILE")), found
+    return found
+
+
 @pytest.fixture
 def surroundings(render: Render, tmp_path: Path) -> Callable[..., Surroundings]:
-    def make(values: dict[str, Any] | None = None) -> Surroundings:
+    def make(values: dict[str, Any] | None = None, more: dict[str, str] | None = None) -> Surroundings:
         made = render(values)
+        pod = dict(made.pods())["hub"]
         secrets = {
             entry["metadata"]["name"]: {
                 key: base64.b64decode(text).decode() for key, text in entry.get("data", {}).items()
             }
             for entry in made.all("Secret")
         }
-        token = tmp_path / "spawner-token"
-        token.write_text(f"{TOKEN}\n")
-        environ = environment(dict(made.pods())["hub"], secrets) | {"HAI_SPAWNER_TOKEN_FILE": str(token)}
+        secrets["hub"]["spawner-token"] = f"{TOKEN}\n"
+        environ = mounted(pod, secrets, tmp_path, environment(pod, secrets)) | (more or {})
         return Surroundings.of(environ, json.loads(secrets["hub-config"]["values.json"]))
 
     return make
@@ -78,7 +98,7 @@ def test_the_defaults_make_a_hub_on_kubernetes_that_lets_nobody_in(hub: Make) ->
     assert made.authenticator_class.__name__ == "NullAuthenticator"
     assert made.hub_bind_url == "http://:8081"
     assert made.hub_connect_url == "http://hub.platform.svc:8081"
-    assert made.db_url.startswith("postgresql+psycopg://hai:")
+    assert re.fullmatch(r"postgresql\+psycopg://hub:\w{48}@postgresql\.platform\.svc:5432/jupyterhub", made.db_url)
     assert made.config.ConfigurableHTTPProxy.should_start is False
     assert made.config.ConfigurableHTTPProxy.api_url == "http://proxy-api.platform.svc:8001"
     assert made.cleanup_servers is False
@@ -96,10 +116,35 @@ def test_the_hub_starts_the_scheduler_with_what_it_needs(hub: Make) -> None:
         "--KubernetesSettings.api_url=http://scheduler.platform.svc:8082/services/hai/api/v1",
     ]
     environ = service["environment"]
-    assert environ["HAI_DB_URL"].startswith("postgresql://hai:")
-    assert len(environ["HAI_SERVICE_SECRET"]) == 64
-    assert not [name for name in environ if name.startswith(("JPY_", "CONFIGPROXY_", "JUPYTERHUB_"))]
-    assert not [part for part in service["command"] if environ["HAI_SERVICE_SECRET"] in part]
+    assert environ["HAI_DB_URL"].startswith("postgresql://scheduler@")
+    assert not [name for name in environ if name.startswith(("JPY_", "CONFIGPROXY_", "JUPYTERHUB_", "HAI_HUB_"))]
+    held = [Path(environ[name]).read_text() for name in ("HAI_SERVICE_SECRET_FILE", "HAI_DB_PASSWORD_FILE")]
+    assert [len(secret) for secret in held] == [64, 48]
+    for secret in held:
+        assert not [part for part in [*service["command"], *environ.values()] if secret in part]
+
+
+def test_what_jupyterhub_would_look_for_in_its_environment_comes_from_files(
+    hub: Make, render: Render, surroundings: Callable[..., Surroundings]
+) -> None:
+    made, secrets = hub(), render(None).one("Secret", "hub")["data"]
+
+    def kept(key: str) -> str:
+        return base64.b64decode(secrets[key]).decode()
+
+    assert made.config.ConfigurableHTTPProxy.auth_token == kept("proxy-token")
+    assert made.cookie_secret.hex() == kept("cookie-secret")
+    assert CryptKeeper(config=made.config).keys == [bytes.fromhex(kept("crypt-key"))]
+
+
+def test_a_secret_that_does_not_exist_is_named(surroundings: Callable[..., Surroundings], tmp_path: Path) -> None:
+    environ = {"JPY_COOKIE_SECRET_FILE": str(tmp_path / "absent")}
+    with pytest.raises(Invalid, match=r"JPY_COOKIE_SECRET_FILE: .*absent cannot be read"):
+        surroundings(more=environ)
+
+
+def test_the_database_of_another_secret_is_read_from_its_file(hub: Make) -> None:
+    assert hub({"hub": {"db": {"type": "postgres", "existingSecret": {"name": "x"}}}}).db_url == ELSEWHERE
 
 
 def test_a_separate_scheduler_is_a_service_that_the_hub_does_not_start(hub: Make) -> None:
@@ -178,6 +223,22 @@ def test_users_servers_are_as_the_values_say(hub: Make) -> None:
     assert list(made.config.HaiKubeSpawner.sizes) == ["small"]
     assert made.config.HaiKubeSpawner.hai_url == "http://proxy-public.platform.svc"
     assert "automount_service_account_token" not in config
+
+
+def test_a_server_has_limits_unless_they_are_taken_away(hub: Make) -> None:
+    config = hub().config.KubeSpawner
+    assert (config.mem_guarantee, config.mem_limit) == ("1G", "8G")
+    assert config.extra_resource_limits == {"ephemeral-storage": "20Gi"}
+    assert config.extra_resource_guarantees == {"ephemeral-storage": "256Mi"}
+    own = {"memory": {"limit": None}, "extraResource": {"limits": {"nvidia.com/gpu": 1}}}
+    config = hub({"singleuser": own}).config.KubeSpawner
+    assert "mem_limit" not in config
+    assert config.extra_resource_limits == {"ephemeral-storage": "20Gi", "nvidia.com/gpu": 1}
+
+
+def test_an_image_may_be_named_by_its_digest(hub: Make) -> None:
+    digest = "sha256:" + "0" * 64
+    assert hub({"singleuser": {"image": {"digest": digest}}}).config.KubeSpawner.image == f"hai-singleuser@{digest}"
 
 
 def test_one_claim_for_all_homes(hub: Make) -> None:

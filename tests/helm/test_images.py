@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from hai_hub.chart import Chart
+from hai_hub.chart_values import problems
 
 IMAGES = Path(__file__).parents[2] / "helm" / "images"
 FOLDERS = sorted(folder.name for folder in IMAGES.iterdir() if (folder / "Dockerfile").is_file())
@@ -78,3 +82,65 @@ def test_an_image_gets_what_the_lock_names_and_no_more_than_it_needs(
 def test_what_the_lock_does_not_name_is_not_built(build: ModuleType) -> None:
     with pytest.raises(build.locked.NotLocked, match=r"no entry for .*pytest.*make lock"):
         build.locked.locked(["pytest"])
+
+
+DIGEST = "sha256:" + "0123456789abcdef" * 4
+#: Programs that stand in for the real ones: they write down what they were asked, and answer as those do.
+BUILDAH = f"""#!/bin/sh
+echo "$@" >> "$CALLS"
+while [ $# -gt 0 ]; do [ "$1" = --digestfile ] && printf '{DIGEST}' > "$2"; shift; done
+"""
+DOCKER = f"""#!/bin/sh
+echo "$@" >> "$CALLS"
+[ "$1" = image ] && echo '["elsewhere/hai-task@sha256:1", "registry.example.org/hai/hai-task@{DIGEST}"]'
+exit 0
+"""
+
+
+@pytest.mark.parametrize(("tool", "text"), [("buildah", BUILDAH), ("docker", DOCKER)])
+def test_what_is_pushed_is_named_by_its_digest(
+    build: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tool: str,
+    text: str,
+) -> None:
+    program = tmp_path / "bin" / tool
+    program.parent.mkdir()
+    program.write_text(text)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    monkeypatch.setattr(build, "CONTEXTS", tmp_path / "contexts")
+    words = ["task", "--tool", tool, "--registry", "registry.example.org/hai", "--push"]
+    assert build.main(words) == 0
+    said = capsys.readouterr().out
+    assert f"built registry.example.org/hai/hai-task:{build.version()}" in said
+    assert json.loads(said[said.index("{") :]) == {"tasks": {"image": {"name": "hai-task", "digest": DIGEST}}}
+    assert f"registry.example.org/hai/hai-task:{build.version()}" in (tmp_path / "calls").read_text()
+
+
+def test_a_tool_that_says_no_digest_is_named(
+    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "docker"
+    program.write_text("#!/bin/sh\nexit 0\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(build.BuildError, match="docker pushed r/hai-task:1 and does not say by which digest"):
+        build.push("docker", "r/hai-task:1")
+
+
+def test_to_push_needs_a_registry(build: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        build.main(["task", "--push"])
+    assert "--registry registry.example.org/hai" in capsys.readouterr().err
+
+
+def test_digests_land_where_the_chart_reads_them(build: ModuleType) -> None:
+    values = json.loads(build.as_values(dict.fromkeys(build.IMAGES, DIGEST)))
+    assert not problems(json.dumps(values), Chart.find(None).schema, file="values.yaml")
+    images = [values["hub"], values["singleuser"], values["proxy"]["chp"], values["tasks"]]
+    assert all(table["image"]["digest"] == DIGEST for table in images)
+    assert values["tasks"]["initImage"]["digest"] == DIGEST

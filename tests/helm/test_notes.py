@@ -29,12 +29,35 @@ def commands(lines: list[str], program: str) -> list[list[str]]:
 
 def test_every_hai_command_is_one_that_the_command_takes(run_helm: Run) -> None:
     given = commands(notes(run_helm), "hai")
-    assert [words[1] for words in given] == ["login", "submit", "logs"]
+    assert [words[1] for words in given] == ["login", "submit", "logs", "admin"]
     for words in given:
         found = find(words[1])
         assert found is not None
         build(found).parse_args(words[2:])
     assert "--cwd" in given[1], "the folder of whoever types it is not there in the pod"
+
+
+@pytest.mark.parametrize(
+    ("quota", "said"),
+    [
+        ({}, "each user may hold 4 nodes at NORMAL"),
+        ({"defaultQuota": 0}, "nobody may hold a node until an admin says so"),
+        ({"config": {"HaiScheduler": {"default_quota": "all"}}}, None),
+    ],
+    ids=["the default", "nothing", "written elsewhere"],
+)
+def test_what_users_may_hold_is_said(run_helm: Run, quota: dict[str, Any], said: str | None) -> None:
+    text = " ".join(notes(run_helm, {"scheduler": quota}))
+    assert ("QUOTA" in text) is (said is not None)
+    assert said is None or said in text
+
+
+def test_the_namespace_of_the_platform_alone_is_to_be_held_to_the_standard(run_helm: Run) -> None:
+    (words,) = (words for words in commands(notes(run_helm), "kubectl") if words[1:3] == ["label", "namespace"])
+    assert words[3] == "platform"
+    assert len(words[4:]) == 6
+    shared = notes(run_helm, {"workloads": {"namespace": "platform", "podSecurity": "privileged"}})
+    assert not [words for words in commands(shared, "kubectl") if words[1:3] == ["label", "namespace"]]
 
 
 @pytest.mark.parametrize(

@@ -156,15 +156,42 @@ def test_no_secret_is_outside_of_secrets(render: Render) -> None:
 
 
 @ALL
-def test_tokens_and_passwords_reach_pods_by_reference(render: Render, values: dict[str, Any]) -> None:
-    """What is written out is an address with a variable in place of the password, never a password."""
+def test_tokens_and_passwords_reach_pods_as_files(render: Render, values: dict[str, Any]) -> None:
+    """But the proxy's token, which configurable-http-proxy takes from its environment alone."""
     for name, pod in render(values).pods():
         for container in containers(pod):
             for variable in container.get("env", []):
-                if re.search("TOKEN$|PASSWORD$|SECRET$|_KEY$", variable["name"]):
-                    assert "secretKeyRef" in variable["valueFrom"], (name, variable["name"])
-                if "@" in variable.get("value", ""):
-                    assert re.search(r":\$\([A-Z_]+\)@", variable["value"]), (name, variable["name"])
+                word = variable["name"]
+                if variable.get("valueFrom", {}).get("secretKeyRef", {}).get("name") != "s":
+                    assert ("valueFrom" in variable) is (word == "CONFIGPROXY_AUTH_TOKEN"), (name, word)
+                assert not re.search(r"//[^/]*:[^/]*@", variable.get("value", "")), (name, word)
+                if re.search("TOKEN$|PASSWORD$|SECRET$|_KEY$", word):
+                    assert word == "CONFIGPROXY_AUTH_TOKEN", (name, word)
+
+
+def secret_files(pod: Object, container: Object) -> set[str]:
+    """The files of Secrets that a container sees, one by one."""
+    places = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    return {
+        f"{places[volume['name']]}/{item['path']}"
+        for volume in pod["volumes"]
+        for source in volume.get("projected", {}).get("sources", [])
+        for item in source["secret"]["items"]
+        if volume["name"] in places
+    }
+
+
+@ALL
+def test_every_file_that_a_variable_names_is_there_and_no_other_secret(render: Render, values: dict[str, Any]) -> None:
+    for name, pod in render(values).pods():
+        for container in pod["containers"]:
+            variables = container.get("env", [])
+            named = {entry["value"] for entry in variables if entry["name"].endswith("_FILE") and "value" in entry}
+            named -= {"/etc/hai/passwords/password"}
+            assert secret_files(pod, container) == named, name
+        for volume in pod["volumes"]:
+            if "projected" in volume:
+                assert volume["projected"]["defaultMode"] == 0o440, name
 
 
 @ALL
@@ -198,13 +225,37 @@ def test_an_image_may_be_named_by_its_digest(render: Render) -> None:
     assert container["image"] == f"registry.example.org/hai/hai-hub@{digest}"
 
 
+def test_a_digest_wins_over_the_tag_in_every_image(render: Render) -> None:
+    given = {"tag": "mine", "digest": "sha256:" + "0123456789abcdef" * 4}
+    rendered = render(
+        {
+            "scheduler": {"separate": True, "image": given},
+            **{part: {"image": given} for part in ("hub", "singleuser", "postgresql", "redis")},
+            "proxy": {"chp": {"image": given}},
+            "tasks": {"image": given, "initImage": given},
+        }
+    )
+    images = [container["image"] for _, pod in rendered.pods() for container in containers(pod)]
+    cluster = json.loads(rendered.one("ConfigMap", "scheduler")["data"]["config.json"])["KubernetesSettings"]
+    for image in [*images, cluster["image"], cluster["init_image"]]:
+        assert image.endswith(f"@{given['digest']}")
+
+
+@pytest.mark.parametrize("digest", ["sha256:abc", "0" * 64, "sha256:" + "G" * 64])
+def test_what_is_no_digest_is_refused(run_helm: Callable[..., subprocess.CompletedProcess[str]], digest: str) -> None:
+    result = run_helm("template", "hai", str(CHART), values={"hub": {"image": {"digest": digest}}})
+    assert result.returncode != 0
+    assert "/hub/image/digest" in result.stderr
+
+
 @pytest.mark.parametrize(("given", "version"), [({}, "latest"), ({"podSecurityVersion": "v1.32"}, "v1.32")])
 def test_the_workloads_namespace_says_by_which_version_of_the_standard(
     render: Render, given: dict[str, str], version: str
 ) -> None:
     labels = render({"workloads": given}).one("Namespace", "platform-work")["metadata"]["labels"]
-    assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
-    assert labels["pod-security.kubernetes.io/enforce-version"] == version
+    for mode in ("enforce", "warn", "audit"):
+        assert labels[f"pod-security.kubernetes.io/{mode}"] == "restricted"
+        assert labels[f"pod-security.kubernetes.io/{mode}-version"] == version
 
 
 @pytest.mark.parametrize("separate", [False, True], ids=["one pod", "two schedulers"])

@@ -28,7 +28,8 @@ def platform(render: Render, separate: bool) -> dict[str, Decimal]:
     for entry in rendered.objects:
         if entry["kind"] in ("Deployment", "StatefulSet"):
             for container in entry["spec"]["template"]["spec"]["containers"]:
-                for name, text in container["resources"]["requests"].items():
+                for name in total:
+                    text = container["resources"]["requests"][name]
                     total[name] += quantities.parse(str(text)) * entry["spec"].get("replicas", 1)
     return total
 

@@ -9,6 +9,9 @@ from typing import Any
 
 CHART = Path(__file__).parents[2] / "helm" / "hai"
 
+#: Where the tests' values say that the API server is.
+API_SERVER = "192.0.2.10/32"
+
 Object = dict[str, Any]
 Values = dict[str, Any]
 

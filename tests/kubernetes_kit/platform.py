@@ -44,6 +44,7 @@ from kubernetes_kit.traps import set_traps
 set_traps(Path({traps!r}))
 c = get_config()
 c.HaiScheduler.cluster = "kubernetes"
+c.HaiScheduler.default_quota = "all"
 for name, value in {settings!r}.items():
     setattr(c.KubernetesSettings, name, value)
 """

@@ -13,8 +13,8 @@ from hai_client.cli import parser as words_
 from hai_client.cli.context import Context
 from hai_client.cli.output import Cell, Column, ago
 from hai_client.cli.parser import Command
-from hai_client.cli.quota import by_level, limit, until
-from hai_client.errors import Invalid
+from hai_client.cli.quota import by_level, limit, may_hold, until
+from hai_client.errors import HaiError, Invalid
 from hai_client.hub import Hub
 from hai_client.schema import Cluster, Node
 
@@ -231,6 +231,11 @@ def _user_add(args: argparse.Namespace, ctx: Context) -> int:
     else:
         ctx.out.note(f"{user.name} is added; the token is shown only now")
         ctx.out.line(token)
+    try:
+        ctx.out.note(may_hold(user.name, user.groups, ctx.client.quotas()))
+    except HaiError as error:
+        # The user is added all the same.
+        ctx.out.note(f"what {user.name} may hold is not known now: {error.message}")
     return 0
 
 

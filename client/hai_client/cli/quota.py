@@ -81,6 +81,42 @@ def own_table(out: Output, own: Sequence[OwnQuota]) -> None:
     out.table(columns, rows)
 
 
+def may_hold(user: str, groups: Sequence[str], rows: Sequence[Quota]) -> str:
+    """What a user may hold by these rows, in a sentence: his own row, else the largest of his groups', else `public`'s.
+
+    Args:
+        user: The user's name.
+        groups: His groups.
+        rows: All rows of quota.
+    """
+    subjects = {"public": 0, **dict.fromkeys((f"group:{name}" for name in groups), 1), f"user:{user}": 2}
+    counts: dict[tuple[str, str], tuple[int, float, Quota]] = {}
+    for row in rows:
+        if row.expired or row.subject not in subjects:
+            continue
+        place, rank = (row.group, row.priority), subjects[row.subject]
+        room = float("inf") if row.limit is None else row.limit
+        counts[place] = max(counts.get(place, (-1, 0.0, row)), (rank, room, row), key=lambda found: found[:2])
+    levels: dict[tuple[str, int | None], list[str]] = {}
+    for _, _, row in sorted(counts.values(), key=lambda found: by_level(found[2])):
+        if row.limit != 0:
+            levels.setdefault((row.group, row.limit), []).append(row.priority)
+    if not levels:
+        return f"{user} may hold no node yet: `hai admin quota set user:{user} NORMAL 4` gives some"
+    parts = [f"{_nodes(most)} of {group} at {_levels(names)}" for (group, most), names in levels.items()]
+    return f"{user} may hold {'; '.join(parts)}: `hai admin quota set user:{user} ...` changes that"
+
+
+def _nodes(most: int | None) -> str:
+    return "any number of nodes" if most is None else f"{most} node{'' if most == 1 else 's'}"
+
+
+def _levels(names: Sequence[str]) -> str:
+    if len(names) == len(PRIORITIES):
+        return "every priority"
+    return names[0] if len(names) == 1 else f"each of {', '.join(names)}"
+
+
 def until(time: datetime | None) -> str:
     """When a row runs out."""
     return "-" if time is None else local(time)

@@ -53,12 +53,12 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- if .Values.scheduler.separate }}scheduler{{ else }}hub{{ end -}}
 {{- end }}
 
-{{/* An image with registry and tag, or its digest in place of the tag. Call with (list $ image). */}}
+{{/* An image with registry and tag, or its digest in place of the tag: `digest`, or a `tag` that is one. Call with (list $ image). */}}
 {{- define "hai.image" -}}
 {{- $root := index . 0 -}}
 {{- $image := index . 1 -}}
 {{- if and $root.Values.imageRegistry (not (contains "/" $image.name)) }}{{ $root.Values.imageRegistry }}/{{ end -}}
-{{- $tag := $image.tag | default $root.Chart.AppVersion -}}
+{{- $tag := $image.digest | default $image.tag | default $root.Chart.AppVersion -}}
 {{ $image.name }}{{ hasPrefix "sha256:" $tag | ternary "@" ":" }}{{ $tag -}}
 {{- end }}
 
@@ -67,8 +67,8 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- $image := .Values.hub.image -}}
 {{- if .Values.scheduler.image.name -}}
 {{- $image = .Values.scheduler.image -}}
-{{- else if .Values.scheduler.image.tag -}}
-{{- $image = dict "name" .Values.hub.image.name "tag" .Values.scheduler.image.tag -}}
+{{- else if or .Values.scheduler.image.tag .Values.scheduler.image.digest -}}
+{{- $image = dict "name" .Values.hub.image.name "tag" .Values.scheduler.image.tag "digest" .Values.scheduler.image.digest -}}
 {{- end -}}
 {{- include "hai.image" (list . $image) -}}
 {{- end }}

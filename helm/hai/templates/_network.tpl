@@ -62,6 +62,9 @@ app.kubernetes.io/managed-by: hai
 - to: {{- include "hai.peer" (list . "redis") | nindent 4 }}
   ports: [{port: 6379}]
 {{- end }}
+{{- if .Values.scheduler.separate }}
+{{- include "hai.apiServerEgress" (list . .Values.scheduler.networkPolicy.egressAllowRules) }}
+{{- end }}
 {{- end }}
 
 {{/* Egress rules by toggles. Call with `egressAllowRules`. */}}
@@ -87,15 +90,58 @@ app.kubernetes.io/managed-by: hai
     - ipBlock: {cidr: "0.0.0.0/0", except: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16"]}
     - ipBlock: {cidr: "::/0", except: ["fc00::/7", "fe80::/10"]}
 {{- end }}
-{{- if .apiServer }}
-- ports: [{port: 443}, {port: 6443}]
-  to:
-    - ipBlock: {cidr: "0.0.0.0/0", except: ["169.254.0.0/16"]}
-    - ipBlock: {cidr: "::/0", except: ["fe80::/10"]}
-{{- end }}
 {{- if .cloudMetadataServer }}
 - to:
     - ipBlock: {cidr: "{{ $metadata }}"}
+{{- end }}
+{{- end }}
+
+{{/* Where the API server is: the values say it, or the cluster is asked. A list of {cidrs, ports}, as JSON.
+     Network plugins look at the address before or after it was translated: the Service's and the endpoints' both count. */}}
+{{- define "hai.apiServers" -}}
+{{- $given := .Values.apiServer -}}
+{{- $found := list -}}
+{{- if $given.cidrs -}}
+{{- $found = append $found (dict "cidrs" $given.cidrs "ports" ($given.ports | default (list 443 6443))) -}}
+{{- else -}}
+{{- with (lookup "v1" "Service" "default" "kubernetes").spec -}}
+{{- $ports := list -}}
+{{- range .ports }}{{ $ports = append $ports .port }}{{ end -}}
+{{- $found = append $found (dict "addresses" (.clusterIPs | default (list .clusterIP)) "ports" $ports) -}}
+{{- end -}}
+{{- range (lookup "v1" "Endpoints" "default" "kubernetes").subsets -}}
+{{- $ports := list -}}
+{{- range .ports }}{{ $ports = append $ports .port }}{{ end -}}
+{{- $addresses := list -}}
+{{- range concat (.addresses | default list) (.notReadyAddresses | default list) }}{{ $addresses = append $addresses .ip }}{{ end -}}
+{{- $found = append $found (dict "addresses" $addresses "ports" $ports) -}}
+{{- end -}}
+{{- end -}}
+{{- if not $found -}}
+{{- fail "apiServer.cidrs is empty, and no cluster could be asked where its API server is: write its addresses, such as [10.0.0.10/32] of `kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes`, or switch the rule off by hub.networkPolicy.egressAllowRules.apiServer and scheduler.networkPolicy.egressAllowRules.apiServer" -}}
+{{- end -}}
+{{- $servers := list -}}
+{{- range $found -}}
+{{- $cidrs := .cidrs | default list -}}
+{{- range .addresses }}{{ $cidrs = append $cidrs (printf "%s/%s" . (contains ":" . | ternary "128" "32")) }}{{ end -}}
+{{- $servers = append $servers (dict "cidrs" $cidrs "ports" ($given.ports | default .ports)) -}}
+{{- end -}}
+{{- toJson $servers -}}
+{{- end }}
+
+{{/* The way to the API server and to nothing else. Call with (list $ egressAllowRules). */}}
+{{- define "hai.apiServerEgress" -}}
+{{- if (index . 1).apiServer }}
+{{- range include "hai.apiServers" (index . 0) | fromJsonArray }}
+- ports:
+    {{- range .ports }}
+    - {port: {{ . }}, protocol: TCP}
+    {{- end }}
+  to:
+    {{- range .cidrs }}
+    - ipBlock: {cidr: {{ . | quote }}}
+    {{- end }}
+{{- end }}
 {{- end }}
 {{- end }}
 

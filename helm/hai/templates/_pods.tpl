@@ -55,6 +55,18 @@ failureThreshold: {{ .failureThreshold }}
   valueFrom: {secretKeyRef: {name: {{ index . 1 }}, key: {{ index . 2 }}}}
 {{- end }}
 
+{{/* A variable that names a file of a secret. Call with (list "NAME" file). */}}
+{{- define "hai.secretFile" -}}
+- {name: {{ index . 0 }}_FILE, value: {{ index . 1 }}}
+{{- end }}
+
+{{/* A source of a volume of secrets. Call with (list secret key file). */}}
+{{- define "hai.secretSource" -}}
+- secret:
+    name: {{ index . 0 }}
+    items: [{key: {{ index . 1 }}, path: {{ index . 2 }}}]
+{{- end }}
+
 {{/* A PodDisruptionBudget. Call with (list $ component pdb). */}}
 {{- define "hai.pdb" -}}
 {{- $pdb := index . 2 -}}
@@ -97,7 +109,7 @@ automountServiceAccountToken: false
 {{/* Volumes and mounts that a read-only root file system asks for. */}}
 {{- define "hai.tmpVolume" -}}
 - name: tmp
-  emptyDir: {}
+  emptyDir: {sizeLimit: 256Mi}
 {{- end }}
 {{- define "hai.tmpMount" -}}
 - name: tmp
@@ -125,6 +137,6 @@ automountServiceAccountToken: false
               print(f"PostgreSQL does not answer at {sys.argv[1]}: {error}", flush=True)
               time.sleep(1)
     - {{ include "hai.host" (list (index . 0) "postgresql") }}
-  resources: {requests: {cpu: 10m, memory: 32Mi}}
+  resources: {requests: {cpu: 10m, memory: 32Mi, ephemeral-storage: 1Mi}, limits: {memory: 128Mi, ephemeral-storage: 64Mi}}
   securityContext: {{- toYaml $component.containerSecurityContext | nindent 4 }}
 {{- end }}

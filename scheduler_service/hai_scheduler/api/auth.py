@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import re
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from jupyterhub.httpclient import JupyterHubHTTPClient
 from jupyterhub.services.auth import HubOAuth, HubOAuthCallbackHandler
 from tornado.web import HTTPError, RequestHandler
 
+from hai_client.secret_files import secret_of
 from hai_scheduler.api.problems import Refused, unauthorized
 from hai_scheduler.core.model import RunId
 from hai_scheduler.ports import Store, UserRecord
@@ -83,8 +85,13 @@ class Auth:
 
     @classmethod
     def from_environment(cls, *, run_tokens: RunTokens, cookie_secret: Secret) -> Auth:
-        """As JupyterHub's environment variables say. `cookie_secret` should outlive restarts, or logins do not."""
-        return cls(HubOAuth(cache_max_age=BELIEVED), run_tokens=run_tokens, cookie_secret=cookie_secret)
+        """As JupyterHub's environment variables say; JUPYTERHUB_API_TOKEN_FILE may name a file with the token.
+
+        `cookie_secret` should outlive restarts, or logins do not. Raises Invalid if the file cannot be read.
+        """
+        token = secret_of("JUPYTERHUB_API_TOKEN", os.environ)
+        hub = HubOAuth(cache_max_age=BELIEVED, **({"api_token": token} if token else {}))
+        return cls(hub, run_tokens=run_tokens, cookie_secret=cookie_secret)
 
     @property
     def lab_url(self) -> str:

@@ -158,7 +158,11 @@ def _never(verdict: Verdict, _now: datetime) -> str:
     if data["cause"] == "gpus":
         return f"{needs} but the nodes of its group have {data['cap']} each; submit it with fewer GPUs."
     if data["cause"] == "none":
-        return f"{needs} but there is no quota for it at {verdict.priority.name}; ask an admin for some."
+        level = verdict.priority.name
+        return (
+            f"{needs} but there is no quota for it at {level}; ask an admin for some, who gives it with "
+            f"`hai admin quota set user:NAME {level} {data['needs']}`."
+        )
     return (
         f"{needs} but {quota_of(data['cause'])} allows {data['cap']} at {verdict.priority.name}; "
         "submit it with fewer nodes or at another priority."

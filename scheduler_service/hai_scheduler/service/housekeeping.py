@@ -9,8 +9,9 @@ from typing import Final
 
 from hai_scheduler.core.model import TaskId
 from hai_scheduler.core.use import decayed
-from hai_scheduler.ports import Clock, Cluster, Event, Store
+from hai_scheduler.ports import Clock, Cluster, Event, Store, Temporary
 from hai_scheduler.service.changes import SCHEDULER
+from hai_scheduler.service.default_quota import decide
 from hai_scheduler.service.orphan_book import left_alone, read_orphans
 from hai_scheduler.service.own_quota import expired, key
 from hai_scheduler.service.policy_book import PolicyBook
@@ -127,8 +128,21 @@ class Housekeeping:
                     removed += 1
         return removed
 
+    async def decide_quota(self) -> None:
+        """Wait until the default quota is decided: on a cluster, nodes may get their labels after the installation."""
+        while not (self.watch.leading and await self._quota_decided()):
+            await self.clock.sleep(LOOK)
+
+    async def _quota_decided(self) -> bool:
+        try:
+            return await decide(self.store, self.watch.groups(), self.settings.default_quota)
+        except Temporary as error:
+            log.info("the default quota waits for the database: %s", error)
+            return False
+
     async def run(self, every_seconds: float = 3600.0, users_every_seconds: float = 60.0) -> None:
         """Sweep for ever, while this replica leads: what is old seldom, and what a user has too much of often."""
+        await self.decide_quota()
         next_all = self.clock.steady()
         while True:
             while not self.watch.leading:

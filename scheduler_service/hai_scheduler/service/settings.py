@@ -32,3 +32,6 @@ class ServiceSettings:
     bytes_per_user: int = 256 * 1024 * 1024
     #: Lines of history that are kept of a task: beyond it the oldest but the first are forgotten.
     lines_per_task: int = 10_000
+    #: Nodes that each user may hold at NORMAL and at each level below it on a new platform (default_quota.py); None is
+    #: no limit at any level.
+    default_quota: int | None = None

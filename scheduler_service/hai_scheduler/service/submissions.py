@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
@@ -294,7 +295,7 @@ class Submissions:
         book = await self._book(tx, caller)
         level, cap = book.largest(caller.name, task.group, priority)
         if not cap.allows(share_of(task, self.watch.gpus_per_node(task.group))):
-            raise NeverFits(_too_large(task, level, cap))
+            raise NeverFits(_too_large(task, priority, level, cap))
 
     async def _check_use(self, tx: Tx, task: Task, priority: Priority) -> None:
         """A running task may take a level over only within what is left of its quota."""
@@ -384,12 +385,20 @@ def _check_retry(retry: Retry | None) -> None:
             raise Invalid("retry_exit_codes", code, "an exit status of a failure is between 1 and 255")
 
 
-def _too_large(task: Task, level: Priority, cap: Cap) -> str:
+def _too_large(task: Task, asked: Priority | None, level: Priority, cap: Cap) -> str:
+    """Why no quota will ever do, and what would; `asked` None is AUTO."""
+    given = Priority.NORMAL if asked is None and cap.source == "none" else level
+    subject = shlex.quote(f"user:{task.user}")
+    remedy = f"`hai admin quota set {subject} {given.name} {task.nodes} --group {shlex.quote(task.group)}`"
     if cap.source == "none":
+        where = "at any priority" if asked is None else f"at {level.name}"
+        other = "" if asked is None else "choose a priority that `hai quota` shows, or "
         return (
-            f"priority: there is no quota for you at {level.name} in group {task.group!r}; ask an admin for some (Q1)."
+            f"priority: there is no quota for you {where} in group {task.group!r}: {other}ask an admin for some, "
+            f"who gives it with {remedy} (Q1)."
         )
     return (
         f"nodes: {gang(task.nodes, task.gpus)} is more than the {nodes(cap.limit or 0)} that {quota_of(cap.source)} "
-        f"allows at {level.name} in group {task.group!r}: ask for fewer, or choose another priority (Q5)."
+        f"allows at {level.name} in group {task.group!r}: ask for fewer, choose another priority, or ask an admin for "
+        f"more, who gives it with {remedy} (Q5)."
     )

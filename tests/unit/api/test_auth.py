@@ -46,6 +46,14 @@ def test_a_service_is_named_apart_from_users() -> None:
     assert (caller.name, caller.kind) == ("service:alice", "service")
 
 
+def test_the_token_of_the_service_may_be_in_a_file(monkeypatch, tmp_path) -> None:
+    monkeypatch.delenv("JUPYTERHUB_API_TOKEN", raising=False)
+    monkeypatch.setenv("JUPYTERHUB_API_TOKEN_FILE", str(tmp_path / "token"))
+    (tmp_path / "token").write_text("token-of-the-service\n")
+    auth = Auth.from_environment(run_tokens=RunTokens(Secret("s")), cookie_secret=Secret("c"))
+    assert auth.hub.api_token == "token-of-the-service"
+
+
 def test_the_hubs_answer_is_believed_for_as_long_as_the_docs_say(monkeypatch) -> None:
     monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "x")
     auth = Auth.from_environment(run_tokens=RunTokens(Secret("s")), cookie_secret=Secret("c"))

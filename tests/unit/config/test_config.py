@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hai_scheduler.config import ConfigError, HaiScheduler
+from hai_scheduler.service.default_quota import ON_A_CLUSTER
 
 BASE = ["--role", "api", "--state-dir", "/tmp/state", "--port", "1"]
 
@@ -26,6 +27,8 @@ BASE = ["--role", "api", "--state-dir", "/tmp/state", "--port", "1"]
         ("a length of time that is none", [*BASE, "--HaiScheduler.keep_ended=banana"], "HaiScheduler.keep_ended"),
         ("the same for the policy", [*BASE, "--slice=banana"], "slice"),
         ("numbers that contradict each other", [*BASE, "--min-run=2h"], "min_run"),
+        ("a quota that is no number", [*BASE, "--HaiScheduler.default_quota=some"], "default_quota is 'some': write a"),
+        ("a quota below nought", [*BASE, "--HaiScheduler.default_quota=-1"], "HaiScheduler.default_quota"),
         ("a configuration file that is not there", [*BASE, "--config", "/no/such/file.py"], "/no/such/file.py"),
     ],
 )
@@ -59,3 +62,20 @@ def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
 def test_how_many_ranks_start_at_once_follows_from_the_kind_of_cluster(arguments: list[str], starts: int) -> None:
     more = ["--KubernetesSettings.api_url=http://hub/services/hai/api/v1", "--KubernetesSettings.namespace=hai"]
     assert HaiScheduler().settings([*BASE, *more, *arguments]).service.starts_at_once == starts
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nodes"),
+    [
+        ([], None),
+        (["--HaiScheduler.default_quota=all"], None),
+        (["--HaiScheduler.default_quota=0"], 0),
+        (["--HaiScheduler.default_quota=16"], 16),
+        (["--cluster=kubernetes"], ON_A_CLUSTER),
+        (["--cluster=kubernetes", "--HaiScheduler.default_quota=all"], None),
+    ],
+    ids=["one machine", "all", "nothing", "a number", "a cluster", "all of a cluster"],
+)
+def test_only_one_machine_is_open_to_everybody_unless_it_is_written(arguments: list[str], nodes: int | None) -> None:
+    kubernetes = ["--KubernetesSettings.api_url=http://hai", "--KubernetesSettings.namespace=work"]
+    assert HaiScheduler().settings([*BASE, *kubernetes, *arguments]).service.default_quota == nodes

@@ -36,6 +36,29 @@ def test_the_environment_wins_over_what_is_written(monkeypatch: pytest.MonkeyPat
     assert "s3cret" not in repr(found)
 
 
+def test_files_may_hold_what_variables_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, text in {
+        "HAI_DB_PASSWORD": "s3cret",
+        "HAI_REDIS_URL": f"{REDIS}\n",
+        "HAI_SERVICE_SECRET": "s3cret" * 8,
+    }.items():
+        monkeypatch.setenv(f"{name}_FILE", str(tmp_path / name))
+        (tmp_path / name).write_text(text)
+    monkeypatch.setenv("HAI_DB_URL", "postgresql://hai@db/hai")
+    found = settings()
+    assert found.redis_url is not None
+    assert found.service_secret is not None
+    assert (found.db_url, found.redis_url.reveal()) == (DATABASE, REDIS)
+    assert found.service_secret.reveal() == "s3cret" * 8
+
+
+@pytest.mark.parametrize("name", ["HAI_DB_URL", "HAI_REDIS_URL", "HAI_SERVICE_SECRET", "JUPYTERHUB_API_TOKEN"])
+def test_a_file_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    monkeypatch.setenv(f"{name}_FILE", str(tmp_path / "absent"))
+    with pytest.raises(ConfigError, match=f"{name}_FILE: .*absent cannot be read"):
+        settings()
+
+
 def test_alone_there_is_neither_a_bus_nor_a_shared_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HAI_DB_URL", "HAI_REDIS_URL", "HAI_SERVICE_SECRET"):
         monkeypatch.setenv(name, "")

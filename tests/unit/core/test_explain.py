@@ -97,7 +97,7 @@ SENTENCES = [
         "Could not be started: the disk is full; start 2 of 3 waits until 08:00:15 UTC, in 15 s.",
     ),
     (VerdictKind.NEVER, {"needs": 9, "cap": 4, "cause": "group"}, "needs 9 nodes but its node group has 4"),
-    (VerdictKind.NEVER, {"needs": 9, "cap": 0, "cause": "none"}, "no quota"),
+    (VerdictKind.NEVER, {"needs": 9, "cap": 0, "cause": "none"}, "`hai admin quota set user:NAME NORMAL 9`"),
     (VerdictKind.NEVER, {"needs": 9, "cap": 2, "cause": "public"}, "quota of public allows 2"),
     (VerdictKind.NEVER, {"needs": 9, "cap": 2, "cause": "total:ml"}, "quota of group ml as a whole allows 2"),
     (VerdictKind.NEVER, {"needs": 1, "gpus": 9, "cap": 8, "cause": "gpus"}, "have 8 each"),

@@ -5,35 +5,57 @@ http://{{ include "hai.host" (list . "scheduler") }}:8082{{ .Values.hub.baseUrl 
 
 {{/* Parts of whichever pod runs the scheduler service: its own, or the Hub's. */}}
 
-{{/* Variables with addresses and secrets, which the configuration file must not hold. */}}
+{{/* Variables with addresses, which the configuration file must not hold, and names of files with secrets. */}}
 {{- define "hai.schedulerEnv" -}}
 {{- $db := .Values.scheduler.db -}}
 {{- $redis := .Values.scheduler.redis -}}
 - name: HAI_SCHEDULER_CONFIG
   value: /etc/hai/scheduler/config.json
-{{ include "hai.envFromSecret" (list "HAI_SERVICE_SECRET" (include "hai.secret" .) "service-secret") }}
-{{- if eq $db.type "bundled" }}
-{{- if or .Values.scheduler.separate (ne .Values.hub.db.type "bundled") }}
-{{ include "hai.envFromSecret" (list "HAI_POSTGRESQL_PASSWORD" (include "hai.name" (list . "postgresql")) "password") }}
+{{ include "hai.secretFile" (list "HAI_SERVICE_SECRET" "/etc/hai/scheduler-secrets/service-secret") }}
+{{- if .Values.scheduler.separate }}
+{{ include "hai.secretFile" (list "JUPYTERHUB_API_TOKEN" "/etc/hai/scheduler-secrets/service-token") }}
 {{- end }}
+{{- if eq $db.type "bundled" }}
 - name: HAI_DB_URL
-  value: postgresql://hai:$(HAI_POSTGRESQL_PASSWORD)@{{ include "hai.host" (list . "postgresql") }}:5432/hai?connect_timeout=5&tcp_user_timeout=10000
+  value: postgresql://scheduler@{{ include "hai.host" (list . "postgresql") }}:5432/hai?connect_timeout=5&tcp_user_timeout=10000
+{{ include "hai.secretFile" (list "HAI_DB_PASSWORD" "/etc/hai/scheduler-secrets/db-password") }}
 {{- else if eq $db.type "postgres" }}
-{{ include "hai.envFromSecret" (list "HAI_DB_URL" (required "scheduler.db.type is postgres: name a Secret in scheduler.db.existingSecret.name" $db.existingSecret.name) $db.existingSecret.key) }}
+{{ include "hai.secretFile" (list "HAI_DB_URL" "/etc/hai/scheduler-secrets/db-url") }}
 {{- else if .Values.scheduler.separate }}
 {{- fail "scheduler.db.type is sqlite, which replicas cannot share: write bundled or postgres, or scheduler.separate: false" }}
 {{- end }}
 {{- if include "hai.redis" . }}
-{{ include "hai.envFromSecret" (list "HAI_REDIS_PASSWORD" (include "hai.name" (list . "redis")) "password") }}
 - name: HAI_REDIS_URL
-  value: redis://:$(HAI_REDIS_PASSWORD)@{{ include "hai.host" (list . "redis") }}:6379/0
+  value: redis://{{ include "hai.host" (list . "redis") }}:6379/0
+{{ include "hai.secretFile" (list "HAI_REDIS_PASSWORD" "/etc/hai/scheduler-secrets/redis-password") }}
 {{- else if eq $redis.type "external" }}
-{{ include "hai.envFromSecret" (list "HAI_REDIS_URL" (required "scheduler.redis.type is external: name a Secret in scheduler.redis.existingSecret.name" $redis.existingSecret.name) $redis.existingSecret.key) }}
+{{ include "hai.secretFile" (list "HAI_REDIS_URL" "/etc/hai/scheduler-secrets/redis-url") }}
+{{- end }}
+{{- end }}
+
+{{/* Files of the scheduler's secrets, in /etc/hai/scheduler-secrets. */}}
+{{- define "hai.schedulerSecrets" -}}
+{{- $db := .Values.scheduler.db -}}
+{{- $redis := .Values.scheduler.redis -}}
+{{ include "hai.secretSource" (list (include "hai.secret" .) "service-secret" "service-secret") }}
+{{- if .Values.scheduler.separate }}
+{{ include "hai.secretSource" (list (include "hai.secret" .) "service-token" "service-token") }}
+{{- end }}
+{{- if eq $db.type "bundled" }}
+{{ include "hai.secretSource" (list (include "hai.name" (list . "postgresql")) "scheduler-password" "db-password") }}
+{{- else if eq $db.type "postgres" }}
+{{ include "hai.secretSource" (list (required "scheduler.db.type is postgres: name a Secret in scheduler.db.existingSecret.name" $db.existingSecret.name) $db.existingSecret.key "db-url") }}
+{{- end }}
+{{- if include "hai.redis" . }}
+{{ include "hai.secretSource" (list (include "hai.name" (list . "redis")) "password" "redis-password") }}
+{{- else if eq $redis.type "external" }}
+{{ include "hai.secretSource" (list (required "scheduler.redis.type is external: name a Secret in scheduler.redis.existingSecret.name" $redis.existingSecret.name) $redis.existingSecret.key "redis-url") }}
 {{- end }}
 {{- end }}
 
 {{- define "hai.schedulerMounts" -}}
 - {name: scheduler-config, mountPath: /etc/hai/scheduler}
+- {name: scheduler-secrets, mountPath: /etc/hai/scheduler-secrets, readOnly: true}
 - {name: scheduler-state, mountPath: /var/lib/hai}
 {{- if .Values.scheduler.logs.existingClaim }}
 - {name: scheduler-logs, mountPath: /var/log/hai}
@@ -43,8 +65,13 @@ http://{{ include "hai.host" (list . "scheduler") }}:8082{{ .Values.hub.baseUrl 
 {{- define "hai.schedulerVolumes" -}}
 - name: scheduler-config
   configMap: {name: {{ include "hai.name" (list . "scheduler") }}}
+- name: scheduler-secrets
+  projected:
+    # For the group of the pod alone.
+    defaultMode: 0440
+    sources: {{- include "hai.schedulerSecrets" . | nindent 6 }}
 - name: scheduler-state
-  emptyDir: {}
+  emptyDir: {sizeLimit: 2Gi}
 {{- with .Values.scheduler.logs.existingClaim }}
 - name: scheduler-logs
   persistentVolumeClaim: {claimName: {{ . }}}
@@ -54,7 +81,7 @@ http://{{ include "hai.host" (list . "scheduler") }}:8082{{ .Values.hub.baseUrl 
 {{/* The configuration: the chart's own settings under those of the values, class by class. */}}
 {{- define "hai.schedulerConfig" -}}
 {{- $tasks := .Values.tasks -}}
-{{- $service := dict "cluster" "kubernetes" "state_dir" "/var/lib/hai" "ip" "0.0.0.0" "port" 8082 -}}
+{{- $service := dict "cluster" "kubernetes" "state_dir" "/var/lib/hai" "ip" "0.0.0.0" "port" 8082 "default_quota" (toString .Values.scheduler.defaultQuota) -}}
 {{- $cluster := dict
   "namespace" (include "hai.workloads" .)
   "image" (include "hai.image" (list . $tasks.image))

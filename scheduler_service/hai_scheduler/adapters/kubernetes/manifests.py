@@ -41,6 +41,11 @@ from hai_scheduler.ports import Launch
 #: Name of the container that a rank runs in.
 CONTAINER: Final = "rank"
 INIT_CONTAINER: Final = "hai-init"
+#: It copies one file. Without a request of its own its limit would be one.
+INIT_RESOURCES: Final = {
+    "requests": {"cpu": "0", "memory": "0", "ephemeral-storage": "0"},
+    "limits": {"memory": "128Mi", "ephemeral-storage": "64Mi"},
+}
 _SPEC_SCHEMA: Final = 1
 
 
@@ -210,6 +215,7 @@ def _init_containers(settings: ClusterSettings) -> list[dict[str, Any]]:
             "name": INIT_CONTAINER,
             "image": settings.init_image,
             "imagePullPolicy": settings.image_pull_policy,
+            "resources": INIT_RESOURCES,
             "securityContext": {**container_security(), "readOnlyRootFilesystem": True},
             "terminationMessagePolicy": "FallbackToLogsOnError",
             "volumeMounts": [{"name": "hai", "mountPath": HAI}],

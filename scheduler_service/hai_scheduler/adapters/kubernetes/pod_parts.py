@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, Final
 
+from hai_scheduler.adapters.kubernetes import quantities
 from hai_scheduler.adapters.kubernetes.names import run_name
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.model import Mount, MountKind
@@ -15,6 +17,8 @@ HAI: Final = "/hai"
 CLIENT: Final = "hai.pyz"
 SPEC: Final = f"{HAI}/spec"
 LOG: Final = f"{HAI}/log"
+#: What the platform's own folder holds besides the log: the client, the status, and pieces that are being sent.
+_PLATFORM_BYTES: Final = Decimal(512 * 1024 * 1024)
 SHM: Final = "/dev/shm"  # noqa: S108  # where programs expect it
 
 
@@ -81,7 +85,7 @@ class Volumes:
             self._add(mount)
 
     def _platform(self, launch: Launch, rank: int, settings: ClusterSettings) -> None:
-        self._one("hai", {"emptyDir": {}}, HAI)
+        self._one("hai", {"emptyDir": {"sizeLimit": _platform_size(settings)}}, HAI)
         secret = {"secretName": run_name(launch.run_id), "defaultMode": 0o440}
         self._one("hai-spec", {"secret": secret}, SPEC, readOnly=True)
         if settings.client_config_map:
@@ -107,6 +111,11 @@ class Volumes:
         if mount.sub_path:
             seen["subPath"] = mount.sub_path
         self.mounts.append(seen)
+
+
+def _platform_size(settings: ClusterSettings) -> str:
+    """How much the platform's own folder holds at most: the log that is kept, twice while it rotates, and some."""
+    return quantities.memory(Decimal(2 * settings.log_max_bytes) + _PLATFORM_BYTES)
 
 
 def _source(mount: Mount) -> dict[str, Any]:

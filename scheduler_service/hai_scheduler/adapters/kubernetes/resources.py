@@ -19,6 +19,8 @@ class Capacity:
     cpu: Decimal = Decimal(0)
     #: Bytes.
     memory: Decimal = Decimal(0)
+    #: Bytes of local storage (`ephemeral-storage`).
+    storage: Decimal = Decimal(0)
     #: How many of each GPU resource; none that it has not.
     gpus: Mapping[str, int] = field(default_factory=dict)
 
@@ -35,6 +37,7 @@ def capacity_of(node: Mapping[str, Any], gpu_resources: tuple[str, ...]) -> Capa
     return Capacity(
         cpu=_number(allocatable.get("cpu")),
         memory=_number(allocatable.get("memory")),
+        storage=_number(allocatable.get("ephemeral-storage")),
         gpus={name: number for name, number in counts.items() if number},
     )
 
@@ -83,6 +86,10 @@ def resources_of(launch: Launch, rank: int, capacity: Capacity, settings: Cluste
     if most > 0:
         limits["memory"] = quantities.memory(most)
         bytes_wanted = min(bytes_wanted, most)
-    if bytes_wanted > 0:
+    if bytes_wanted > 0 or most > 0:
+        # Kubernetes takes the limit for the request where there is none.
         requests["memory"] = quantities.memory(bytes_wanted)
+    stored = capacity.storage * Decimal(str(settings.storage_limit_share)) * share
+    if stored > 0:
+        limits["ephemeral-storage"], requests["ephemeral-storage"] = quantities.memory(stored), "0"
     return {"requests": requests, "limits": limits}

@@ -49,8 +49,10 @@ class ClusterSettings:
     #: nothing at all, so that a machine that also carries the Hub and the cluster's own pods takes tasks as well.
     cpu_reserve: float = 2.0
     memory_reserve: str = "4Gi"
-    #: Which part of a node's memory a rank may use at most; 0 is no limit.
-    memory_limit_share: float = 0.0
+    #: Which part of a node's memory, and of its local storage, a whole-node rank may use at most; one of k GPUs has k
+    #: shares of it; 0 is no limit.
+    memory_limit_share: float = 0.9
+    storage_limit_share: float = 0.8
     tolerations: tuple[Mapping[str, Any], ...] = ()
     runtime_class: str = ""
     priority_class: str = ""

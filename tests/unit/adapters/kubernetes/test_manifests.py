@@ -125,13 +125,39 @@ def test_rdma_needs_the_groups_policy_and_the_users_right(rights, groups, allowe
 
 def test_a_whole_node_rank_requests_all_gpus_and_its_share_of_the_rest() -> None:
     resources = only(manifests.pod(a_launch(), 0, capacity(gpus=8), some_settings(), OWNER))["resources"]
-    assert resources["requests"] == {"nvidia.com/gpu": "8", "cpu": "51200m", "memory": f"{int(512 * 1024 * 0.8)}Mi"}
-    assert resources["limits"] == {"nvidia.com/gpu": "8"}
+    assert resources["requests"] == {
+        "nvidia.com/gpu": "8",
+        "cpu": "51200m",
+        "memory": f"{int(512 * 1024 * 0.8)}Mi",
+        "ephemeral-storage": "0",
+    }
+    assert resources["limits"]["nvidia.com/gpu"] == "8"
 
 
 def test_a_rank_of_k_gpus_requests_k_and_as_many_shares_of_the_rest() -> None:
     resources = only(manifests.pod(PART, 0, capacity(gpus=8), some_settings(), OWNER))["resources"]
-    assert resources["requests"] == {"nvidia.com/gpu": "2", "cpu": "12800m", "memory": f"{int(512 * 1024 * 0.2)}Mi"}
+    assert resources["requests"] == {
+        "nvidia.com/gpu": "2",
+        "cpu": "12800m",
+        "memory": f"{int(512 * 1024 * 0.2)}Mi",
+        "ephemeral-storage": "0",
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("pod")])
+def test_every_container_and_every_volume_of_a_pod_has_a_limit(name: str) -> None:
+    spec = CASES[name]["spec"]
+    for container in [*spec["containers"], *spec.get("initContainers", [])]:
+        assert {"memory", "ephemeral-storage"} <= container["resources"]["limits"].keys()
+    folders = {volume["name"]: volume["emptyDir"] for volume in spec["volumes"] if "emptyDir" in volume}
+    assert "sizeLimit" in folders["hai"]
+
+
+def test_the_platforms_folder_holds_the_log_that_is_kept_twice() -> None:
+    settings = some_settings(log_max_bytes=4 * 1024**3)
+    volumes = manifests.pod(a_launch(), 0, capacity(), settings, OWNER)["spec"]["volumes"]
+    (folder,) = (volume["emptyDir"] for volume in volumes if volume["name"] == "hai")
+    assert folder == {"sizeLimit": f"{8 * 1024 + 512}Mi"}
 
 
 def test_a_memory_limit_is_never_below_the_request() -> None:

@@ -33,7 +33,7 @@ def a_kube_node(name: str = "node-1", *, gpus: int = 8, ready: str = "True", sin
     condition = {"type": "Ready", "status": ready, "lastTransitionTime": stamp(since), "message": "kubelet is well"}
     if ready != "True":
         condition["message"] = "Kubelet stopped posting node status."
-    allocatable = {"cpu": "64", "memory": "512Gi", "pods": "110"}
+    allocatable = {"cpu": "64", "memory": "512Gi", "ephemeral-storage": "1000Gi", "pods": "110"}
     if gpus:
         allocatable["nvidia.com/gpu"] = str(gpus)
     return {
