@@ -1,7 +1,8 @@
 """Accepting connections when file descriptors run out: for servers on asyncio, tornado's and aiohttp's alike.
 
 Both frameworks try again at once and write a traceback each time, which serves nobody and fills a disk. Here the
-server keeps some descriptors for its own files, tells clients beyond that to come back, and rests between tries.
+server keeps some descriptors for its own files. Beyond that it closes connections over which no request has come
+(`waiting`); where all are being served, it tells clients to come back, and rests between tries.
 """
 
 from __future__ import annotations
@@ -13,22 +14,24 @@ import json
 import logging
 import resource
 import socket
-import time
 from collections.abc import Callable
 from typing import Any
+
+from hai_client.waiting import Seldom, Waiting, waiting
 
 #: The soft limit is raised up to this. Some programs go through all numbers below the limit at their start, and
 #: containers may allow a thousand million.
 MOST_FILES = 65_536
 #: Descriptors that connections never take: an eighth of the limit, but not more than this.
 MOST_RESERVED = 256
-#: Connections that are taken in one go, so that others get their turn.
+#: Connections that are looked at in one go, so that others get their turn; those that are taken are no more than one in
+#: so many descriptors. A request that has come needs about five turns of the loop until it is known as one, and its
+#: connection must not be among the oldest that wait by then.
 BURST = 64
+BURST_SHARE = 32
 #: Rests after a failed try, seconds.
 FIRST_REST_S = 0.05
 LONGEST_REST_S = 1.0
-#: Time between two lines of the log on the same trouble, seconds.
-LOG_EVERY_S = 60.0
 RETRY_AFTER_S = 2
 
 _NONE_WAITS = (errno.EAGAIN, errno.EWOULDBLOCK)
@@ -54,31 +57,6 @@ def raise_file_limit() -> tuple[int, int]:
         # What may not be raised stays; the server works within it.
         return soft, soft
     return soft, wanted
-
-
-class Seldom:
-    """Lets one message through in a while and counts the others.
-
-    Args:
-        every_s: The shortest time between two, seconds.
-        clock: Seconds that only grow.
-    """
-
-    def __init__(self, every_s: float = LOG_EVERY_S, clock: Callable[[], float] = time.monotonic) -> None:
-        self._every_s = every_s
-        self._clock = clock
-        self._next: float | None = None
-        self._held_back = 0
-
-    def due(self) -> int | None:
-        """How many were held back since the last one, or None: this one is held back too."""
-        now = self._clock()
-        if self._next is not None and now < self._next:
-            self._held_back += 1
-            return None
-        self._next = now + self._every_s
-        held_back, self._held_back = self._held_back, 0
-        return held_back
 
 
 def refusal() -> bytes:
@@ -118,6 +96,7 @@ class Acceptor:
         self._rest_s = FIRST_REST_S
         self._pause: asyncio.TimerHandle | None = None
         self._seldom = Seldom()
+        self._waiting: Waiting = waiting(log)
 
     def start(self) -> None:
         """Take connections from now on."""
@@ -136,24 +115,31 @@ class Acceptor:
         # The kernel gives the lowest free number: one as high as this means that nearly all are in use.
         full = limit - min(MOST_RESERVED, limit // 8)
         refused = 0
+        taken, most_taken = 0, BURST if limit == resource.RLIM_INFINITY else max(1, limit // BURST_SHARE)
         for _ in range(BURST):
             try:
                 connection, address = self._listener.accept()
             except OSError as error:
                 if error.errno in _OF_ONE:
                     continue
-                if error.errno not in _NONE_WAITS:
+                if error.errno not in _NONE_WAITS and not self._waiting.make_room():
                     self._rest(error.strerror or str(error), limit)
                     return
                 break
             connection.setblocking(False)
-            if limit != resource.RLIM_INFINITY and connection.fileno() >= full:
+            short = limit != resource.RLIM_INFINITY and connection.fileno() >= full
+            made_room = short and self._waiting.make_room()
+            if short and not made_room:
                 self._turn_away(connection)
                 refused += 1
-            else:
-                self._rest_s = FIRST_REST_S
-                self._take(connection, address)
-        if refused:
+                continue
+            self._rest_s = FIRST_REST_S
+            self._take(connection, address)
+            taken += 1
+            if made_room or taken >= most_taken:
+                # What was closed is free in the loop's next turn, which comes at once: the listener is still ready.
+                break
+        if refused and not taken:
             self._rest("nearly all files that this process may open are open", limit)
 
     def _turn_away(self, connection: socket.socket) -> None:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import Final
+from typing import Any, Final
 
 import tornado.tcpserver
 from jupyterhub import handlers
 from jupyterhub.handlers.base import PrefixRedirectHandler
+from tornado.httpserver import HTTPServer
 
 from hai_client.accepting import RETRY_AFTER_S, accept_handler, raise_file_limit
+from hai_client.waiting import BODY_S, IDLE_S, HeedsWaiting
 from hai_hub.settings import SERVICE_NAME
 
 log = logging.getLogger("hai_hub")
@@ -45,10 +47,21 @@ class AbsentService(PrefixRedirectHandler):
         self.finish(json.dumps(_ABSENT))
 
 
+class HubServer(HeedsWaiting, HTTPServer):
+    """The Hub's own server: who sends slowly, or nothing, is cut off. Everybody on the machine can reach it."""
+
+    waiting_log = log
+
+    def initialize(self, *args: Any, **kwargs: Any) -> None:
+        """Called by tornado with what JupyterHub has chosen."""
+        super().initialize(*args, **({"idle_connection_timeout": IDLE_S, "body_timeout": BODY_S} | kwargs))
+
+
 def prepare_hub() -> None:
     """Let this Hub process open as many files as it may, bear a lack of them, and say what is only starting."""
     before, now = raise_file_limit()
     if now != before:
         log.info("The limit of open files was raised from %d to %d", before, now)
     setattr(tornado.tcpserver, "add_accept_handler", accept_handler(log))  # noqa: B010  # it is not exported
+    HTTPServer.configure(HubServer)
     handlers.PrefixRedirectHandler = AbsentService

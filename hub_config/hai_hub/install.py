@@ -8,6 +8,7 @@ from traitlets.config import Config
 
 from hai_hub import ports
 from hai_hub.adding import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
+from hai_hub.calm import logging_config
 from hai_hub.culler_setup import install_culler
 from hai_hub.logs import API_LOG, LOOP_LOG
 from hai_hub.overrides import read_overrides
@@ -70,6 +71,7 @@ def _addresses(c: Config, settings: HubSettings) -> None:
         database.chmod(0o600)
         c.JupyterHub.db_url = f"sqlite:///{database}"
     set_default(c, "JupyterHub", "tornado_settings", TORNADO_SETTINGS)
+    set_default(c, "JupyterHub", "logging_config", logging_config())
     set_default(c, "JupyterHub", "upgrade_db", True)
     set_default(c, "JupyterHub", "cookie_secret_file", str(settings.secret_file("cookie_secret")))
     set_default(c, "JupyterHub", "proxy_class", "hai_spawner.proxy.EmbeddedProxy")

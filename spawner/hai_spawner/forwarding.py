@@ -16,6 +16,7 @@ from yarl import URL
 from hai_spawner import websockets
 from hai_spawner.headers import end_to_end, forwarded
 from hai_spawner.routes import RouteTable
+from hai_spawner.slowness import Body, TooSlow, give
 
 #: Longest line and header, as large as tornado takes them.
 HEADER_LIMIT: Final = 64 * 1024
@@ -30,6 +31,7 @@ _SILENT: Final = "The server behind this address does not answer. It may be star
 _BROKEN_OFF: Final = (
     "The server behind this address broke off. It may have done what was asked: look before you repeat it."
 )
+_SLOW: Final = "The request's body came too slowly, and was not waited for any longer: send it again."
 _UNKNOWN: Final = "No server is registered for this address."
 
 
@@ -60,6 +62,7 @@ class Failure:
 NO_SUCH = Failure(404, "Not Found", "not_found", _UNKNOWN)
 STARTING = Failure(503, "Service Unavailable", "restarting", _STARTING)
 SILENT = Failure(503, "Service Unavailable", "restarting", _SILENT)
+SLOW = Failure(408, "Request Timeout", "too_slow", _SLOW)
 BROKEN_OFF = Failure(502, "Bad Gateway", "unavailable", _BROKEN_OFF)
 
 
@@ -103,25 +106,30 @@ class Forwarder:
             # The Hub adds its own route with the first ones. Before, nobody can say what exists.
             return await self._fail(request, NO_SUCH if self._routes.has_hub else STARTING)
         url = URL(str(URL(route.target).origin()) + target, encoded=True)
+        body = Body(request.content) if request.body_exists else None
         try:
             if request.headers.get("Upgrade", "").lower() == "websocket":
                 return await websockets.bridge(request, await websockets.connect(self.session, request, url))
-            return await self._http(request, url, route.target)
+            return await self._http(request, url, route.target, body)
         except aiohttp.WSServerHandshakeError as refused:
             return web.Response(status=refused.status, text=refused.message)
         except (aiohttp.ClientConnectionError, TimeoutError) as error:
+            if body is not None and body.was_too_slow:
+                slow = await self._fail(request, SLOW)
+                slow.force_close()
+                return slow
             if route.target not in self._silent:
                 self._silent.add(route.target)
                 self._log.warning("No answer from %s for %s %s: %s", route.target, request.method, request.path, error)
             return await self._fail(request, SILENT if _unsent(error) else BROKEN_OFF)
 
-    async def _http(self, request: web.Request, url: URL, target: str) -> web.StreamResponse:
+    async def _http(self, request: web.Request, url: URL, target: str, body: Body | None) -> web.StreamResponse:
         """One plain request. Errors before the first byte of the answer are raised, later ones cut the connection."""
         async with self.session.request(
             request.method,
             url,
             headers=forwarded(request),
-            data=request.content if request.body_exists else None,
+            data=body,
             allow_redirects=False,
         ) as upstream:
             self._silent.discard(target)
@@ -131,8 +139,8 @@ class Forwarder:
             await answer.prepare(request)
             try:
                 async for chunk in upstream.content.iter_any():
-                    await answer.write(chunk)
-            except aiohttp.ClientError:
+                    await give(answer, chunk)
+            except (aiohttp.ClientError, TooSlow):
                 # A clean end would tell the client that it has everything.
                 if request.transport is not None:
                     request.transport.abort()
@@ -143,7 +151,7 @@ class Forwarder:
     async def _fail(self, request: web.Request, failure: Failure) -> web.Response:
         """An error: the Hub's page for browsers, a problem document (RFC 9457) for everybody else."""
         status = failure.status
-        headers = {} if failure is NO_SUCH else {"Retry-After": str(RETRY_AFTER_S)}
+        headers = {} if failure in (NO_SUCH, SLOW) else {"Retry-After": str(RETRY_AFTER_S)}
         if "text/html" in request.headers.get("Accept", ""):
             page = await self._page(request, status) or _plain_page(failure)
             return web.Response(status=status, body=page, content_type="text/html", headers=headers)

@@ -10,9 +10,10 @@ from aiohttp import web
 from jupyterhub.proxy import Proxy
 from traitlets import Float
 
+from hai_client.waiting import IDLE_S
 from hai_spawner.forwarding import HEADER_LIMIT, Forwarder
 from hai_spawner.routes import Route, RouteTable
-from hai_spawner.site import GuardedSite, OneLineLog
+from hai_spawner.site import GuardedSite, OneLineLog, heeding_bodies
 
 
 async def _without_versions(_request: web.Request, answer: web.StreamResponse) -> None:
@@ -24,7 +25,8 @@ class EmbeddedProxy(Proxy):
     """A reverse proxy in the Hub's own event loop, for a Hub on one machine.
 
     It listens on the address of `JupyterHub.bind_url` and on nothing else. Requests and answers are streamed, so
-    server-sent events arrive as they are sent and uploads have no size limit. When the Hub stops, open websockets
+    server-sent events arrive as they are sent and uploads have no size limit. Who sends his header or his body too
+    slowly is cut off (`hai_client.waiting`, `hai_spawner.slowness`). When the Hub stops, open websockets
     are closed with it; a cluster, where the Hub restarts while users work, runs a proxy of its own.
     """
 
@@ -53,21 +55,22 @@ class EmbeddedProxy(Proxy):
         self._forwarder = Forwarder(self.table, self.log, error_url=self._hub_error_url())
         app = web.Application()
         # Every path, also one with a line break in it, which `.` would leave to aiohttp's own plain 404.
-        app.router.add_route("*", r"/{path:[\s\S]*}", self._forwarder.handle)
+        app.router.add_route("*", r"/{path:[\s\S]*}", heeding_bodies(self._forwarder.handle, self.log))
         app.on_response_prepare.append(_without_versions)
-        self._runner = web.AppRunner(
-            app,
-            access_log=None,
-            auto_decompress=False,
-            handler_cancellation=True,
-            logger=OneLineLog(self.log),
-            max_field_size=HEADER_LIMIT,
-            max_line_size=HEADER_LIMIT,
-            shutdown_timeout=self.shutdown_timeout,
-        )
+        connection = {
+            "access_log": None,
+            "auto_decompress": False,
+            "keepalive_timeout": IDLE_S,
+            "logger": OneLineLog(self.log),
+            "max_field_size": HEADER_LIMIT,
+            "max_line_size": HEADER_LIMIT,
+        }
+        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=self.shutdown_timeout)
         await self._runner.setup()
         port = address.port or (443 if address.scheme == "https" else 80)
-        site = GuardedSite(self._runner, address.hostname, port, self.log, ssl_context=self._tls())
+        site = GuardedSite(
+            self._runner, address.hostname, port, self.log, connection=connection, ssl_context=self._tls()
+        )
         try:
             await site.start()
         except OSError:

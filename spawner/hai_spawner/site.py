@@ -1,4 +1,4 @@
-"""Where the embedded proxy listens: an aiohttp site that bears a lack of file descriptors."""
+"""Where the embedded proxy listens: an aiohttp site that bears a lack of file descriptors and half-sent requests."""
 
 from __future__ import annotations
 
@@ -6,14 +6,64 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from ssl import SSLContext
 from typing import Any
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from hai_client.accepting import Acceptor, Seldom
+from hai_client.accepting import Acceptor
+from hai_client.waiting import BODY, HEADER_S, IDLE, NEW, Seldom, Waiting, waiting
+
+
+class _Connection(web.RequestHandler):
+    """aiohttp's side of one connection, which waits for its first request."""
+
+    def __init__(self, book: Waiting, server: web.Server, **settings: Any) -> None:
+        super().__init__(server, loop=asyncio.get_running_loop(), **settings)
+        self._book = book
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._book.waits(self, NEW, self.abort)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._book.done(self)
+        super().connection_lost(exc)
+
+    def abort(self) -> None:
+        """Close it at once."""
+        if self.transport is not None:
+            self.transport.abort()
+
+
+Handle = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def heeding_bodies(handle: Handle, log: logging.Logger) -> Handle:
+    """A handler that also notes which connections wait for a request's body, and which for the next request.
+
+    Args:
+        handle: The handler itself.
+        log: For the word that some were closed.
+    """
+
+    async def heeding(request: web.Request) -> web.StreamResponse:
+        book, connection = waiting(log), request.protocol
+        assert isinstance(connection, _Connection)
+        if request.body_exists and not request.content.is_eof():
+            book.waits(connection, BODY, connection.abort)
+            request.content.on_eof(lambda: book.done(connection))
+        else:
+            book.done(connection)
+        try:
+            return await handle(request)
+        finally:
+            if connection.transport is not None and not connection.transport.is_closing():
+                book.waits(connection, IDLE, connection.abort)
+
+    return heeding
 
 
 class GuardedSite(web.BaseSite):
@@ -24,10 +74,11 @@ class GuardedSite(web.BaseSite):
         host: The address to listen on.
         port: The port.
         log: For the word that there is no room.
+        connection: What `web.RequestHandler` is to be told.
         ssl_context: For HTTPS.
     """
 
-    __slots__ = ("_acceptors", "_host", "_listeners", "_log", "_port", "_starting")
+    __slots__ = ("_acceptors", "_connection", "_host", "_listeners", "_log", "_port", "_starting")
 
     def __init__(
         self,
@@ -36,9 +87,11 @@ class GuardedSite(web.BaseSite):
         port: int,
         log: logging.Logger,
         *,
+        connection: Mapping[str, Any],
         ssl_context: SSLContext | None = None,
     ) -> None:
         super().__init__(runner, ssl_context=ssl_context)
+        self._connection = connection
         self._host = host
         self._port = port
         self._log = log
@@ -83,12 +136,21 @@ class GuardedSite(web.BaseSite):
         task = asyncio.get_running_loop().create_task(self._begin(connection))
         self._starting.add(task)
         task.add_done_callback(self._starting.discard)
+        if self._ssl_context is not None:
+            # A handshake is no request either.
+            book = waiting(self._log)
+            book.waits(task, NEW, task.cancel)
+            task.add_done_callback(book.done)
 
     async def _begin(self, connection: socket.socket) -> None:
-        assert self._runner.server is not None
+        server, book = self._runner.server, waiting(self._log)
+        assert server is not None
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
-                self._runner.server, connection, ssl=self._ssl_context
+                lambda: _Connection(book, server, **self._connection),
+                connection,
+                ssl=self._ssl_context,
+                ssl_handshake_timeout=None if self._ssl_context is None else HEADER_S,
             )
         except OSError as error:
             # A handshake that failed, or a client that has gone again.

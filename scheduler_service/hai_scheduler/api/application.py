@@ -6,12 +6,12 @@ import logging
 import re
 import socket
 from collections.abc import Iterable
-from typing import Final
 
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
 from hai_client.accepting import accept_handler
+from hai_client.waiting import BODY_S, IDLE_S, HeedsWaiting
 from hai_scheduler.api.auth import Auth, Callback, Home, UserBook
 from hai_scheduler.api.endpoint import Endpoint
 from hai_scheduler.api.kinds import LimitSettings
@@ -21,9 +21,6 @@ from hai_scheduler.api.services import Services
 from hai_scheduler.api.table import Table
 
 log = logging.getLogger(__name__)
-
-#: A client that sends its body slower than this, in seconds, is cut off.
-BODY_TIMEOUT: Final = 120.0
 
 
 def make_application(
@@ -56,8 +53,13 @@ def make_application(
     )
 
 
-class Server(HTTPServer):
-    """tornado's, but where file descriptors run out it rests and says so, and keeps some for the service itself."""
+class Server(HeedsWaiting, HTTPServer):
+    """tornado's, but where file descriptors run out it closes connections that wait for a request, the oldest first.
+
+    Where there are none it rests and says so; some descriptors it keeps for the service itself.
+    """
+
+    waiting_log = log
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
         """Accept connections on these listening sockets."""
@@ -71,8 +73,8 @@ def make_server(application: Application) -> HTTPServer:
     """A server with limits that suit: bodies are bounded by the handlers, headers and slowness here."""
     return Server(
         application,
-        body_timeout=BODY_TIMEOUT,
-        idle_connection_timeout=3600.0,
+        body_timeout=BODY_S,
+        idle_connection_timeout=IDLE_S,
         max_header_size=64 * 1024,
         xheaders=True,
     )

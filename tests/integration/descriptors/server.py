@@ -16,10 +16,12 @@ LIMIT = int(sys.argv[2])
 
 
 class Hello(RequestHandler):
-    def get(self) -> None:
+    async def get(self) -> None:
+        if self.request.path == "/hold":
+            # Like a long poll: being served, so nothing that may be closed for others.
+            await asyncio.Event().wait()
         # The service's own files must be had, too, however many clients there are.
-        with Path("/proc/self/stat").open() as file:
-            self.write(file.read(1))
+        self.write(Path("/proc/self/stat").read_text()[:1])  # noqa: ASYNC240  # it is no real file
 
 
 async def main(kind: str) -> None:
@@ -30,10 +32,10 @@ async def main(kind: str) -> None:
 
         server: HTTPServer = make_server(app)
     else:
-        if kind == "hub":
-            from hai_hub.hub_process import prepare_hub
+        # The proxy is in the Hub's process.
+        from hai_hub.hub_process import prepare_hub
 
-            prepare_hub()
+        prepare_hub()
         server = HTTPServer(app)
     sockets = bind_sockets(0, "127.0.0.1")
     server.add_sockets(sockets)

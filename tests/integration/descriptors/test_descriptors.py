@@ -25,6 +25,7 @@ class Server:
     process: subprocess.Popen[bytes]
     port: int
     log: Path
+    kind: str
 
     def cpu_s(self) -> float:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
@@ -57,43 +58,64 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line, log.read_text()
-        yield Server(process, int(line), log)
+        yield Server(process, int(line), log, request.param)
     finally:
         process.kill()
         process.communicate()
 
 
-def test_a_crowd_of_idle_clients_costs_neither_a_processor_nor_the_disk_and_others_are_told(server: Server) -> None:
+def test_a_crowd_that_is_being_served_costs_neither_a_processor_nor_the_disk(
+    server: Server,
+) -> None:
     assert server.ask()[0] == 200
     quiet = len(server.log.read_text())
     with contextlib.ExitStack() as crowd:
         for _ in range(3 * LIMIT):
             held = crowd.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
             with contextlib.suppress(OSError):  # it may have been turned away already
-                held.sendall(b"GET / HTTP/1.1\r\nHost: half\r\n")
+                held.sendall(b"GET /hold HTTP/1.1\r\nHost: whole\r\n\r\n")
         before = server.cpu_s()
         until = time.monotonic() + 2
         told = set()
         while time.monotonic() < until:
             told.add(server.try_to_ask())
-        assert told - {None} == {(503, "2", "restarting")}
-        assert server.cpu_s() - before < 1.0
         said = server.log.read_text()[quiet:]
-        assert "no room for more connections" in said
-        assert said.count("\n") == 1, said
+        if server.kind == "proxy":
+            # Each request takes three descriptors of this process: some of the crowd are refused after a while, and
+            # others have their place. All are told something.
+            assert told - {None} <= {(503, "2", "restarting"), (200, None, "")}
+        else:
+            assert told - {None} == {(503, "2", "restarting")}
+            assert server.cpu_s() - before < 1.0
+            assert "no room for more connections" in said
+        # On those that were closed before they had sent their request, on those that were turned away, on the proxy's.
+        assert said.count("\n") <= 4, said
+        assert "Traceback" not in said
     end = time.monotonic() + 30
     while server.try_to_ask() != (200, None, ""):
         assert time.monotonic() < end
 
 
+@pytest.mark.parametrize("says", [b"", b"GET /x HTTP/1.1\r\nHost: half\r\n"])
+def test_a_crowd_that_sends_no_whole_request_makes_room_for_those_who_do(server: Server, says: bytes) -> None:
+    with contextlib.ExitStack() as crowd:
+        for _ in range(3 * LIMIT):
+            held = crowd.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+            with contextlib.suppress(OSError):  # it may have been closed already
+                held.sendall(says)
+        for _ in range(10):
+            assert server.ask()[0] == 200
+
+
 def test_those_who_are_served_are_served_on_while_others_are_turned_away(server: Server) -> None:
     first = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     with contextlib.closing(first), contextlib.ExitStack() as crowd:
-        first.request("GET", "/x")
-        assert first.getresponse().read()
+        first.request("GET", "/hold")
         for _ in range(3 * LIMIT):
             crowd.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
         for _ in range(5):
-            first.request("GET", "/x")
-            answer = first.getresponse()
-            assert (answer.status, len(answer.read())) == (200, 1)
+            assert server.ask()[0] == 200
+        assert first.sock is not None
+        first.sock.settimeout(0.2)
+        with pytest.raises(TimeoutError):  # closed would be the end of the file, or a reset
+            first.sock.recv(1)

@@ -4,7 +4,7 @@ import http.client
 import json
 import logging
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -17,6 +17,12 @@ from tornado.web import Application
 
 from hai_client.accepting import RETRY_AFTER_S
 from hai_hub import hub_process
+
+
+@pytest.fixture(autouse=True)
+def tornados_own_server_again() -> Iterator[None]:
+    yield
+    HTTPServer.configure(None)
 
 
 @pytest.fixture(params=["/", "/lab/"])
@@ -68,6 +74,7 @@ async def test_a_server_of_the_hub_serves_with_the_accept_handler_that_it_is_giv
     monkeypatch.setattr(tornado.tcpserver, "add_accept_handler", None)
     hub_process.prepare_hub()
     server = HTTPServer(Application())
+    assert isinstance(server, hub_process.HubServer)
     sockets = bind_sockets(0, "127.0.0.1", family=socket.AF_INET)
     server.add_sockets(sockets)
     port = sockets[0].getsockname()[1]

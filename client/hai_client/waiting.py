@@ -1,0 +1,223 @@
+"""Connections over which no whole request has come yet: how long they may stay, and which are closed first.
+
+Whoever opens connections and sends nothing, or a header without its end, holds file descriptors at no cost of his own
+("slowloris"). On loopback all users have one address, so a bound for each address would stop the wrong ones. Instead
+the connections that wait are counted for the whole process; beyond their share, and whenever descriptors run short,
+the oldest of them are closed. A true client has sent its request milliseconds after it has connected.
+
+tornado's and aiohttp's servers of a process share one `Waiting`, as they share the descriptors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+#: Seconds from the connection to the end of the first request's header.
+HEADER_S: Final = 10.0
+#: Seconds that a connection may rest between two requests. Browsers and proxies keep theirs for a minute or so.
+IDLE_S: Final = 75.0
+#: Seconds in which a body must have arrived, for servers that take small ones.
+BODY_S: Final = 120.0
+#: Time between two lines of the log on the same trouble, seconds.
+LOG_EVERY_S: Final = 60.0
+
+#: No whole header has come yet.
+NEW: Final = "new"
+#: The header has come, and the body that it announces has not.
+BODY: Final = "body"
+#: Between two requests.
+IDLE: Final = "idle"
+
+#: The order in which they are closed when descriptors run short.
+_ORDER: Final = (NEW, BODY, IDLE)
+#: One in so many descriptors may be of this kind. In the Hub's process a request on its way takes three.
+_SHARE: Final = {NEW: 4, BODY: 16, IDLE: 4}
+_LIFE_S: Final = {NEW: HEADER_S, IDLE: IDLE_S}
+_LEAST: Final = 4
+
+
+class Seldom:
+    """Lets one message through in a while and counts the others.
+
+    Args:
+        every_s: The shortest time between two, seconds.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(self, every_s: float = LOG_EVERY_S, clock: Callable[[], float] = time.monotonic) -> None:
+        self._every_s = every_s
+        self._clock = clock
+        self._next: float | None = None
+        self._held_back = 0
+
+    def due(self) -> int | None:
+        """How many were held back since the last one, or None: this one is held back too."""
+        now = self._clock()
+        if self._next is not None and now < self._next:
+            self._held_back += 1
+            return None
+        self._next = now + self._every_s
+        held_back, self._held_back = self._held_back, 0
+        return held_back
+
+
+def file_limit() -> int:
+    """How many files this process may have open now."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+class Waiting:
+    """The connections of one event loop that wait for a request.
+
+    Args:
+        loop: Its clock tells when they have waited for too long.
+        log: For the word that some were closed.
+        limit: How many files the process may have open.
+    """
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, log: logging.Logger, *, limit: Callable[[], int] = file_limit
+    ) -> None:
+        self._loop = loop
+        self._log = log
+        self._limit = limit
+        #: By kind, the oldest first: since when, and how to close it.
+        self._kinds: dict[str, OrderedDict[Hashable, tuple[float, Callable[[], object]]]] = {
+            kind: OrderedDict() for kind in _ORDER
+        }
+        #: By kind, when the oldest has waited for too long.
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._seldom = Seldom(clock=loop.time)
+
+    def count(self, kind: str) -> int:
+        """How many wait in this way: `NEW`, `BODY` or `IDLE`."""
+        return len(self._kinds[kind])
+
+    def waits(self, connection: Hashable, kind: str, close: Callable[[], object]) -> None:
+        """This connection waits from now on in this way, whatever it did before.
+
+        Args:
+            connection: What the server knows it by.
+            kind: `NEW`, `BODY` or `IDLE`.
+            close: Closes it at once.
+        """
+        self.done(connection)
+        of_kind = self._kinds[kind]
+        of_kind[connection] = (self._loop.time(), close)
+        # RLIM_INFINITY is negative.
+        limit = self._limit()
+        if limit > 0 and len(of_kind) > max(_LEAST, limit // _SHARE[kind]):
+            self._close_oldest(kind, "there are too many of them")
+        if kind in _LIFE_S and kind not in self._timers:
+            self._timers[kind] = self._loop.call_later(_LIFE_S[kind], self._look, kind)
+
+    def done(self, connection: Hashable) -> None:
+        """This connection is being served, or is closed."""
+        for of_kind in self._kinds.values():
+            of_kind.pop(connection, None)
+
+    def make_room(self) -> bool:
+        """Close the connection that is the least loss, if there is one that waits.
+
+        Its descriptor is free in the next turn of the event loop.
+        """
+        for kind in _ORDER:
+            if self._kinds[kind]:
+                self._close_oldest(kind, "descriptors run short")
+                return True
+        return False
+
+    def _look(self, kind: str) -> None:
+        """Close what has waited for too long, and look again when the next one will have."""
+        del self._timers[kind]
+        of_kind, life_s = self._kinds[kind], _LIFE_S[kind]
+        while of_kind:
+            since, close = next(iter(of_kind.values()))
+            if since + life_s > self._loop.time():
+                self._timers[kind] = self._loop.call_at(since + life_s, self._look, kind)
+                return
+            of_kind.popitem(last=False)
+            close()
+
+    def _close_oldest(self, kind: str, why: str) -> None:
+        _, (_, close) = self._kinds[kind].popitem(last=False)
+        close()
+        held_back = self._seldom.due()
+        if held_back is not None:
+            more = f" ({held_back} more since the last such line)" if held_back else ""
+            self._log.warning("A connection that waited without a whole request was closed: %s%s", why, more)
+
+
+_OF_LOOP: WeakKeyDictionary[asyncio.AbstractEventLoop, Waiting] = WeakKeyDictionary()
+
+
+def waiting(log: logging.Logger) -> Waiting:
+    """The running event loop's own, made at the first call.
+
+    Args:
+        log: For the word that some were closed; the first caller's counts.
+    """
+    loop = asyncio.get_running_loop()
+    if loop not in _OF_LOOP:
+        _OF_LOOP[loop] = Waiting(loop, log)
+    return _OF_LOOP[loop]
+
+
+class HeedsWaiting:
+    """To be mixed into tornado's `HTTPServer`, before it: its connections are known to the loop's `Waiting`.
+
+    It uses what tornado documents for `HTTPServerConnectionDelegate` and knows nothing else of tornado.
+    """
+
+    #: For the word that some were closed.
+    waiting_log: logging.Logger = logging.getLogger(__name__)
+    _seen: set[object] | None = None
+
+    def start_request(self, server_conn: Any, request_conn: Any) -> Any:
+        """The connection waits for a request, its first or its next one."""
+        if self._seen is None:
+            self._seen = set()
+        book = waiting(self.waiting_log)
+        book.waits(server_conn, IDLE if server_conn in self._seen else NEW, request_conn.stream.close)
+        self._seen.add(server_conn)
+        inner = super().start_request(server_conn, request_conn)  # type: ignore[misc]  # tornado's, which stands behind
+        return _Request(inner, book, server_conn, request_conn.stream.close)
+
+    def on_close(self, server_conn: Any) -> None:
+        """The connection is closed."""
+        if self._seen is not None:
+            self._seen.discard(server_conn)
+        waiting(self.waiting_log).done(server_conn)
+        super().on_close(server_conn)  # type: ignore[misc]
+
+
+class _Request:
+    """A request of tornado's on its way in: notes how far it has come, and hands everything on."""
+
+    def __init__(self, inner: Any, book: Waiting, server_conn: Any, close: Callable[[], object]) -> None:
+        self._inner, self._book, self._server_conn, self._close = inner, book, server_conn, close
+
+    def headers_received(self, start_line: Any, headers: Any) -> Any:
+        if "Transfer-Encoding" in headers or headers.get("Content-Length", "0") != "0":
+            self._book.waits(self._server_conn, BODY, self._close)
+        else:
+            self._book.done(self._server_conn)
+        return self._inner.headers_received(start_line, headers)
+
+    def data_received(self, chunk: bytes) -> Any:
+        return self._inner.data_received(chunk)
+
+    def finish(self) -> Any:
+        self._book.done(self._server_conn)
+        return self._inner.finish()
+
+    def on_connection_close(self) -> Any:
+        self._book.done(self._server_conn)
+        return self._inner.on_connection_close()

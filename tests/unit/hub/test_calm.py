@@ -1,0 +1,31 @@
+"""A log that noise cannot fill."""
+
+from __future__ import annotations
+
+import logging
+
+from hai_hub.calm import Calm
+
+
+def record(line: int, text: str = "line %d", *words: object) -> logging.LogRecord:
+    return logging.LogRecord("x", logging.INFO, "file.py", line, text, words, None)
+
+
+def test_a_place_writes_so_many_lines_and_then_says_how_many_were_left_out() -> None:
+    now = [0.0]
+    calm = Calm(most=2, period_s=10, clock=lambda: now[0])
+    assert [calm.filter(record(1, "line %d", number)) for number in range(5)] == [True, True, False, False, False]
+    now[0] = 10.0
+    again = record(1, "line %d", 5)
+    assert calm.filter(again)
+    assert again.getMessage() == "line 5 (3 more such lines were left out before this one)"
+    after = record(1, "line %d", 6)
+    assert calm.filter(after)
+    assert after.getMessage() == "line 6"
+
+
+def test_noise_of_one_place_leaves_the_others_their_lines() -> None:
+    calm = Calm(most=1, clock=lambda: 0.0)
+    assert calm.filter(record(1))
+    assert not calm.filter(record(1))
+    assert calm.filter(record(2))
