@@ -194,11 +194,11 @@ class Tx(DatabaseTx, Protocol):
         ...
 
     async def strikes(self) -> Sequence[Strike]:
-        """Failures on nodes that are still remembered (H3), oldest first."""
+        """Failures on nodes that are still remembered (H3), oldest first; each with its task's user, if that is kept."""
         ...
 
     async def add_strike(self, strike: Strike) -> None:
-        """Remember one."""
+        """Remember one. Whose it was is the task's to say."""
         ...
 
     async def forget_strikes(self, *, node: str | None = None, before: datetime | None = None) -> None:

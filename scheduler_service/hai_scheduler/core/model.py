@@ -426,6 +426,8 @@ class Strike:
     node: str
     task_id: TaskId
     at: datetime
+    #: Whose task it was; None once the task has been deleted.
+    user: str | None = None
 
 
 class MountKind(StrEnum):

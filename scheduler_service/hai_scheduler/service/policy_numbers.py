@@ -60,6 +60,7 @@ NUMBERS: Final = (
     Number("max_cross_zone", Kind.INT, "F2", "So many tasks of a node group may span zones at a time."),
     Number("strikes", Kind.INT, "H3", "So many failed runs, not by their users' fault, quarantine a node."),
     Number("strike_tasks", Kind.INT, "H3", "The failures that quarantine a node are of at least so many tasks."),
+    Number("strike_users", Kind.INT, "H3", "The failures that quarantine a node are of at least so many users."),
     Number("strike_window", Kind.DURATION, "H3", "The failures that quarantine a node lie within this time."),
     Number("quarantine_share", Kind.FLOAT, "H3", "At most this share of a node group is quarantined automatically."),
     Number("default_grace", Kind.DURATION, "", "How long a task has to save, unless it says otherwise."),

@@ -145,13 +145,19 @@ def test_h2_a_failing_command_strikes_no_node() -> None:
 # -- H3 -----------------------------------------------------------------------------------------------
 
 
-def strikes(*at_minutes: float, tasks: tuple[int, ...] = (1, 2, 3), node: str = "node-1") -> tuple[Strike, ...]:
-    """Failures on the node that many minutes ago, of these tasks in turn."""
+def strikes(
+    *at_minutes: float, tasks: tuple[int, ...] = (1, 2, 3), node: str = "node-1", users: dict[int, str | None] | None = None
+) -> tuple[Strike, ...]:
+    """Failures on the node that many minutes ago, of these tasks in turn; each task is another user's by default."""
+    ids = [tasks[n % len(tasks)] for n in range(len(at_minutes))]
+    whose = users or {number: f"user-{number}" for number in ids}
     return tuple(
-        a_strike(node, task_id=TaskId(tasks[n % len(tasks)]), at=ago(minutes)) for n, minutes in enumerate(at_minutes)
+        a_strike(node, task_id=TaskId(number), at=ago(minutes), user=whose[number])
+        for number, minutes in zip(ids, at_minutes, strict=True)
     )
 
 
+TEN = tuple(range(10))
 #: sentence, failures, whether the node is put in quarantine
 STRIKES = [
     ("three failures of three tasks", strikes(1, 2, 3), True),
@@ -162,6 +168,12 @@ STRIKES = [
     ("all of them within an hour", strikes(0, 30, 59.99), True),
     ("one of them just an hour ago", strikes(0, 30, 60), False),
     ("an old one more does not matter", strikes(0, 30, 59, 600), True),
+    ("three tasks of one user may be the user's", strikes(1, 2, 3, users=dict.fromkeys((1, 2, 3), "mallory")), False),
+    ("ten tasks of one user", strikes(*range(10), tasks=TEN, users=dict.fromkeys(TEN, "mallory")), False),
+    ("tasks of two users", strikes(1, 2, 3, users={1: "mallory", 2: "mallory", 3: "bob"}), True),
+    ("another user's before the hour", strikes(1, 2, 60, users={1: "mallory", 2: "mallory", 3: "bob"}), False),
+    ("tasks that are deleted are no second user's", strikes(1, 2, 3, users={1: "mallory", 2: None, 3: None}), False),
+    ("nor hide that there are two", strikes(1, 2, 3, users={1: "mallory", 2: None, 3: "bob"}), True),
     ("two of one task within the hour, another's before", strikes(1, 2, 3, 90, tasks=(1, 1, 1, 2)), False),
 ]
 
@@ -215,10 +227,12 @@ def test_h3_a_tenth_is_of_each_group() -> None:
 
 
 def test_h3_the_numbers_are_the_policys() -> None:
-    policy = Policy(strikes=2, strike_tasks=1, strike_window=for_minutes(5), quarantine_share=1)
+    policy = Policy(strikes=2, strike_tasks=1, strike_users=1, strike_window=for_minutes(5), quarantine_share=1)
     assert len(quarantines(some_nodes(1), strikes(1, 2, tasks=(1,)), policy, NOW)) == 1
     assert quarantines(some_nodes(1), strikes(1, 5, tasks=(1,)), policy, NOW) == ()
     assert quarantines(some_nodes(1), strikes(1, 2), replace(policy, quarantine_share=0), NOW) == ()
+    assert quarantines(some_nodes(1), strikes(1, 2, tasks=(1,)), replace(policy, strike_users=2), NOW) == ()
+    assert quarantines(some_nodes(1), strikes(1, 2), replace(policy, strike_users=3), NOW) == ()
 
 
 # -- what else must leave -----------------------------------------------------------------------------

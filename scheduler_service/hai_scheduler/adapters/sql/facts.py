@@ -17,7 +17,7 @@ from hai_scheduler.adapters.sql.fact_rows import (
     use_values,
 )
 from hai_scheduler.adapters.sql.rows import of_instant, to_instant
-from hai_scheduler.adapters.sql.tables import LEASE, NODE_MARKS, QUOTAS, SETTINGS, STRIKES, USERS, USES
+from hai_scheduler.adapters.sql.tables import LEASE, NODE_MARKS, QUOTAS, SETTINGS, STRIKES, TASKS, USERS, USES
 from hai_scheduler.core.model import NodeMark, Quota, Strike, Use
 from hai_scheduler.ports import Lease, LeaseLost, UserRecord
 
@@ -64,7 +64,9 @@ class FactPart(Part):
 
     async def strikes(self) -> Sequence[Strike]:
         """See `Tx.strikes`; of the same moment, in the order they came."""
-        return [strike_of(row) for row in await self._ask(select(STRIKES).order_by(STRIKES.c.at, STRIKES.c.id))]
+        whose = STRIKES.outerjoin(TASKS, TASKS.c.id == STRIKES.c.task_id)
+        asked = select(STRIKES, TASKS.c.user_name).select_from(whose).order_by(STRIKES.c.at, STRIKES.c.id)
+        return [strike_of(row) for row in await self._ask(asked)]
 
     async def add_strike(self, strike: Strike) -> None:
         """See `Tx.add_strike`."""
