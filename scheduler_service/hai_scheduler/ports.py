@@ -194,7 +194,7 @@ class Tx(DatabaseTx, Protocol):
         ...
 
     async def strikes(self) -> Sequence[Strike]:
-        """Failures on nodes that are still remembered (H3), oldest first; each with its task's user, if that is kept."""
+        """Failures on nodes that are still remembered (H3), oldest first, each with the user of its task."""
         ...
 
     async def add_strike(self, strike: Strike) -> None:

@@ -65,7 +65,7 @@ NUMBERS: Final = (
     Number("quarantine_share", Kind.FLOAT, "H3", "At most this share of a node group is quarantined automatically."),
     Number("default_grace", Kind.DURATION, "", "How long a task has to save, unless it says otherwise."),
     Number("max_grace", Kind.DURATION, "", "The longest that a task may ask for, extensions included."),
-    Number("max_failed_starts", Kind.INT, "", "Failed starts in a row before a task is given up."),
+    Number("max_failed_starts", Kind.INT, "", "Starts in a row that come to nothing before a task is given up."),
 )
 
 BY_NAME: Final[Mapping[str, Number]] = MappingProxyType({number.name: number for number in NUMBERS})

@@ -146,7 +146,10 @@ def test_h2_a_failing_command_strikes_no_node() -> None:
 
 
 def strikes(
-    *at_minutes: float, tasks: tuple[int, ...] = (1, 2, 3), node: str = "node-1", users: dict[int, str | None] | None = None
+    *at_minutes: float,
+    tasks: tuple[int, ...] = (1, 2, 3),
+    node: str = "node-1",
+    users: dict[int, str | None] | None = None,
 ) -> tuple[Strike, ...]:
     """Failures on the node that many minutes ago, of these tasks in turn; each task is another user's by default."""
     ids = [tasks[n % len(tasks)] for n in range(len(at_minutes))]

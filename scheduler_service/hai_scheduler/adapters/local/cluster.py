@@ -7,6 +7,8 @@ import contextlib
 import logging
 import os
 import sys
+import threading
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any
 
 from hai_scheduler.adapters.local.environment import MASTER, rank_environment
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, RankFolder, RunFolder, sweep
+from hai_scheduler.adapters.local.losses import Losses
 from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.rights import with_rights
@@ -66,6 +69,9 @@ class LocalCluster:
         self._loaded = False
         self._listeners: set[asyncio.Event] = set()
         self._marks = Marks(self._root)
+        self._losses = Losses()
+        #: Looks may overlap: each is a thread.
+        self._judging = threading.Lock()
         #: Nobody else uses the folder.
         self.exclusive = True
         #: Handles that become readable when a supervisor ends, by its pid.
@@ -88,7 +94,8 @@ class LocalCluster:
         for run in list(self._runs.values()):
             with run.guard:
                 seen.append(run.observe())
-        return seen
+        with self._judging:
+            return list(self._losses.judge(seen, time.monotonic()))
 
     async def _load(self) -> None:
         async with self._loading:
