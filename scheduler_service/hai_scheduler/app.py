@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hai_client.accepting import raise_file_limit
+from hai_scheduler.adapters.local.accounts import Accounts, users_folder
 from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
 from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, announce
@@ -210,9 +211,10 @@ async def serve(settings: Settings) -> None:
 
 async def _serve(settings: Settings, secret: Secret, stop: asyncio.Event, holder: str, predecessor: str | None) -> None:
     tokens = RunTokens(secret)
-    places = _places(settings)
+    accounts = _accounts(settings)
+    places = _places(settings, accounts)
     room = WaitingRoom(address=settings.ip, port=settings.port, prefix=settings.prefix)
-    world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret), room, stop)
+    world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret, accounts), room, stop)
     if world is None:
         return
     try:
@@ -229,9 +231,9 @@ async def _serve(settings: Settings, secret: Secret, stop: asyncio.Event, holder
         await _close(world)
 
 
-async def _begin(settings: Settings, api_url: str, secret: Secret) -> World:
+async def _begin(settings: Settings, api_url: str, secret: Secret, accounts: Accounts | None) -> World:
     """The world, fit for use. Raises Temporary while something of it is away: then nothing of it is left open."""
-    world = await _open_world(settings, api_url)
+    world = await _open_world(settings, api_url, accounts)
     try:
         await _default_quota(world.store, {node.group for node in await world.cluster.nodes()})
         await compare_secrets(world.store, secret)
@@ -247,17 +249,27 @@ async def _close(world: World) -> None:
     await world.store.close()
 
 
-def _places(settings: Settings) -> Places:
+def _accounts(settings: Settings) -> Accounts | None:
+    """Who runs as whom on this machine; None: everybody as this process. Raises ConfigError."""
+    if not settings.unix_users:
+        return None
+    try:
+        return Accounts.open(settings.unix_users, users_folder(settings.state_dir))
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"unix-users: {error}") from None
+
+
+def _places(settings: Settings, accounts: Accounts | None) -> Places:
     """Where ranks find things, as they see them."""
     if settings.kubernetes is not None:
         return Places(api_url=settings.kubernetes.api_url, checkpoint_root=settings.kubernetes.checkpoint_root)
     return Places(
         api_url=f"http://{_reachable(settings.ip)}:{settings.port}{settings.prefix}api/v1",
-        checkpoint_root=str(settings.state_dir / "checkpoints"),
+        checkpoint_root=str(settings.state_dir / "checkpoints" if accounts is None else accounts.checkpoints),
     )
 
 
-async def _open_world(settings: Settings, api_url: str) -> World:
+async def _open_world(settings: Settings, api_url: str, accounts: Accounts | None) -> World:
     clock = SystemClock()
     if settings.kubernetes is not None:
         store = await _open_store(settings)
@@ -275,10 +287,13 @@ async def _open_world(settings: Settings, api_url: str) -> World:
             api_url=api_url,
             path_prefix=(str(Path(sys.executable).parent),),
             shared=settings.redis_url is not None,
+            accounts=accounts,
         )
     )
     store = await _open_store(settings)
-    return World(store=store, cluster=cluster, bus=await _open_bus(settings, clock), clock=clock, files=LocalFiles())
+    return World(
+        store=store, cluster=cluster, bus=await _open_bus(settings, clock), clock=clock, files=LocalFiles(accounts)
+    )
 
 
 async def _open_store(settings: Settings) -> SqlStore:

@@ -108,6 +108,8 @@ class Settings:
     gpus_per_node: int | None
     nodes_file: Path | None
     service: ServiceSettings
+    #: How the Unix accounts are named that tasks run as; empty: they run as the service's own.
+    unix_users: str = ""
     #: Ranks are pods there; None: they are processes of this machine.
     kubernetes: ClusterSettings | None = None
     #: Where the bus between replicas is; None: this is the only one. It may hold a password.
@@ -146,6 +148,11 @@ class HaiScheduler(Application):
     nodes = Int(None, allow_none=True, help="How many nodes this machine is cut into.").tag(config=True)
     gpus_per_node = Int(None, allow_none=True, help="GPUs of each of them.").tag(config=True)
     nodes_file = Unicode("", help="TOML file that describes the nodes instead.").tag(config=True)
+    unix_users = Unicode(
+        "",
+        help="On one machine: the Unix account that a user's tasks run as, `{username}` for the one of the user's own "
+        "name; empty: the service's own. It needs root, or CAP_CHOWN, CAP_KILL, CAP_SETGID and CAP_SETUID.",
+    ).tag(config=True)
     config_file = Unicode("", help="Configuration file, Python or JSON.").tag(config=True)
     tick_every = Unicode("1s", help="Longest time between two looks at the cluster.").tag(config=True)
     lease_length = Unicode(
@@ -167,6 +174,7 @@ class HaiScheduler(Application):
         "nodes": "HaiScheduler.nodes",
         "gpus-per-node": "HaiScheduler.gpus_per_node",
         "nodes-file": "HaiScheduler.nodes_file",
+        "unix-users": "HaiScheduler.unix_users",
         "config": "HaiScheduler.config_file",
         "log-level": "Application.log_level",
         "min-run": "SchedulingPolicy.min_run",
@@ -194,6 +202,14 @@ class HaiScheduler(Application):
         except Exception as error:  # noqa: BLE001  # the file is the admin's Python: anything may come out of it
             raise ConfigError(f"config: {file} cannot be used: {type(error).__name__}: {error}") from None
 
+    def _accounts(self) -> str:
+        if self.unix_users and self.cluster == "kubernetes":
+            raise ConfigError(
+                f"unix-users: is {self.unix_users!r}: it is for the processes of one machine; leave it out on "
+                "Kubernetes, where a rank's user is that of its pod"
+            )
+        return self.unix_users
+
     def _settings(self) -> Settings:
         if not self.state_dir:
             raise ConfigError("state-dir: name the folder that holds the service's state: --state-dir DIR")
@@ -210,6 +226,7 @@ class HaiScheduler(Application):
             nodes=self.nodes,
             gpus_per_node=self.gpus_per_node,
             nodes_file=Path(self.nodes_file) if self.nodes_file else None,
+            unix_users=self._accounts(),
             service=ServiceSettings(
                 policy=policy,
                 policy_written=policy_written,

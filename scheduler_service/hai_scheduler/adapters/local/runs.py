@@ -16,7 +16,7 @@ from hai_scheduler.adapters.local.folders import RankFolder, RunFacts, RunFolder
 from hai_scheduler.adapters.local.leftovers import kill_leftovers
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.status import checkpoint_of, lost_lines_of, signalled_of, text_of, time_of
-from hai_scheduler.core.model import Observation, RankObservation, RankState
+from hai_scheduler.core.model import Blame, Observation, RankObservation, RankState
 
 log = logging.getLogger(__name__)
 
@@ -305,6 +305,7 @@ def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObs
         checkpoint=checkpoint_of(status.get("checkpoint")),
         job_state=text_of(status.get("job_state")),
         start_error=text_of(status.get("start_error")) if state is RankState.EXITED else None,
+        blame=Blame.NOBODY if status.get("blame") == Blame.NOBODY else Blame.NODE,
         message=lost_lines_of(status) if state is RankState.EXITED else None,
     )
 
