@@ -68,6 +68,8 @@ def service_command(settings: HubSettings) -> list[str]:
     """How the scheduler service is started. `-P`: no file of the working folder is taken for a module."""
     command = [sys.executable, "-P", "-m", "hai_scheduler"]
     command += ["--state-dir", str(settings.state_dir), "--port", str(settings.service_port)]
+    if settings.unix_users:
+        command += ["--unix-users", settings.unix_users]
     if settings.scheduler_config is not None:
         command += ["--config", str(settings.scheduler_config)]
     if settings.nodes_file is not None:
