@@ -79,7 +79,12 @@ def random_snapshot(seed: int, nodes: Collection[int], tasks: Collection[int]) -
             Use(user=user, group="training", node_seconds=whole.choice([0.0, 10.0, 9000.0]), at=NOW) for user in USERS
         ),
         strikes=tuple(
-            Strike(node=node.name, task_id=TaskId(number), at=NOW - timedelta(minutes=number))
+            Strike(
+                node=node.name,
+                task_id=TaskId(number),
+                at=NOW - timedelta(minutes=number),
+                user=USERS[number % len(USERS)],
+            )
             for node in named
             for number in range(Random(f"{seed} strikes {node.name}").choice([0, 0, 0, 0, 2, 3]))
         ),

@@ -92,6 +92,7 @@ def _accounts(c: Config, settings: HubSettings) -> None:
 def _servers(c: Config, settings: HubSettings) -> None:
     set_default(c, "JupyterHub", "spawner_class", "hai_spawner.spot_local.HaiSpotLocalSpawner")
     set_default(c, "HaiLocalSpawner", "home_root", str(settings.state_dir / "home"))
+    set_default(c, "HaiLocalSpawner", "unix_users", settings.unix_users)
     set_default(c, "HaiLocalSpawner", "log_root", str(settings.log_dir))
     set_default(c, "HaiLocalSpawner", "hai_url", settings.url)
     set_default(c, "HaiLocalSpawner", "hai_api_url", settings.service_url + API_PATH)

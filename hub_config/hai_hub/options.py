@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NoReturn
 
+from hai_client.rank.identity import USERNAME
 from hai_hub.errors import wrong_input
 from hai_hub.overrides import read_overrides
 from hai_hub.state import checked_password, default_state_dir
+from hai_hub.unix_users import SYSTEM_STATE_DIR
 
 _USER: Final = re.compile(r"[a-z0-9_][a-z0-9._@-]{0,62}")
 _MOST_NODES: Final = 10_000
@@ -32,6 +34,8 @@ class Options:
     nodes_file: Path | None
     scheduler_config: Path | None
     overrides_file: Path | None
+    #: How Unix accounts are named; empty: everybody's processes are those of the platform's own.
+    unix_users: str
 
 
 class _Parser(argparse.ArgumentParser):
@@ -62,7 +66,7 @@ def parse(argv: Sequence[str]) -> Options:
     return Options(
         port=words.port,
         ip=words.ip,
-        state_dir=default_state_dir() if words.state_dir is None else Path(words.state_dir).expanduser().absolute(),
+        state_dir=_state_dir(words.state_dir, words.unix_users),
         user=None if words.user is None else _user("--user", words.user),
         password=None if words.password is None else checked_password(words.password),
         nodes=words.nodes,
@@ -70,7 +74,15 @@ def parse(argv: Sequence[str]) -> Options:
         nodes_file=_file("--nodes-file", words.nodes_file),
         scheduler_config=_file("--scheduler-config", words.scheduler_config),
         overrides_file=overrides,
+        unix_users=words.unix_users,
     )
+
+
+def _state_dir(given: str | None, unix_users: str) -> Path:
+    if given is not None:
+        return Path(given).expanduser().absolute()
+    # Root's home is closed to those whose processes are to find their files beside the state folder.
+    return SYSTEM_STATE_DIR if unix_users else default_state_dir()
 
 
 def login_name() -> str:
@@ -136,6 +148,15 @@ def _parser() -> argparse.ArgumentParser:
     add("--nodes", type=_whole(1, _MOST_NODES), metavar="N", help="how many nodes this machine is cut into")
     add("--gpus-per-node", type=_whole(0, 1000), metavar="N", help="GPUs of each node")
     add("--nodes-file", metavar="FILE", help="TOML file that describes the nodes instead")
+    add(
+        "--unix-users",
+        nargs="?",
+        const=USERNAME,
+        default="",
+        metavar="TEMPLATE",
+        help="run users' servers and tasks as their Unix accounts, named like them or as the template says, for "
+        "example hub-{username}; for root",
+    )
     add("--scheduler-config", metavar="FILE", help="configuration file of the scheduler service")
     add("--hub-config", metavar="FILE", help="TOML file with settings of JupyterHub: [Class] trait = value")
     return parser

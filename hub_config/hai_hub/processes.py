@@ -136,17 +136,17 @@ def supervisors(runs: Path) -> list[int]:
     return found
 
 
-def servers(homes: Path, *, without: Iterable[int] = ()) -> list[int]:
-    """Users' JupyterLab servers with a home below `homes`, and their kernels, whoever is their parent by now.
+def servers(mark: str, *, without: Iterable[int] = ()) -> list[int]:
+    """Users' JupyterLab servers of one platform, and their kernels, whoever is their parent by now.
 
     Args:
-        homes: The folder above the users' homes.
+        mark: How a variable begins that all of them have and those of no other platform.
         without: These, and everything below them, are left out.
     """
     left_out = set(without)
     for pid in tuple(left_out):
         left_out.update(descendants(pid))
-    prefix = f"HOME={homes}{os.sep}".encode()
+    prefix = mark.encode()
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

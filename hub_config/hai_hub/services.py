@@ -75,6 +75,8 @@ def service_command(settings: HubSettings, role: Role) -> list[str]:
     command += ["--state-dir", str(settings.state_dir), "--port", str(settings.service_port)]
     if role == "loop":
         command += ["--health-port", str(settings.loop_port)]
+    if settings.unix_users:
+        command += ["--unix-users", settings.unix_users]
     if settings.scheduler_config is not None:
         command += ["--config", str(settings.scheduler_config)]
     if settings.nodes_file is not None:

@@ -34,6 +34,7 @@ class HubSettings:
         gpus_per_node: GPUs that each of them has; None: the service decides.
         nodes_file: TOML file that describes the nodes; it replaces `nodes` and `gpus_per_node`.
         scheduler_config: Configuration file of the scheduler service.
+        unix_users: How the Unix accounts are named that users' servers and tasks run as; empty: all as the platform's.
         overrides_file: TOML file of class, trait and value, for everything else that JupyterHub can be told.
         service_apart: Whether somebody else (`hai up`) starts the scheduling loop and the scheduler service and looks
             after them, so that they go on while the Hub is started again; else the Hub does.
@@ -50,6 +51,7 @@ class HubSettings:
     gpus_per_node: int | None = None
     nodes_file: Path | None = None
     scheduler_config: Path | None = None
+    unix_users: str = ""
     overrides_file: Path | None = None
     service_apart: bool = False
 
@@ -73,6 +75,13 @@ class HubSettings:
     def service_url(self) -> str:
         """The scheduler service behind the proxy."""
         return f"http://127.0.0.1:{self.service_port}"
+
+    @property
+    def server_mark(self) -> str:
+        """How the variable begins by which processes of users' servers are known as this platform's."""
+        if self.unix_users:
+            return f"HAI_API_URL={self.service_url}{API_PATH}"
+        return f"HOME={self.state_dir / 'home'}{os.sep}"
 
     def secret_file(self, name: str) -> Path:
         """Where a secret of that name is kept, readable by its owner alone."""

@@ -26,6 +26,7 @@ from hai_hub.restarter import Restarter
 from hai_hub.services import can_be_apart, loop_environment, service_command, service_environment
 from hai_hub.settings import API_PATH, SETTINGS_VARIABLE, HubSettings
 from hai_hub.state import StateDir
+from hai_hub.unix_users import require_account, require_rights
 
 #: Seconds that the Hub has to stop its servers, and then what it leaves behind.
 _HUB_STOPS_S: Final = 30.0
@@ -53,6 +54,8 @@ def command(argv: Sequence[str]) -> int:
     """
     try:
         options = parse(argv)
+        if options.unix_users:
+            require_rights(options.state_dir)
         state = StateDir(options.state_dir)
         state.lock()
         try:
@@ -74,6 +77,8 @@ def command(argv: Sequence[str]) -> int:
 def _settings(options: Options, state: StateDir) -> HubSettings:
     """Fill in what the last start has chosen, and make what is missing."""
     user = options.user or state.remembered.user or login_name()
+    if options.unix_users:
+        require_account(options.unix_users, user)
     hub_port = ports.choose(state.remembered.hub_port, {options.port})
     service_port = ports.choose(state.remembered.service_port, {options.port, hub_port})
     # Nobody but this process asks there.
@@ -95,6 +100,7 @@ def _settings(options: Options, state: StateDir) -> HubSettings:
         nodes_file=options.nodes_file,
         scheduler_config=options.scheduler_config,
         overrides_file=options.overrides_file,
+        unix_users=options.unix_users,
         service_apart=_service_apart(options.overrides_file),
     )
 
@@ -292,7 +298,7 @@ class _Up:
             kept = processes.supervisors(self._settings.state_dir / "runs")
             spared = {*self._foreign, *kept}
             # Servers of users whose Hub was killed have lost their parent.
-            lost = processes.servers(self._settings.state_dir / "home", without=kept)
+            lost = processes.servers(self._settings.server_mark, without=kept)
             return [*processes.descendants(os.getpid(), without=spared), *lost]
 
         processes.end_all(left, patience_s=_REST_STOPS_S, tick=self._reap)

@@ -109,6 +109,7 @@ const REASONS: Record<string, string> = {
   user_stopped: 'it was stopped by hand',
   yielded: 'it gave its nodes back',
   node_lost: 'a node was lost',
+  supervisor_killed: 'the supervisor of a rank was killed',
   evicted: 'the cluster took a node of it away',
   restored: 'the database was restored',
   start_failed: 'it could not be started on its nodes'
@@ -130,7 +131,7 @@ export function endingOf(run: Pick<IRun, 'state' | 'reason' | 'clean'>): RunEndi
   if (run.reason === 'succeeded') {
     return 'succeeded';
   }
-  if (['failed', 'node_lost', 'start_failed', 'time_limit'].includes(run.reason ?? '')) {
+  if (['failed', 'node_lost', 'start_failed', 'supervisor_killed', 'time_limit'].includes(run.reason ?? '')) {
     return 'failed';
   }
   return run.clean === false ? 'dirty' : 'clean';

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hai_client.accepting import raise_file_limit
+from hai_scheduler.adapters.local.accounts import Accounts, users_folder
 from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
 from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, announce
@@ -331,10 +332,11 @@ def _prepare_state(settings: Settings) -> Secret:
 async def _serve_loop(settings: Settings, secret: Secret, stop: asyncio.Event, *, alone: bool) -> None:
     holder = f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(4)}"
     lock = await take(settings.state_dir, holder, alone=alone, stop=stop)
-    places = _places(settings)
+    accounts = _accounts(settings)
+    places = _places(settings, accounts)
     room = WaitingRoom(address=settings.health_ip, port=settings.health_port, root="")
     try:
-        world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret), room, stop)
+        world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret, accounts), room, stop)
         if world is None:
             return
         try:
@@ -359,10 +361,11 @@ async def _serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *,
         # Beside the loop, and all that runs on this machine: a flood of requests leaves them their share.
         os.nice(NICER)
     lock = await take_for_api(settings.state_dir, alone=alone, stop=stop)
-    places = _places(settings)
+    accounts = _accounts(settings)
+    places = _places(settings, accounts)
     room = WaitingRoom(address=settings.ip, port=settings.port, root=f"{settings.prefix}{API}")
     try:
-        world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret), room, stop)
+        world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret, accounts), room, stop)
         if world is None:
             return
         try:
@@ -374,9 +377,9 @@ async def _serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *,
             lock.free()
 
 
-async def _begin(settings: Settings, api_url: str, secret: Secret) -> World:
+async def _begin(settings: Settings, api_url: str, secret: Secret, accounts: Accounts | None) -> World:
     """The world, fit for use. Raises Temporary while something of it is away: then nothing of it is left open."""
-    world = await _open_world(settings, api_url)
+    world = await _open_world(settings, api_url, accounts)
     try:
         await decide(world.store, {node.group for node in await world.cluster.nodes()}, settings.service.default_quota)
         await warn_if_closed(world.store)
@@ -395,17 +398,27 @@ async def _close(world: World) -> None:
     await world.store.close()
 
 
-def _places(settings: Settings) -> Places:
+def _accounts(settings: Settings) -> Accounts | None:
+    """Who runs as whom on this machine; None: everybody as this process. Raises ConfigError."""
+    if not settings.unix_users:
+        return None
+    try:
+        return Accounts.open(settings.unix_users, users_folder(settings.state_dir))
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"unix-users: {error}") from None
+
+
+def _places(settings: Settings, accounts: Accounts | None) -> Places:
     """Where ranks find things, as they see them."""
     if settings.kubernetes is not None:
         return Places(api_url=settings.kubernetes.api_url, checkpoint_root=settings.kubernetes.checkpoint_root)
     return Places(
         api_url=f"http://{_reachable(settings.ip)}:{settings.port}{settings.prefix}api/v1",
-        checkpoint_root=str(settings.state_dir / "checkpoints"),
+        checkpoint_root=str(settings.state_dir / "checkpoints" if accounts is None else accounts.checkpoints),
     )
 
 
-async def _open_world(settings: Settings, api_url: str) -> World:
+async def _open_world(settings: Settings, api_url: str, accounts: Accounts | None) -> World:
     clock = SystemClock()
     if settings.kubernetes is not None:
         store = await _open_store(settings)
@@ -425,11 +438,12 @@ async def _open_world(settings: Settings, api_url: str) -> World:
             path_prefix=(str(Path(sys.executable).parent),),
             # The loop makes and removes folders; the API sees them only if it looks.
             shared=settings.redis_url is not None or settings.role == "api",
+            accounts=accounts,
         )
     )
     store = await _open_store(settings)
     bus = await _open_bus(settings, clock)
-    workers, files = _workers(settings), LocalFiles()
+    workers, files = _workers(settings), LocalFiles(accounts)
     return World(store=store, cluster=cluster, bus=bus, clock=clock, files=files, workers=workers)
 
 

@@ -124,6 +124,8 @@ class Settings:
     service: ServiceSettings
     #: How much of the interface each client may have.
     limits: LimitSettings = field(default_factory=LimitSettings)
+    #: How the Unix accounts are named that tasks run as; empty: they run as the service's own.
+    unix_users: str = ""
     #: Ranks are pods there; None: they are processes of this machine.
     kubernetes: ClusterSettings | None = None
     #: Where the bus between replicas is; None: this is the only one. It may hold a password.
@@ -183,6 +185,11 @@ class HaiScheduler(Application):
     nodes = Int(None, allow_none=True, help="How many nodes this machine is cut into.").tag(config=True)
     gpus_per_node = Int(None, allow_none=True, help="GPUs of each of them.").tag(config=True)
     nodes_file = Unicode("", help="TOML file that describes the nodes instead.").tag(config=True)
+    unix_users = Unicode(
+        "",
+        help="On one machine: the Unix account that a user's tasks run as, `{username}` for the one of the user's own "
+        "name; empty: the service's own. It needs root, or CAP_CHOWN, CAP_KILL, CAP_SETGID and CAP_SETUID.",
+    ).tag(config=True)
     config_file = Unicode("", help="Configuration file, Python or JSON.").tag(config=True)
     tick_every = Unicode("1s", help="Longest time between two looks at the cluster.").tag(config=True)
     lease_length = Unicode(
@@ -237,6 +244,7 @@ class HaiScheduler(Application):
         "nodes": "HaiScheduler.nodes",
         "gpus-per-node": "HaiScheduler.gpus_per_node",
         "nodes-file": "HaiScheduler.nodes_file",
+        "unix-users": "HaiScheduler.unix_users",
         "config": "HaiScheduler.config_file",
         "log-level": "Application.log_level",
         "min-run": "SchedulingPolicy.min_run",
@@ -264,6 +272,14 @@ class HaiScheduler(Application):
         except Exception as error:  # noqa: BLE001  # the file is the admin's Python: anything may come out of it
             raise ConfigError(f"config: {file} cannot be used: {type(error).__name__}: {error}") from None
 
+    def _accounts(self) -> str:
+        if self.unix_users and self.cluster == "kubernetes":
+            raise ConfigError(
+                f"unix-users: is {self.unix_users!r}: it is for the processes of one machine; leave it out on "
+                "Kubernetes, where a rank's user is that of its pod"
+            )
+        return self.unix_users
+
     def _settings(self) -> Settings:
         if self.role is None:
             raise ConfigError("role: is not given: start one process with --role loop and one with --role api")
@@ -289,6 +305,7 @@ class HaiScheduler(Application):
             gpus_per_node=self.gpus_per_node,
             nodes_file=Path(self.nodes_file) if self.nodes_file else None,
             workers=self.workers,
+            unix_users=self._accounts(),
             service=ServiceSettings(
                 policy=policy,
                 policy_written=policy_written,

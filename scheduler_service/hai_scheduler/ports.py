@@ -203,11 +203,11 @@ class Tx(DatabaseTx, BoundTx, Protocol):
         ...
 
     async def strikes(self) -> Sequence[Strike]:
-        """Failures on nodes that are still remembered (H3), oldest first."""
+        """Failures on nodes that are still remembered (H3), oldest first, each with the user of its task."""
         ...
 
     async def add_strike(self, strike: Strike) -> None:
-        """Remember one."""
+        """Remember one. Whose it was is the task's to say."""
         ...
 
     async def forget_strikes(self, *, node: str | None = None, before: datetime | None = None) -> None:

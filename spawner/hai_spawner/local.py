@@ -16,7 +16,9 @@ from typing import Any, Final
 from jupyterhub.spawner import SimpleLocalProcessSpawner
 from traitlets import Integer, List, Unicode, default
 
+from hai_client.rank.identity import Account, NoAccount, find_account
 from hai_spawner.capacity import Room
+from hai_spawner.menu import Refusal, Why
 from hai_spawner.mixin import HaiSpawnerMixin
 from hai_spawner.naming import file_name
 from hai_spawner.process import before_exec, fingerprint
@@ -33,8 +35,8 @@ _PLENTY: Final = Decimal("Infinity")
 class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
     """A JupyterLab of the user's own, as a process under the Hub's account, with its home in the state folder.
 
-    All servers run as the same system user: it is for one machine whose users trust each other. Cores and memory of
-    a size are told to the server and not enforced; devices are, by `CUDA_VISIBLE_DEVICES`.
+    Unless `unix_users` is set, all servers run as the same system user: that is for one machine whose users trust each
+    other. Cores and memory of a size are told to the server and not enforced; devices are, by `CUDA_VISIBLE_DEVICES`.
     """
 
     # The base class has no types.
@@ -43,6 +45,12 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
     popen_kwargs: dict[str, Any]
 
     home_root = Unicode("", config=True, help="Folder above the users' home folders. Must be set.")
+    unix_users = Unicode(
+        "",
+        config=True,
+        help="The Unix account that a user's server runs as, at home there; `{username}` for the one of the user's own "
+        "name; empty: the Hub's own account. The Hub needs to be root then, or to have its capabilities.",
+    )
     log_root = Unicode("", config=True, help="Folder for the servers' logs; empty: into the Hub's log.")
     gpus = List(
         Integer(min=0),
@@ -61,7 +69,7 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
 
     @default("args")
     def _default_args(self) -> list[str]:
-        return ["--allow-root"] if os.geteuid() == 0 else []
+        return ["--allow-root"] if os.geteuid() == 0 and not self.unix_users else []
 
     @default("http_timeout")
     def _default_http_timeout(self) -> int:
@@ -85,10 +93,43 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
 
     @default("home_dir")
     def _default_home(self) -> str:
+        account = self.account()
+        if account is not None:
+            return account.home
         if not self.home_root:
             message = "HaiLocalSpawner.home_root is empty: set it to the folder for the users' home folders"
             raise ValueError(message)
         return str(Path(self.home_root) / file_name(self.user.name))
+
+    def account(self) -> Account | None:
+        """The Unix account that the server runs as; None: the Hub's own. Raises Refusal."""
+        if not self.unix_users:
+            return None
+        try:
+            return find_account(self.unix_users, self.user.name)
+        except NoAccount as error:
+            raise Refusal(Why.FORBIDDEN, f"A server cannot be started: {error}.") from None
+
+    def prepare_home(self) -> Path:
+        """The home folder, made here, where an error can be told. That of an account is not the Hub's to make.
+
+        Raises:
+            Refusal: The account has none.
+            OSError: It cannot be made.
+        """
+        home = Path(self.home_dir)
+        if not self.unix_users:
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        elif not home.is_dir():
+            message = f"The home folder {home} of your Unix account does not exist: an administrator has to make it."
+            raise Refusal(Why.FORBIDDEN, message)
+        return home
+
+    async def decide(self) -> None:
+        """See that there is an account to run as and a home, then as everywhere. Raises Refusal."""
+        if self.unix_users:
+            self.prepare_home()
+        await super().decide()
 
     async def rooms(self) -> Sequence[Room]:
         """This machine as one room: only devices are ever used up."""
@@ -123,14 +164,16 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
 
     def user_env(self, env: dict[str, str]) -> dict[str, str]:
         """Who the user is and where he lives."""
+        account = self.account()
+        if account is not None:
+            who = account.name
+            return env | {"USER": who, "LOGNAME": who, "HOME": self.home_dir, "SHELL": account.shell}
         shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
         return env | {"USER": self.user.name, "LOGNAME": self.user.name, "HOME": self.home_dir, "SHELL": shell}
 
     def make_preexec_fn(self, _name: str) -> Callable[[], None]:
-        """The home folder is made here, where an error can be told; the rest happens in the new process."""
-        home = Path(self.home_dir)
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return before_exec(home)
+        """The home folder is looked for here, where an error can be told; the rest happens in the new process."""
+        return before_exec(self.prepare_home(), self.account())
 
     async def start(self) -> tuple[str, int]:
         """Start the server; its output goes to a log of its own."""

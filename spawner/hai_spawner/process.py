@@ -7,9 +7,11 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+from hai_client.rank.identity import Account, become
 
-def before_exec(home: Path) -> Callable[[], None]:
-    """A `preexec_fn`: go to the home folder, heed Ctrl-C.
+
+def before_exec(home: Path, account: Account | None = None) -> Callable[[], None]:
+    """A `preexec_fn`: become the account, if there is one, go to the home folder, heed Ctrl-C.
 
     A Hub that was started in the background ignores SIGINT, and what it starts inherits that: stopping a server
     would wait for the full time limit. The server outlives a Hub that is killed: the next one finds it again.
@@ -17,6 +19,9 @@ def before_exec(home: Path) -> Callable[[], None]:
 
     def prepare() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if account is not None:
+            # As after a login: where the user may use sudo at a terminal of his, he may here.
+            become(account, no_new_privs=False)
         os.chdir(home)
 
     return prepare

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from hai_spawner.local import HaiLocalSpawner
 from hai_spawner.spot import SpotMixin
 
@@ -15,6 +13,4 @@ class HaiSpotLocalSpawner(SpotMixin, HaiLocalSpawner):
         """The user's home, which is made here, where an error can be told."""
         if configured:
             return configured
-        home = Path(self.home_dir)
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return str(home)
+        return str(self.prepare_home())

@@ -95,7 +95,7 @@ class Maker:
             quotas=self.quotas,
             uses=tuple(self._uses()),
             strikes=tuple(
-                Strike(node=name, task_id=TaskId(0), at=NOW - timedelta(minutes=self.rng.uniform(0, 60)))
+                Strike(node=name, task_id=TaskId(0), user="user-0", at=NOW - timedelta(minutes=self.rng.uniform(0, 60)))
                 for name in self.rng.sample(names, len(names) // 200)
             ),
             groups_of=self.groups_of,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -84,6 +86,10 @@ class ClusterHarness(ABC):
     def held(self, launch: Launch) -> Launch | None:
         """The launch, changed so that none of its ranks comes to start; None where that cannot be done."""
         return None
+
+    async def kill_supervisor(self, run_id: RunId, rank: int) -> bool:
+        """SIGKILL for what looks after a rank that runs; False where that cannot be done."""
+        return False
 
     async def vanished(self, run_id: RunId) -> bool:
         """Whether the cluster itself has nothing left of the processes of an ended run."""
@@ -181,6 +187,11 @@ class LocalHarness(ClusterHarness):
     async def starts(self, run_id: RunId, rank: int) -> int:
         count = self._folder / "count" / f"{run_id}-{rank}"
         return len((await asyncio.to_thread(count.read_text)).split()) if count.exists() else 0
+
+    async def kill_supervisor(self, run_id: RunId, rank: int) -> bool:
+        lock = self._folder / "runs" / str(run_id).replace(".", "/") / str(rank) / "lock"
+        os.kill(int(await asyncio.to_thread(lock.read_text)), signal.SIGKILL)
+        return True
 
     async def settle(self, look: Callable[[], Awaitable[T]]) -> T:
         end = time.monotonic() + 15

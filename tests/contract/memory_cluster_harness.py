@@ -68,6 +68,10 @@ class MemoryHarness(ClusterHarness):
         chunk = await self._cluster.read_log(run_id, rank, offset=0, limit=10_000)
         return chunk.data.count(b" up\n")
 
+    async def kill_supervisor(self, run_id: RunId, rank: int) -> bool:
+        self._cluster.lose_rank(run_id, rank, node_well=True)
+        return True
+
     async def settle(self, look: Callable[[], Awaitable[T]]) -> T:
         for _ in range(600):
             seen = await look()

@@ -76,6 +76,7 @@ def full_run(number: int = 2) -> Run:
             done=True,
             message="half of it",
             unstarted=Blame.UNKNOWN,
+            supervisor_killed=True,
         ),
         a_rank(1, gpus=(0, 1), state=RankState.LOST, message="its node no longer knows of it"),
     )

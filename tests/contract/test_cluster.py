@@ -171,6 +171,24 @@ async def test_kill_ends_every_rank(harness, cluster) -> None:
     assert all(harness.ended_with(rank.exit_code, 143) for rank in ranks)
 
 
+async def test_a_rank_whose_supervisor_is_killed_is_lost_on_a_node_that_is_well(harness, cluster) -> None:
+    """It is its own task's doing (H4), and what is left of the gang is not."""
+    await cluster.launch(harness.launch(1, harness.waits(), "node-1", "node-2"))
+    await ranks_when(harness, cluster, "1.1", RankState.RUNNING)
+    if not await harness.kill_supervisor(RunId("1.1"), 1):
+        pytest.skip("no supervisor of this adapter can be killed from outside")
+
+    async def lost() -> tuple[RankObservation, ...]:
+        run = await observed(cluster, "1.1")
+        return run.ranks if run is not None and run.ranks[1].state is RankState.LOST else ()
+
+    ranks = await harness.settle(lost)
+    assert [rank.supervisor_killed for rank in ranks] == [False, True]
+    await cluster.kill(RunId("1.1"))
+    ranks = await ranks_when(harness, cluster, "1.1", RankState.EXITED, RankState.LOST)
+    assert [rank.supervisor_killed for rank in ranks] == [False, True]
+
+
 async def test_kill_ends_what_ignores_sigterm_too(harness, cluster) -> None:
     await cluster.launch(harness.launch(1, harness.resists()))
     await printed(harness, cluster, "1.1", "up")

@@ -178,6 +178,17 @@ class TestFacts:
             await tx.delete_task(task.id)
             assert list(await tx.strikes()) == [a_strike(task_id=task.id)]
 
+    async def test_a_strike_is_of_its_tasks_user_as_long_as_there_is_the_task(self, store: Store) -> None:
+        first, second = await add(store, a_task(user="ann", state=TaskState.FAILED), a_task(user="bob"))
+        async with store.write() as tx:
+            for task in (first, second, first):
+                await tx.add_strike(a_strike(task_id=task.id, user="somebody else"))
+            assert [strike.user for strike in await tx.strikes()] == ["ann", "bob", "ann"]
+        async with store.write() as tx:
+            await tx.delete_task(first.id)
+        async with store.read() as tx:
+            assert [strike.user for strike in await tx.strikes()] == [None, "bob", None]
+
     async def test_use_and_strikes_are_not_written_in_a_view(self, store: Store) -> None:
         async with store.read() as tx:
             for writing in (

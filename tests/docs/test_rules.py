@@ -24,8 +24,9 @@ HOMES = {
     "preemption": "P1 P3 P4 P5",
     "reservation": "B1 B2",
     "rules": "P1 P2",
-    "endings": "H1 H2",
-    "lifecycle": "B4 H1 H2",
+    "endings": "H1 H2 H4",
+    "lifecycle": "B4 H1 H2 H4",
+    "starts": "H4",
     "quarantine": "H3",
 }
 

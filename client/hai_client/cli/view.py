@@ -15,6 +15,8 @@ from hai_client.names import ENDED
 from hai_client.schema import Rank, Run, Task, TaskSummary, Verdict
 
 _LABEL = 12
+#: Reasons of ends that nobody wanted.
+_BROKEN = frozenset({"failed", "node_lost", "start_failed", "supervisor_killed"})
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
 #: Words that YAML reads as something else than a text.
 _AMBIGUOUS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
@@ -147,7 +149,7 @@ def _run_row(run: Run) -> list[Cell | str]:
         str(run.number),
         local(run.started_at),
         format_duration((until - run.started_at).total_seconds()),
-        Cell(ended.replace("_", " "), "red" if run.reason in ("failed", "node_lost", "start_failed") else None),
+        Cell(ended.replace("_", " "), "red" if run.reason in _BROKEN else None),
         Cell(clean_, "red" if run.clean is False else None),
         format_duration(run.lost_s) if run.lost_s else "-",
         " ".join(_place(rank) for rank in run.ranks) or " ".join(run.nodes),

@@ -1,5 +1,5 @@
 """Starting the command of a rank."""
-# ruff: noqa: PTH110, PTH118
+# ruff: noqa: PTH103, PTH110, PTH118
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ import errno
 import os
 import signal
 
+from hai_client.rank import identity
 from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
+    from hai_client.rank.identity import Account
     from hai_client.rank.spec import Spec
 
 NOT_FOUND = 127
@@ -36,12 +38,13 @@ class CannotStart(Exception):
         self.exit_code = exit_code
 
 
-def start(spec: Spec, output: int) -> int:
+def start(spec: Spec, output: int, account: Account | None = None) -> int:
     """Start the command in a session of its own; it dies with this process.
 
     Args:
         spec: What to start.
         output: File descriptor for its standard output and standard error.
+        account: Whose process it is to be; None: of whoever this one is.
 
     Returns:
         Its pid, after the program has taken over.
@@ -59,7 +62,7 @@ def start(spec: Spec, output: int) -> int:
             os.close(result)
             raise CannotStart(f"a process could not be started: {error.strerror}", None) from None
         if pid == 0:
-            _become(spec, output, report, parent)
+            _become(spec, output, report, parent, account)
     finally:
         os.close(report)
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
@@ -72,7 +75,7 @@ def start(spec: Spec, output: int) -> int:
     return pid
 
 
-def _become(spec: Spec, output: int, report: int, parent: int) -> NoReturn:
+def _become(spec: Spec, output: int, report: int, parent: int, account: Account | None) -> NoReturn:
     """In the child: turn into the command, or tell the parent why not."""
     step = "setup"
     try:
@@ -81,6 +84,13 @@ def _become(spec: Spec, output: int, report: int, parent: int) -> NoReturn:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         os.setsid()
+        if account is not None:
+            step = "account"
+            # What it prints to is its own: it may open it by name (/dev/stdout).
+            os.fchown(output, account.uid, account.gid)
+            identity.become(account, no_new_privs=True)
+            step = "setup"
+        # Only now: who changes his user is asked again.
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(NOT_FOUND)
@@ -89,6 +99,8 @@ def _become(spec: Spec, output: int, report: int, parent: int) -> NoReturn:
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         step = "cwd"
         os.chdir(spec.cwd)
+        if account is not None:
+            _make_checkpoints(spec)
         step = "exec"
         os.execvpe(spec.command[0], spec.command, spec.env)  # noqa: S606  that is what this is for
     except OSError as error:
@@ -100,10 +112,26 @@ def _become(spec: Spec, output: int, report: int, parent: int) -> NoReturn:
     os._exit(NOT_FOUND)
 
 
+def _make_checkpoints(spec: Spec) -> None:
+    """Make the folder for checkpoints as whoever will own it. Where that is impossible, the job's own error says so."""
+    folder = spec.env.get("HAI_CHECKPOINT_DIR")
+    if folder:
+        with contextlib.suppress(OSError):
+            os.makedirs(folder, exist_ok=True)
+
+
 def _explain(spec: Spec, step: str, code: int) -> CannotStart:
     reason = os.strerror(code)
     if step == "setup" or code in _PLATFORM:
         return CannotStart(f"the command could not be started: {reason}", None)
+    if step == "account":
+        return CannotStart(f"the command could not be started as the Unix account {spec.account}: {reason}", None)
+    if step == "cwd" and spec.account is not None:
+        return CannotStart(
+            f"the Unix account {spec.account} cannot enter the working directory {spec.cwd}: {reason}; correct cwd, or "
+            "its rights",
+            NOT_FOUND,
+        )
     if step == "cwd":
         return CannotStart(f"cannot enter the working directory {spec.cwd}: {reason}; correct cwd", NOT_FOUND)
     program = spec.command[0]

@@ -9,6 +9,7 @@ import json
 import os
 import signal
 
+from hai_client.rank.identity import acting_as
 from hai_client.rank.processes import Process, read_process, read_table, send
 from hai_client.rank.safefile import SafeFile
 from hai_client.rank.times import rfc3339
@@ -18,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from hai_client.rank.identity import Account
     from hai_client.rank.logs import LogWriter
     from hai_client.rank.spec import Spec
 
@@ -28,12 +30,14 @@ LATE_EVERY_S = 0.25
 class Messenger:
     """Tells the job once that it must leave; extensions change the file only."""
 
-    def __init__(self, spec: Spec, log: LogWriter) -> None:
+    def __init__(self, spec: Spec, log: LogWriter, account: Account | None = None) -> None:
         self._signal = SIGNALS.get(spec.profile)
         self._log = log
         self._folder = spec.folder
-        self._file = SafeFile(os.path.join(spec.folder, "runtime", "notice.json"))
-        with contextlib.suppress(OSError):
+        #: Whose folder it is that the notice is put into.
+        self._account = account
+        self._file = SafeFile(os.path.join(spec.runtime, "notice.json"))
+        with contextlib.suppress(OSError), acting_as(account):
             self._file.reserve()
         #: Start times of those who were told, by pid; None before anybody was.
         self._told: dict[int, int] | None = None
@@ -47,7 +51,9 @@ class Messenger:
 
     def write(self, notice: dict[str, Any]) -> None:
         """Put the notice where the job looks for it."""
-        if not self._file.write(json.dumps({"schema": 1, **notice}).encode()):
+        with acting_as(self._account):
+            written = self._file.write(json.dumps({"schema": 1, **notice}).encode())
+        if not written:
             self._log.say("the notice to leave could not be written: no space left; the signal is sent all the same")
 
     def received(self, notice: dict[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ class Spec:
     """One rank: what to start, where, and how to treat it. Lengths of time are seconds, sizes are bytes."""
 
     __slots__ = (
+        "account",
         "address_file",
         "api_url",
         "command",
@@ -36,12 +37,13 @@ class Spec:
         "profile",
         "rank",
         "run_id",
+        "runtime",
         "term_wait_s",
         "token_file",
     )
 
     def __init__(self, folder: str, data: dict[str, Any]) -> None:
-        #: Where this process keeps what it knows, and the job its notices and reports.
+        #: Where this process keeps what it knows.
         self.folder = folder
         self.log_dir = os.path.join(folder, "log")
         #: Who may read parts of the log.
@@ -59,6 +61,10 @@ class Spec:
             self.api_url = str(data["api_url"])
             #: Where the service writes its address when it has moved; None where it never does.
             self.address_file = str(data["address_file"]) if data.get("address_file") else None
+            #: Where the job finds its notices and leaves its reports.
+            self.runtime = str(data.get("runtime_dir") or os.path.join(folder, "runtime"))
+            #: The name of the Unix account that the command runs as; None: that of this process.
+            self.account = str(data["account"]) if data.get("account") else None
             self.term_wait_s = float(data.get("term_wait_s", 10))
             self.log_max_bytes = int(data.get("log_max_bytes", 64 * 1024 * 1024))
             self.log_parts = int(data.get("log_parts", 8))

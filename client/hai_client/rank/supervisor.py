@@ -11,7 +11,7 @@ import sys
 import time
 from collections import deque
 
-from hai_client.rank import command, lock, processes
+from hai_client.rank import command, identity, lock, processes
 from hai_client.rank.api import Api
 from hai_client.rank.bell import Bell
 from hai_client.rank.ending import Ending, kill_all
@@ -29,6 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from hai_client.rank.identity import Account
     from hai_client.rank.leaving import Eviction
 
 READ_BYTES = 256 * 1024
@@ -68,13 +69,14 @@ def main(folder: str, keeper: int) -> int:
         if not token:
             # Deaf and dumb, it would be ended in the middle of its work.
             raise BadSpec("the file token is missing or says nothing; the task is started again in a new run")
+        account = _account_of(spec)
         processes.become_subreaper()
         status.begin()
     except (BadSpec, OSError) as error:
         print(f"hai_client.rank: {error}", file=sys.stderr)
         return 0 if status.end(None, str(error)) else 1
     api = Api(spec.api_url, token, spec.run_id, spec.rank, spec.address_file)
-    supervisor = Supervisor(spec, status, bell, api, AtOnce(bell, spec.term_wait_s), keeper=keeper)
+    supervisor = Supervisor(spec, status, bell, api, AtOnce(bell, spec.term_wait_s), keeper=keeper, account=account)
     if os.path.exists(os.path.join(os.path.dirname(folder), "kill")):
         # The whole run was ended. Looked for after the status was written: who ends a run leaves the mark first and
         # looks for ranks afterwards, so that one of the two sees the other.
@@ -92,6 +94,20 @@ def make_folders(folder: str) -> None:
     """Where the job finds its notices and leaves its reports. Raises OSError."""
     for part in ("", "runtime", "runtime/reports"):
         os.makedirs(os.path.join(folder, part), mode=0o700, exist_ok=True)
+
+
+def _account_of(spec: Spec) -> Account | None:
+    """The account that the command runs as; its folder is fit for use then. Raises BadSpec, OSError."""
+    if spec.account is None:
+        return None
+    account = identity.account_named(spec.account)
+    if account is None:
+        raise BadSpec(f"there is no Unix account {spec.account!r} any more")
+    # Of this process's own groups nothing is needed, and what it does for the job must not be done with their rights.
+    os.setgroups([])
+    with identity.acting_as(account):
+        os.makedirs(os.path.join(spec.runtime, "reports"), mode=0o700, exist_ok=True)
+    return account
 
 
 def supervise(supervisor: Supervisor) -> None:
@@ -127,18 +143,20 @@ class Supervisor:
         leaving: AtOnce | Eviction,
         *,
         keeper: int | None = None,
+        account: Account | None = None,
     ) -> None:
         self._spec = spec
+        self._account = account
         self._keeper = keeper
         self._status = status
         self._bell = bell
         self._leaving = leaving
         self._log = LogWriter(spec.log_dir, max_bytes=spec.log_max_bytes, parts=spec.log_parts, mode=spec.log_mode)
-        self._inbox = Inbox(os.path.join(spec.folder, "runtime", "reports"))
+        self._inbox = Inbox(os.path.join(spec.runtime, "reports"))
         self._outbox = Outbox(api)
         self._notices: deque[dict[str, Any]] = deque()
         self._watch: NoticeWatch | None = NoticeWatch(api, self._deliver)
-        self._messenger = Messenger(spec, self._log)
+        self._messenger = Messenger(spec, self._log, account)
         self._usage = Usage()
         self._output = -1
         self._main = 0
@@ -186,7 +204,7 @@ class Supervisor:
         self._output, write_end = os.pipe()
         os.set_blocking(self._output, False)
         try:
-            self._main = command.start(self._spec, write_end)
+            self._main = command.start(self._spec, write_end, self._account)
         finally:
             os.close(write_end)
         self._status.data["pid"] = self._main
@@ -295,7 +313,8 @@ class Supervisor:
             self._status.data["signalled"] = True
 
     def _take_reports(self) -> None:
-        reports = self._inbox.take()
+        with identity.acting_as(self._account):
+            reports = self._inbox.take()
         for report in reports:
             if report["kind"] == "bad":
                 self._log.say(report["text"])

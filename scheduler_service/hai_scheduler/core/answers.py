@@ -15,7 +15,7 @@ from hai_scheduler.core.queue import Place, Queue
 from hai_scheduler.core.quota import Account, Accounts
 from hai_scheduler.core.reservation import Reservation, earliest, passes
 from hai_scheduler.core.rules import Rules
-from hai_scheduler.core.starts import why_not_started
+from hai_scheduler.core.starts import why_broken, why_not_started
 from hai_scheduler.core.turns import Turn
 from hai_scheduler.core.verdicts import Holder, Value, Verdict, VerdictKind
 
@@ -204,6 +204,10 @@ class Answers:
             most = self._policy.max_failed_starts
             starts: dict[str, Value] = {"starts": task.failed_starts, "of": most, "why": unstarted}
             return task.not_before, (), {"until": task.not_before, **starts}
+        broken = why_broken(task)
+        if broken is not None:
+            row: dict[str, Value] = {"starts": task.failed_starts, "of": self._policy.max_failed_starts}
+            return task.not_before, (), {"until": task.not_before, **row, "broken": broken}
         of = task.retry.count if task.retry else 0
         return task.not_before, (), {"until": task.not_before, "retries": task.retries, "of": of}
 

@@ -1,4 +1,4 @@
-"""How a run whose ranks are all gone ended (docs/scheduling.md, "Suspending, in time", and rules H1, H2)."""
+"""How a run whose ranks are all gone ended (docs/scheduling.md, "Suspending, in time", and rules H1, H2, H4)."""
 
 from __future__ import annotations
 
@@ -41,10 +41,15 @@ def ending_of(task: Task, run: Run) -> Ending:
             return Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)
         return _told(task, run, codes, lost)
     if lost:
-        return Ending(TaskState.SUSPENDED, Reason.NODE_LOST)
+        return Ending(TaskState.SUSPENDED, Reason.SUPERVISOR_KILLED if own_loss(run) else Reason.NODE_LOST)
     if all(code == 0 for code in codes):
         return Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)
     return Ending(TaskState.FAILED, Reason.FAILED)
+
+
+def own_loss(run: Run) -> bool:
+    """Whether every rank that was lost was lost because its supervisor was killed on a node that was well (H4)."""
+    return all(rank.supervisor_killed for rank in run.ranks if rank.state is RankState.LOST)
 
 
 def _came_to_its_end(rank: Rank) -> bool:

@@ -74,6 +74,8 @@ class RanksSeen(Event):
     """The cluster shows the ranks of the live run, all of them, in rank order."""
 
     ranks: tuple[Rank, ...]
+    #: Whether the task is given up if it is a killed supervisor that ends the run now (H4).
+    give_up: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -142,6 +142,9 @@ def _topology(verdict: Verdict, _now: datetime) -> str:
 
 
 def _retry(verdict: Verdict, now: datetime) -> str:
+    if "broken" in verdict.data:
+        number = f"start {_number(verdict, 'starts') + 1} of {_number(verdict, 'of')}"
+        return f"Its last run broke: {verdict.data['broken']}; {number} waits{_until(verdict, 'until', now)}."
     if "why" in verdict.data:
         number = f"start {_number(verdict, 'starts') + 1} of {_number(verdict, 'of')}"
         unstarted = str(verdict.data["why"]).rstrip(".")

@@ -44,7 +44,7 @@ from hai_scheduler.core.model import (
     TaskState,
 )
 from hai_scheduler.core.reasons import Reason
-from hai_scheduler.core.starts import wait_after
+from hai_scheduler.core.starts import row_with, wait_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +292,7 @@ def _keep_state(task: Task, event: StateKept) -> Advanced:
 def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
     run = replace(_live(task), ranks=event.ranks)
     if all(rank.state.gone for rank in run.ranks):  # B4
-        return _end(replace(task, run=run), event.at)
+        return _end(replace(task, run=run), event.at, give_up=event.give_up)
     effects: tuple[Effect, ...] = ()
     if run.killed_at is None and _broken(run):
         # What failed may have failed for a rank that was lost (H1), or that never started.
@@ -306,7 +306,6 @@ def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
         task = replace(task, starting_took=event.at - run.started_at)
     if state is TaskState.STARTING and started:
         state = TaskState.RUNNING
-        task = replace(task, failed_starts=0)
     return replace(task, state=state, run=run), effects
 
 
@@ -326,8 +325,9 @@ def _failed_ranks(run: Run) -> tuple[int, ...]:
     return tuple(rank.rank for rank in ended if rank.exit_code != 0)
 
 
-def _end(task: Task, at: datetime) -> Advanced:
+def _end(task: Task, at: datetime, *, give_up: bool) -> Advanced:
     run = _live(task)
+    row = row_with(task, at)
     ending = ending_of(task, run)
     if ending.reason is Reason.FAILED and run.killed_at is None:  # else it was noted when the others were ended
         run = replace(run, failed_ranks=_failed_ranks(run))
@@ -336,6 +336,15 @@ def _end(task: Task, at: datetime) -> Advanced:
     lost = _lost_work(run, ending, at)
     ended = replace(run, ended_at=at, reason=ending.reason, clean=ending.clean, lost=lost)
     task = replace(task, run=ended, served=task.served + served, reason=ending.reason)
+    if ending.reason is Reason.SUPERVISOR_KILLED:
+        # Its own doing (H4): it waits as after a start that failed, and is given up in the end.
+        task = _wait_for_next_start(replace(task, failed_starts=row - 1), at)
+        if give_up:
+            ending, task = replace(ending, state=TaskState.FAILED), replace(task, not_before=None)
+    elif ending.reason is Reason.START_FAILED:  # what was up of it had to go first (B4)
+        task = _wait_for_next_start(task, at)
+    else:
+        task = replace(task, failed_starts=0)
     if ending.state is TaskState.FAILED and _worth_a_retry(task, run, ending):
         return _retry(task, at), ()
     if ending.state is not TaskState.SUSPENDED:
@@ -363,15 +372,14 @@ def _retry(task: Task, at: datetime) -> Task:
 def _back_in_queue(task: Task, ending: Ending, at: datetime) -> Task:
     """It waits for its next turn from now on (O2); its place among its user's tasks stays (O3, H1)."""
     run = task.run
-    lost = frozenset(rank.node for rank in run.ranks if rank.state is RankState.LOST) if run else ()
-    if ending.reason is Reason.START_FAILED:  # what was up of it had to go first (B4)
-        task = _wait_for_next_start(task, at)
+    ranks = () if run is None else run.ranks
+    lost = {rank.node for rank in ranks if rank.state is RankState.LOST and not rank.supervisor_killed}
     return replace(
         task,
         state=TaskState.SUSPENDED,
         waiting_since=at,
         leaving_took=task.leaving_took if run is None or run.notice is None else at - run.notice.at,
-        suspensions=task.suspensions + (0 if ending.reason.infrastructure else 1),
+        suspensions=task.suspensions + (0 if ending.reason.unplanned else 1),
         avoid=task.avoid.union(lost),
     )
 

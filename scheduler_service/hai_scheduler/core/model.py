@@ -222,6 +222,8 @@ class Rank:
     message: str | None = None
     #: Set for a rank that could not be started: what its node had to do with it.
     unstarted: Blame | None = None
+    #: For a lost rank: its supervisor was killed while its node was well, so that the task itself is to blame.
+    supervisor_killed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,7 +333,8 @@ class Task:
     avoid: frozenset[str] = frozenset()
     #: Nodes that others were told to leave for it (B3), until it starts.
     promise: frozenset[str] = frozenset()
-    #: Starts in a row that failed for reasons that are not the user's.
+    #: Starts in a row that came to nothing: they failed for reasons that are not the user's, or the supervisor of a
+    #: rank was killed soon after. It stands until a run has ended otherwise.
     failed_starts: int = 0
     #: What becomes of it when its command fails; None lets it fail (H2).
     retry: Retry | None = None
@@ -426,6 +429,8 @@ class Strike:
     node: str
     task_id: TaskId
     at: datetime
+    #: Whose task it was; None once the task has been deleted.
+    user: str | None = None
 
 
 class MountKind(StrEnum):
@@ -466,6 +471,8 @@ class RankObservation:
     done_all: bool = False
     checkpoint: Checkpoint | None = None
     job_state: str | None = None
+    #: Of a lost rank: its supervisor was killed while its node, other users' ranks there and the service went on.
+    supervisor_killed: bool = False
     #: Why the rank could not be started; such an end is not the user's.
     start_error: str | None = None
     #: What its node had to do with that.

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from hai_scheduler.core.events import AskedToSuspend, Done, Event, Overdue, RanksSeen, Saved, StartFailed, StateKept
 from hai_scheduler.core.model import Blame, Observation, Rank, RankObservation, RankState, Run, Task
 from hai_scheduler.core.reasons import Reason
+from hai_scheduler.core.starts import row_with
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ def read(
         task: The task.
         observation: What the cluster shows of its run; None if that is nothing.
         now: The time.
-        max_failed_starts: After so many starts in a row that failed, the task is given up.
+        max_failed_starts: After so many starts in a row that came to nothing, the task is given up.
         trouble: What keeps the ranks from being launched that the cluster does not show.
         older: Its run was decided before the database was restored: of what it was told, the end may be lost.
     """
@@ -57,7 +58,7 @@ def read(
         # First of all: what ends because of it has neither failed nor given its nodes back.
         events.insert(0, taken)
     if ranks != run.ranks:
-        events.append(RanksSeen(at=now, ranks=ranks))
+        events.append(RanksSeen(at=now, ranks=ranks, give_up=row_with(task, now) >= max_failed_starts))
     if taken is not None or all(rank.state.gone for rank in ranks):
         return Seen(tuple(events))
     missing = any(rank.state is RankState.PENDING and rank.rank not in shown for rank in ranks)
@@ -137,6 +138,7 @@ def _merge(rank: Rank, shown: RankObservation | None, run: Run, trouble: str | N
             done=rank.done or shown.done or shown.done_all,
             message=shown.start_error or shown.message,
             unstarted=shown.blame if shown.start_error is not None else None,
+            supervisor_killed=shown.state is RankState.LOST and shown.supervisor_killed,
         )
     if rank.state is RankState.RUNNING:
         return replace(rank, state=RankState.LOST, message="its node no longer knows of it")

@@ -50,6 +50,8 @@ class Policy:
     strikes: int = 3
     #: H3: ... of at least so many tasks ...
     strike_tasks: int = 2
+    #: H3: ... and of at least so many users, so that none quarantines a node alone ...
+    strike_users: int = 2
     #: H3: ... within this time put it in quarantine ...
     strike_window: timedelta = timedelta(hours=1)
     #: H3: ... while at most this share of the group is in quarantine.
@@ -93,6 +95,8 @@ class Policy:
             1 <= self.strike_tasks <= self.strikes,
             f"set it between 1 and strikes ({self.strikes})",
         )
+        # Above `strike_tasks` as well: who had set that to 1 before there was this number keeps a valid policy.
+        self._check("strike_users", self.strike_users >= 1, "set it to 1 or more")
         self._check("strike_window", self.strike_window > _ZERO, "set it above 0s")
         self._check("quarantine_share", 0 <= self.quarantine_share <= 1, "set it between 0 and 1")
         if not _ZERO <= self.default_grace <= self.max_grace:

@@ -32,6 +32,8 @@ class Reason(StrEnum):
     YIELDED = "yielded"
     #: A node of it, or the supervisor on it, was lost (H1).
     NODE_LOST = "node_lost"
+    #: The supervisor of a rank was killed on a node that was well: by its own task, as far as can be told (H4).
+    SUPERVISOR_KILLED = "supervisor_killed"
     #: The database was restored, and is older than the run: it ended, or was told to, in what has been lost.
     RESTORED = "restored"
     #: Its ranks could not be started, for a reason that is not the user's.
@@ -41,6 +43,11 @@ class Reason(StrEnum):
     def infrastructure(self) -> bool:
         """Whether the platform, not the user or the scheduler, is to blame."""
         return self in (Reason.NODE_LOST, Reason.RESTORED, Reason.START_FAILED)
+
+    @property
+    def unplanned(self) -> bool:
+        """Whether neither a decision nor an end of the command is behind it: the run broke."""
+        return self.infrastructure or self is Reason.SUPERVISOR_KILLED
 
 
 SENTENCES: dict[Reason, str] = {
@@ -56,6 +63,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.USER_STOPPED: "it was stopped by hand",
     Reason.YIELDED: "it gave its nodes back",
     Reason.NODE_LOST: "a node of it was lost",
+    Reason.SUPERVISOR_KILLED: "the supervisor of a rank was killed on a node that was well",
     Reason.RESTORED: "the scheduler's database was restored, and knows less than the run",
     Reason.START_FAILED: "it could not be started on its nodes",
 }

@@ -31,7 +31,7 @@ class VerdictKind(StrEnum):
     #: Enough is free, but too far apart (F2). data: needs, free, together.
     TOPOLOGY = "TOPOLOGY"
     #: Its command failed (H2), or it could not be started; it is started again later. data: until, retries, of;
-    #: after a start that failed: until, starts, of, why.
+    #: after a start that failed: until, starts, of, why; after a killed supervisor: until, starts, of, broken.
     RETRY = "RETRY"
     #: Its owner holds it.
     HELD = "HELD"

@@ -50,7 +50,7 @@ def _ending(run: Run) -> str:
             return "failed"
         case Reason.USER_STOPPED:
             return "stopped"
-        case Reason.TIME_LIMIT | Reason.NODE_LOST | Reason.START_FAILED | None:
+        case Reason.TIME_LIMIT | Reason.NODE_LOST | Reason.SUPERVISOR_KILLED | Reason.START_FAILED | None:
             return "ended"
         case _:
             return "suspended clean" if run.clean else "suspended without having saved"
@@ -68,7 +68,7 @@ def _ranks(run: Run) -> str:
     """Exit statuses of the ranks that failed, and why ranks could not start."""
     if run.reason is Reason.FAILED:
         told = [f"rank {r.rank} on {r.node} exited with status {r.exit_code}" for r in run.failures if r.exit_code]
-    elif run.reason is not None and run.reason.infrastructure:
+    elif run.reason is not None and run.reason.unplanned:
         told = [f"rank {r.rank} on {r.node}: {r.message}" for r in run.ranks if r.message]
     else:
         told = []

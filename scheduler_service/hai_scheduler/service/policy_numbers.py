@@ -60,11 +60,12 @@ NUMBERS: Final = (
     Number("max_cross_zone", Kind.INT, "F2", "So many tasks of a node group may span zones at a time."),
     Number("strikes", Kind.INT, "H3", "So many failed runs, not by their users' fault, quarantine a node."),
     Number("strike_tasks", Kind.INT, "H3", "The failures that quarantine a node are of at least so many tasks."),
+    Number("strike_users", Kind.INT, "H3", "The failures that quarantine a node are of at least so many users."),
     Number("strike_window", Kind.DURATION, "H3", "The failures that quarantine a node lie within this time."),
     Number("quarantine_share", Kind.FLOAT, "H3", "At most this share of a node group is quarantined automatically."),
     Number("default_grace", Kind.DURATION, "", "How long a task has to save, unless it says otherwise."),
     Number("max_grace", Kind.DURATION, "", "The longest that a task may ask for, extensions included."),
-    Number("max_failed_starts", Kind.INT, "", "Failed starts in a row before a task is given up."),
+    Number("max_failed_starts", Kind.INT, "", "Starts in a row that come to nothing before a task is given up."),
 )
 
 BY_NAME: Final[Mapping[str, Number]] = MappingProxyType({number.name: number for number in NUMBERS})

@@ -52,7 +52,7 @@ class RunEnds:
         self.uses[use.user, use.group] = use
         await self.tx.put_use(use)
         for node in sorted(_failing(run, events)):
-            strike = Strike(node=node, task_id=after.id, at=run.ended_at)
+            strike = Strike(node=node, task_id=after.id, at=run.ended_at, user=after.user)
             self.strikes.append(strike)
             await self.tx.add_strike(strike)
 

@@ -251,7 +251,7 @@ class Submissions:
         self._check(submission)
         gpus = gpus_to_ask_for(self.watch.nodes, submission.group, submission.nodes, submission.gpus)
         environment = await self.surroundings.choose(caller, submission.environment)
-        await self._check_files(submission, environment)
+        await self._check_files(caller, submission, environment)
         return gpus, environment
 
     def _check(self, submission: Submission) -> None:
@@ -264,11 +264,13 @@ class Submissions:
                 f"a task may have between 0 and {longest.total_seconds():.0f} seconds to save",
             )
 
-    async def _check_files(self, submission: Submission, environment: Environment | None) -> None:
+    async def _check_files(self, caller: Caller, submission: Submission, environment: Environment | None) -> None:
         if self.files is None:
             return
         python = None if environment is None else environment.python
-        fault = await self.files.fault(submission.command, submission.cwd, submission.checkpoint_dir, python)
+        fault = await self.files.fault(
+            submission.command, submission.cwd, submission.checkpoint_dir, python, caller.name
+        )
         if fault is not None:
             raise Invalid(fault.field, fault.value, fault.message)
 

@@ -265,7 +265,7 @@ class Stage:
         now, window = self._agenda.now, self._setting.policies.of(task.group).strike_window
         self.strikes = [strike for strike in self.strikes if now - strike.at <= window]
         lost = {rank.node for rank in run.ranks if rank.state is RankState.LOST}
-        self.strikes += [Strike(node=node, task_id=task.id, at=now) for node in sorted(lost)]
+        self.strikes += [Strike(node=node, task_id=task.id, at=now, user=task.user) for node in sorted(lost)]
         self.stirred = True
 
     def _share(self, task: Task) -> float:

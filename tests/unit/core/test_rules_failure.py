@@ -145,13 +145,22 @@ def test_h2_a_failing_command_strikes_no_node() -> None:
 # -- H3 -----------------------------------------------------------------------------------------------
 
 
-def strikes(*at_minutes: float, tasks: tuple[int, ...] = (1, 2, 3), node: str = "node-1") -> tuple[Strike, ...]:
-    """Failures on the node that many minutes ago, of these tasks in turn."""
+def strikes(
+    *at_minutes: float,
+    tasks: tuple[int, ...] = (1, 2, 3),
+    node: str = "node-1",
+    users: dict[int, str | None] | None = None,
+) -> tuple[Strike, ...]:
+    """Failures on the node that many minutes ago, of these tasks in turn; each task is another user's by default."""
+    ids = [tasks[n % len(tasks)] for n in range(len(at_minutes))]
+    whose = users or {number: f"user-{number}" for number in ids}
     return tuple(
-        a_strike(node, task_id=TaskId(tasks[n % len(tasks)]), at=ago(minutes)) for n, minutes in enumerate(at_minutes)
+        a_strike(node, task_id=TaskId(number), at=ago(minutes), user=whose[number])
+        for number, minutes in zip(ids, at_minutes, strict=True)
     )
 
 
+TEN = tuple(range(10))
 #: sentence, failures, whether the node is put in quarantine
 STRIKES = [
     ("three failures of three tasks", strikes(1, 2, 3), True),
@@ -162,6 +171,12 @@ STRIKES = [
     ("all of them within an hour", strikes(0, 30, 59.99), True),
     ("one of them just an hour ago", strikes(0, 30, 60), False),
     ("an old one more does not matter", strikes(0, 30, 59, 600), True),
+    ("three tasks of one user may be the user's", strikes(1, 2, 3, users=dict.fromkeys((1, 2, 3), "mallory")), False),
+    ("ten tasks of one user", strikes(*range(10), tasks=TEN, users=dict.fromkeys(TEN, "mallory")), False),
+    ("tasks of two users", strikes(1, 2, 3, users={1: "mallory", 2: "mallory", 3: "bob"}), True),
+    ("another user's before the hour", strikes(1, 2, 60, users={1: "mallory", 2: "mallory", 3: "bob"}), False),
+    ("tasks that are deleted are no second user's", strikes(1, 2, 3, users={1: "mallory", 2: None, 3: None}), False),
+    ("nor hide that there are two", strikes(1, 2, 3, users={1: "mallory", 2: None, 3: "bob"}), True),
     ("two of one task within the hour, another's before", strikes(1, 2, 3, 90, tasks=(1, 1, 1, 2)), False),
 ]
 
@@ -215,10 +230,83 @@ def test_h3_a_tenth_is_of_each_group() -> None:
 
 
 def test_h3_the_numbers_are_the_policys() -> None:
-    policy = Policy(strikes=2, strike_tasks=1, strike_window=for_minutes(5), quarantine_share=1)
+    policy = Policy(strikes=2, strike_tasks=1, strike_users=1, strike_window=for_minutes(5), quarantine_share=1)
     assert len(quarantines(some_nodes(1), strikes(1, 2, tasks=(1,)), policy, NOW)) == 1
     assert quarantines(some_nodes(1), strikes(1, 5, tasks=(1,)), policy, NOW) == ()
     assert quarantines(some_nodes(1), strikes(1, 2), replace(policy, quarantine_share=0), NOW) == ()
+    assert quarantines(some_nodes(1), strikes(1, 2, tasks=(1,)), replace(policy, strike_users=2), NOW) == ()
+    assert quarantines(some_nodes(1), strikes(1, 2), replace(policy, strike_users=3), NOW) == ()
+
+
+# -- H4 -----------------------------------------------------------------------------------------------
+
+
+def killed(task: Task, *, give_up: bool = False, others: int = 0) -> Task:
+    """The task after the supervisor of its rank 0 was killed now; its other ranks were ended."""
+    lost = a_rank(0, state=RankState.LOST, supervisor_killed=True)
+    rest = tuple(a_rank(n + 1, state=RankState.EXITED, exit_code=137) for n in range(others))
+    return advance(task, RanksSeen(at=NOW, ranks=(lost, *rest), give_up=give_up))[0]
+
+
+def test_h4_a_killed_supervisor_is_the_tasks_own_doing_and_the_next_start_waits() -> None:
+    after = killed(runs(1, "node-1", minutes=1))
+    assert (after.state, after.reason, after.failed_starts) == (TaskState.SUSPENDED, Reason.SUPERVISOR_KILLED, 1)
+    assert (after.avoid, after.suspensions, after.retries) == (frozenset(), 0, 0)
+    assert after.not_before == NOW + 15 * SECOND
+    made = decide(snapshot(after))
+    assert starts(made) == {}
+    assert kinds(made) == {1: VerdictKind.RETRY}
+
+
+@pytest.mark.parametrize(("row", "wait"), [(0, 15), (1, 30), (2, 60), (50, 300)])
+def test_h4_each_one_in_a_row_doubles_the_wait(row: int, wait: int) -> None:
+    after = killed(runs(1, "node-1", minutes=1, failed_starts=row))
+    assert (after.failed_starts, after.not_before) == (row + 1, NOW + wait * SECOND)
+
+
+def test_h4_in_the_end_the_task_fails_whatever_its_retries_are() -> None:
+    fragile = runs(1, "node-1", minutes=1, failed_starts=2, retry=Retry(count=9))
+    after = killed(fragile, give_up=True)
+    assert (after.state, after.reason, after.not_before) == (TaskState.FAILED, Reason.SUPERVISOR_KILLED, None)
+    assert (after.failed_starts, after.retries, after.ended_at) == (3, 0, NOW)
+
+
+@pytest.mark.parametrize(("up", "row"), [(59, 3), (60, 1), (6000, 1)])
+def test_h4_a_run_that_was_up_for_an_hour_begins_a_new_row(up: float, row: int) -> None:
+    assert killed(runs(1, "node-1", minutes=up, failed_starts=2)).failed_starts == row
+
+
+@pytest.mark.parametrize(
+    ("reason", "state"),
+    [(Reason.TURN_OVER, TaskState.SUSPENDED), (Reason.USER_STOPPED, TaskState.STOPPED)],
+)
+def test_h4_a_run_that_leaves_as_it_was_told_to_is_not_counted(reason: Reason, state: TaskState) -> None:
+    task = leaving(runs(1, "node-1", minutes=1), None, reason)
+    if state is TaskState.STOPPED:
+        task = replace(task, state=TaskState.STOPPING)
+    after = killed(task, give_up=True)
+    assert (after.state, after.reason, after.failed_starts) == (state, reason, 0)
+
+
+def test_h4_one_rank_that_was_really_lost_excuses_the_gang() -> None:
+    lost = a_rank(0, state=RankState.LOST), a_rank(1, state=RankState.LOST, supervisor_killed=True)
+    after = advance(runs(1, "node-1", "node-2"), RanksSeen(at=NOW, ranks=lost, give_up=True))[0]
+    assert (after.state, after.reason, after.failed_starts) == (TaskState.SUSPENDED, Reason.NODE_LOST, 0)
+    assert after.avoid == {"node-1"}
+
+
+def test_h4_the_gang_is_ended_before_it_waits() -> None:
+    ranks = (a_rank(0, state=RankState.LOST, supervisor_killed=True), a_rank(1, state=RankState.RUNNING))
+    broken = advance(runs(1, "node-1", "node-2"), RanksSeen(at=NOW, ranks=ranks, give_up=True))[0]
+    assert broken.run is not None
+    assert (broken.state, broken.run.killed_at) == (TaskState.RUNNING, NOW)
+    after = killed(broken, others=1)
+    assert (after.state, after.reason) == (TaskState.SUSPENDED, Reason.SUPERVISOR_KILLED)
+
+
+@pytest.mark.parametrize("end", [(RankState.LOST, None), (RankState.EXITED, 0), (RankState.EXITED, 3)])
+def test_h4_a_run_that_ends_otherwise_ends_the_row(end: tuple[RankState, int | None]) -> None:
+    assert ended(runs(1, "node-1", failed_starts=2), end).failed_starts == 0
 
 
 # -- what else must leave -----------------------------------------------------------------------------

@@ -37,6 +37,7 @@ MINUTE = timedelta(minutes=1)
         ({"max_cross_zone": -1}, "max_cross_zone"),
         ({"strikes": 0}, "strikes"),
         ({"strike_tasks": 4}, "strike_tasks"),
+        ({"strike_users": 0}, "strike_users"),
         ({"strike_window": timedelta(0)}, "strike_window"),
         ({"quarantine_share": 1.1}, "quarantine_share"),
         ({"default_grace": 31 * MINUTE}, "default_grace"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -11,7 +12,7 @@ from hai_scheduler.core import events as ev
 from hai_scheduler.core.lifecycle import Kill, advance
 from hai_scheduler.core.model import Blame, RankState, TaskState
 from hai_scheduler.core.reasons import Reason
-from hai_scheduler.core.starts import LONGEST_WAIT, wait_after, why_not_started
+from hai_scheduler.core.starts import LONGEST_WAIT, PROVEN_AFTER, row_with, wait_after, why_broken, why_not_started
 
 FAILED = ev.StartFailed(at=at(10), message="no disk", nodes=frozenset({"node-1"}), give_up=False)
 
@@ -50,3 +51,31 @@ def test_why_a_task_could_not_be_started_is_said_of_that_alone() -> None:
     assert why_not_started(replace(failed, run=a_run(ranks=other))) == "no disk"
     silent = replace(failed, run=a_run(ranks=(a_rank(0),)))
     assert why_not_started(silent) == "it could not be started on its nodes"
+
+
+@pytest.mark.parametrize(
+    ("up_for", "failed", "row"),
+    [
+        (None, 0, 1),
+        (None, 2, 3),
+        (timedelta(0), 2, 3),
+        (PROVEN_AFTER - timedelta(microseconds=1), 2, 3),
+        (PROVEN_AFTER, 2, 1),
+        (timedelta(seconds=-5), 2, 3),
+    ],
+    ids=["never up", "never up again", "just up", "not proven", "proven", "a clock was set back"],
+)
+def test_h4_a_row_of_killed_supervisors_begins_anew_after_a_run_that_has_lasted(
+    up_for: timedelta | None, failed: int, row: int
+) -> None:
+    run = a_run(running_at=None if up_for is None else at(9) - up_for)
+    assert row_with(a_task(state=TaskState.RUNNING, run=run, failed_starts=failed), at(9)) == row
+
+
+def test_how_a_run_broke_is_said_of_a_killed_supervisor_alone() -> None:
+    ranks = a_rank(0, state=RankState.EXITED, exit_code=137), a_rank(1, state=RankState.LOST, supervisor_killed=True)
+    task = a_task(state=TaskState.SUSPENDED, run=a_run(ranks=ranks), reason=Reason.SUPERVISOR_KILLED)
+    assert why_broken(task) == f"the supervisor of rank 1 on {ranks[1].node} was killed"
+    assert why_not_started(task) is None
+    assert why_broken(replace(task, reason=Reason.NODE_LOST)) is None
+    assert why_broken(a_task()) is None

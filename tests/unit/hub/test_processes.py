@@ -115,8 +115,9 @@ def test_servers_of_this_folder_are_found_whoever_started_them(tmp_path: Path) -
     with contextlib.ExitStack() as open_:
         started = [open_.enter_context(subprocess.Popen([sys.executable, "-c", SLEEP], env=env)) for env in given]
         own = started[0].pid
-        wait_for(lambda: processes.servers(homes) == [own])
-        assert processes.servers(homes, without=[own]) == []
-        assert processes.servers(homes, without=[os.getpid()]) == [], "with everything below"
+        mark = f"HOME={homes}/"
+        wait_for(lambda: processes.servers(mark) == [own])
+        assert processes.servers(mark, without=[own]) == []
+        assert processes.servers(mark, without=[os.getpid()]) == [], "with everything below"
         for process in started:
             process.kill()

@@ -188,7 +188,10 @@ async def test_an_environment_that_is_given_back_in_time_lets_the_task_start() -
     await service.environments(an_environment("torch"))
     await service.step(15)
     up = await service.task(task)
-    assert (up.state, up.failed_starts, up.not_before) == (TaskState.RUNNING, 0, None)
+    assert (up.state, up.failed_starts, up.not_before) == (TaskState.RUNNING, 1, None)
+    service.cluster.finish(up.run_id(2))
+    await service.step(1)
+    assert (await service.task(task)).failed_starts == 0, "it has come to something"
 
 
 async def test_a_user_whose_name_fits_no_path_is_told_which_rule_stands_in_the_way() -> None:

@@ -7,13 +7,18 @@ import contextlib
 import logging
 import os
 import sys
+import threading
+import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from hai_client.rank.identity import Account, NoAccount
+from hai_scheduler.adapters.local.accounts import Accounts
 from hai_scheduler.adapters.local.environment import MASTER, rank_environment
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, RankFolder, RunFolder, sweep
+from hai_scheduler.adapters.local.losses import Losses
 from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.rights import with_rights
@@ -22,7 +27,7 @@ from hai_scheduler.adapters.local.starting import Starter
 from hai_scheduler.adapters.log_parts import read_log
 from hai_scheduler.adapters.origins import check_origin
 from hai_scheduler.core.marks import Mark
-from hai_scheduler.core.model import Node, Observation, RunId
+from hai_scheduler.core.model import Blame, Node, Observation, RunId
 from hai_scheduler.ports import Launch, LogChunk, LogPlace, NotFound, Temporary
 
 log = logging.getLogger(__name__)
@@ -48,6 +53,8 @@ class LocalSettings:
     term_wait_s: float = 10.0
     #: Whether other services use the folder too: then it is read anew at every look.
     shared: bool = False
+    #: Who runs as whom; None: all as this process's user.
+    accounts: Accounts | None = None
     log_max_bytes: int = 64 * 1024 * 1024
     log_parts: int = 8
 
@@ -70,6 +77,9 @@ class LocalCluster:
         self._loaded = False
         self._listeners: set[asyncio.Event] = set()
         self._marks = Marks(self._root)
+        self._losses = Losses()
+        #: Looks may overlap: each is a thread.
+        self._judging = threading.Lock()
         #: Nobody else uses the folder.
         self.exclusive = True
         #: Handles that become readable when a supervisor ends, by its pid.
@@ -93,7 +103,8 @@ class LocalCluster:
         for run in list(self._runs.values()):
             with run.guard:
                 seen.append(run.observe())
-        return seen
+        with self._judging:
+            return list(self._losses.judge(seen, time.monotonic()))
 
     async def _load(self) -> None:
         async with self._loading:
@@ -208,33 +219,52 @@ class LocalCluster:
         folder = run.folder.rank(number)
         node = self._nodes.get(name)
         missing = _missing(launch, number, name, node)
+        account, nobody = self._account(launch)
         if not folder.begun and not folder.prepared:
             known = node if missing is None else None
-            folder.prepare(self._spec(launch, folder, known, name, port), launch.token.reveal())
+            spec = self._spec(launch, folder, known, name, port, account)
+            folder.prepare(spec, launch.token.reveal())
         rank = run.rank(number)
         if run.folder.killed:
             folder.mark_killed()
             folder.end_unstarted(NEVER_STARTED, None)
         elif missing is not None:
             folder.end_unstarted(None, missing)
+        elif nobody is not None:
+            folder.end_unstarted(None, nobody, blame=Blame.NOBODY)
         else:
             rank.ensure_started()
 
-    def _spec(self, launch: Launch, folder: RankFolder, node: LocalNode | None, name: str, port: int) -> dict[str, Any]:
+    def _account(self, launch: Launch) -> tuple[Account | None, str | None]:
+        """What the run's commands run as, None for this process's user; and why they cannot, if they cannot."""
+        if self._settings.accounts is None:
+            return None, None
+        try:
+            return self._settings.accounts.of(launch.user), None
+        except NoAccount as error:
+            return None, str(error)
+
+    def _spec(
+        self, launch: Launch, folder: RankFolder, node: LocalNode | None, name: str, port: int, account: Account | None
+    ) -> dict[str, Any]:
         if node is None:
             # It will not start; what it would have seen is written down all the same.
             launch, node = replace(launch, gpus=()), LocalNode(node=Node(name=name))
+        own = self._own_folder(launch, folder, account)
         env = rank_environment(
             launch,
             rank=folder.rank,
             node=node,
-            folder=folder.path,
+            runtime=own or folder.runtime,
+            token=(own or folder.path) / "token",
             port=port,
             path_prefix=self._settings.path_prefix,
             api_url=self._settings.api_url,
+            account=account,
         )
         checkpoints = env.get("HAI_CHECKPOINT_DIR")
-        if checkpoints:
+        # An account makes it itself, when its command is started.
+        if checkpoints and account is None:
             # Where it cannot be made, the job's own error names it best.
             with contextlib.suppress(OSError):
                 Path(checkpoints).mkdir(parents=True, exist_ok=True)
@@ -242,6 +272,8 @@ class LocalCluster:
             "run_id": launch.run_id,
             "task_id": launch.task_id,
             "user": launch.user,
+            "account": None if account is None else account.name,
+            "runtime_dir": str(own or folder.runtime),
             "origin": None if launch.origin is None else str(launch.origin),
             "rank": folder.rank,
             "node": name,
@@ -255,6 +287,13 @@ class LocalCluster:
             "log_max_bytes": self._settings.log_max_bytes,
             "log_parts": self._settings.log_parts,
         }
+
+    def _own_folder(self, launch: Launch, folder: RankFolder, account: Account | None) -> Path | None:
+        """The folder of the job where that is another user than this process's. Raises OSError."""
+        if account is None or self._settings.accounts is None:
+            return None
+        place = folder.path.relative_to(self._root)
+        return self._settings.accounts.prepare(launch.user, account, place, launch.token.reveal())
 
     async def kill(self, run_id: RunId) -> None:
         """Tell the supervisors to end their ranks; ranks that have not started never will."""
@@ -328,7 +367,12 @@ class LocalCluster:
             run.observe()
             if not run.gone:
                 raise Temporary(f"run {run.folder.run_id} cannot be forgotten: it has not ended")
+            self._remove_own(run)
             run.folder.remove()
+
+    def _remove_own(self, run: LocalRun) -> None:
+        if self._settings.accounts is not None:
+            self._settings.accounts.remove(run.folder.path.relative_to(self._root))
 
     async def marks(self) -> Sequence[Mark]:
         """The marks in the file beside the runs."""
@@ -356,6 +400,7 @@ class LocalCluster:
             seen = run.observe()
             if not run.gone:
                 raise Temporary(f"run {run.folder.run_id} cannot be put aside: it has not ended")
+            self._remove_own(run)
             return run.folder.put_aside(seen.origin)
 
     async def close(self) -> None:

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from hai_client.rank import environment
+from hai_client.rank.identity import Account
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.ports import Launch
 
@@ -14,9 +15,30 @@ MASTER = "127.0.0.1"
 
 
 def rank_environment(
-    launch: Launch, *, rank: int, node: LocalNode, folder: Path, port: int, path_prefix: tuple[str, ...], api_url: str
+    launch: Launch,
+    *,
+    rank: int,
+    node: LocalNode,
+    runtime: Path,
+    token: Path,
+    port: int,
+    path_prefix: tuple[str, ...],
+    api_url: str,
+    account: Account | None = None,
 ) -> dict[str, str]:
-    """Everything that the command of one rank sees."""
+    """Everything that the command of one rank sees.
+
+    Args:
+        launch: The run.
+        rank: The rank.
+        node: Its node.
+        runtime: The job's folder for notices and reports.
+        token: The file with the run's token, as the job may read it.
+        port: The master's.
+        path_prefix: Folders that come first on PATH.
+        api_url: What the job reaches the service at.
+        account: The Unix account that it runs as; None: this process's user.
+    """
     gpus = (launch.gpus[rank] if launch.gpus else ()) or tuple(range(node.node.gpus))
     run = environment.Run(
         run_id=launch.run_id,
@@ -32,12 +54,14 @@ def rank_environment(
         rank=rank,
         node=node.node.name,
         gpus=len(gpus),
-        runtime_dir=str(folder / "runtime"),
-        token_file=str(folder / "token"),
+        runtime_dir=str(runtime),
+        token_file=str(token),
     )
     own = () if launch.python is None else (str(Path(launch.python).parent),)
+    who = {} if account is None else {"USER": account.name, "LOGNAME": account.name, "SHELL": account.shell}
+    home = str(Path.home()) if account is None else account.home
     env = environment.rank_environment(
-        launch.env, run, seat, home=str(Path.home()), path_first=(*own, *path_prefix), shims=str(shim_folder())
+        who | dict(launch.env), run, seat, home=home, path_first=(*own, *path_prefix), shims=str(shim_folder())
     )
     return env | _devices(node, gpus)
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from hai_client.rank.identity import NoAccount
+from hai_scheduler.adapters.local.accounts import Accounts
 from hai_scheduler.files import Fault
 
 #: Programs whose first word that is no option is a script.
@@ -18,12 +20,24 @@ _INLINE: Final = ("-c", "-m", "-")
 
 
 class LocalFiles:
-    """The Files port on this machine."""
+    """The Files port on this machine.
+
+    Args:
+        accounts: Who runs as whom; None: all as this process's user.
+    """
+
+    def __init__(self, accounts: Accounts | None = None) -> None:
+        self._accounts = accounts
 
     async def fault(
-        self, command: Sequence[str], cwd: str, checkpoint_dir: str | None, python: str | None = None
+        self, command: Sequence[str], cwd: str, checkpoint_dir: str | None, python: str | None = None, user: str = ""
     ) -> Fault | None:
-        """The first path that no rank could use."""
+        """The first path that no rank could use; of users with an account of their own only whether they have one.
+
+        This process may see what such a user may not: an answer would tell him whether it is there.
+        """
+        if self._accounts is not None:
+            return await asyncio.to_thread(_of_account, self._accounts, user)
         return await asyncio.to_thread(_fault, command, cwd, checkpoint_dir, python)
 
 
@@ -33,6 +47,14 @@ def _fault(command: Sequence[str], cwd: str, checkpoint_dir: str | None, python:
         return files or _of_python(python)
     except (OSError, ValueError):  # too long, or not ours to read: the rank will say more
         return None
+
+
+def _of_account(accounts: Accounts, user: str) -> Fault | None:
+    try:
+        accounts.of(user)
+    except NoAccount as error:
+        return Fault(field="user", value=user, message=str(error))
+    return None
 
 
 def _of_folder(cwd: str) -> Fault | None:

@@ -28,7 +28,7 @@ from hai_scheduler.adapters.local.records import (
     write_whole,
 )
 from hai_scheduler.adapters.local.rights import with_rights
-from hai_scheduler.core.model import Origin, RunId
+from hai_scheduler.core.model import Blame, Origin, RunId
 from hai_scheduler.ports import NotFound
 
 log = logging.getLogger(__name__)
@@ -225,6 +225,12 @@ class RankFolder:
         return self.path / "runtime"
 
     @property
+    def runtime_of_job(self) -> str:
+        """The same as its job was told, which is elsewhere where the job runs as another user. Raises OSError."""
+        told = (self.order() or {}).get("runtime_dir")
+        return told if isinstance(told, str) else str(self.runtime)
+
+    @property
     def begun(self) -> bool:
         """Whether it was started, or was recorded as one that never will be."""
         return lock.has_begun(str(self.path))
@@ -290,8 +296,14 @@ class RankFolder:
         # The file that a living one has locked may have been removed, or replaced.
         return bool(self.find_supervisors())
 
-    def end_unstarted(self, exit_code: int | None, start_error: str | None) -> bool:
-        """Record the end of a rank that has not started, so that it never will; False if it has. Raises OSError."""
+    def end_unstarted(self, exit_code: int | None, start_error: str | None, *, blame: Blame = Blame.NODE) -> bool:
+        """Record the end of a rank that has not started, so that it never will; False if it has. Raises OSError.
+
+        Args:
+            exit_code: The status that it counts as ended with; None: with none.
+            start_error: Why it could not be started.
+            blame: What its node had to do with that (H3).
+        """
         with self._lock() as taken:
             if not taken or self.begun:
                 return False
@@ -303,6 +315,7 @@ class RankFolder:
                 "ended_at": now,
                 "exit_code": exit_code,
                 "start_error": start_error,
+                "blame": blame.value,
             }
             write_whole(self.path / "status.json", json.dumps(status))
             return True

@@ -33,19 +33,19 @@ def kill_leftovers(folder: RankFolder, *, patience_s: float) -> bool:
 
 
 def _leftovers(folder: RankFolder) -> set[int]:
-    table = read_table()
-    roots = {pid for pid in table if _belongs(pid, folder)} | _listed(folder, table)
+    table, runtime = read_table(), folder.runtime_of_job
+    roots = {pid for pid in table if _belongs(pid, folder, runtime)} | _listed(folder, table)
     found = roots | set(descendants(table, roots))
     return {pid for pid in found if not table[pid].zombie} - {os.getpid()}
 
 
-def _belongs(pid: int, folder: RankFolder) -> bool:
+def _belongs(pid: int, folder: RankFolder, runtime: str) -> bool:
     env = read_environment(pid)
     # The folder too: another platform on this machine may have a run of the same number.
     return (
         env.get(b"HAI_RUN_ID") == str(folder.run_id).encode()
         and env.get(b"HAI_RANK") == str(folder.rank).encode()
-        and env.get(b"HAI_RUNTIME_DIR") == os.fsencode(folder.runtime)
+        and env.get(b"HAI_RUNTIME_DIR") == os.fsencode(runtime)
     )
 
 

@@ -16,7 +16,7 @@ from hai_scheduler.adapters.local.leftovers import kill_leftovers
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.local.starting import Started, Starter
 from hai_scheduler.adapters.status import checkpoint_of, lost_lines_of, signalled_of, text_of, time_of
-from hai_scheduler.core.model import Observation, RankObservation, RankState
+from hai_scheduler.core.model import Blame, Observation, RankObservation, RankState
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +43,8 @@ class LocalRank:
         self._starts = 0
         #: What was observed when nothing of it was left; never read again.
         self._end: RankObservation | None = None
+        #: Whether this process has started its supervisor, or has seen it alive: then they did not die together.
+        self._was_alive = False
         #: What was observed last.
         self._seen = RankObservation(rank=folder.rank, state=RankState.PENDING)
 
@@ -65,6 +67,7 @@ class LocalRank:
         self._starts += 1
         try:
             self._process = self._spawn()
+            self._was_alive = True
         except (FileNotFoundError, PermissionError) as error:
             reason = f"{self._starter.python} cannot be started: {error.strerror}; correct the path of Python"
             self.folder.end_unstarted(None, reason)
@@ -127,12 +130,15 @@ class LocalRank:
         return next((line.strip() for line in reversed(lines) if line.strip()), "it says nothing")[:500]
 
     def _judge(self, status: dict[str, Any]) -> RankObservation:
-        if status.get("state") != "exited" and not self.folder.supervised():
+        supervised = status.get("state") == "exited" or self.folder.supervised()
+        self._was_alive = self._was_alive or supervised
+        if not supervised:
             # It may have written the end between the two looks.
             status = self.folder.status() or status
             if status.get("state") != "exited" and kill_leftovers(self.folder, patience_s=PATIENCE_S):
                 lost = _observation(self.folder.rank, RankState.LOST, status)
-                return replace(lost, message=_UNREADABLE if status.get("unreadable") else _KILLED)
+                message = _UNREADABLE if status.get("unreadable") else _KILLED
+                return replace(lost, message=message, supervisor_killed=self._was_alive)
         if status.get("state") == "exited":
             return _observation(self.folder.rank, RankState.EXITED, status)
         running = status.get("pid") is not None or (status.get("unreadable") and self.folder.started)
@@ -281,6 +287,7 @@ def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObs
         checkpoint=checkpoint_of(status.get("checkpoint")),
         job_state=text_of(status.get("job_state")),
         start_error=text_of(status.get("start_error")) if state is RankState.EXITED else None,
+        blame=Blame.NOBODY if status.get("blame") == Blame.NOBODY else Blame.NODE,
         message=lost_lines_of(status) if state is RankState.EXITED else None,
     )
 

@@ -291,9 +291,10 @@ class MemoryCluster:
         self._lose_ranks(name)
         self.put_node(replace(self._nodes[name], ready=False))
 
-    def lose_rank(self, run_id: RunId, rank: int) -> None:
-        """The rank's supervisor dies with all that it watched over. Raises NotFound."""
-        self._rank(run_id, rank).befall(Fate(at=self._clock.now(), state=RankState.LOST))
+    def lose_rank(self, run_id: RunId, rank: int, *, node_well: bool = False) -> None:
+        """The rank's supervisor dies with all that it watched over; `node_well`: and nothing else. Raises NotFound."""
+        fate = Fate(at=self._clock.now(), state=RankState.LOST, supervisor_killed=node_well)
+        self._rank(run_id, rank).befall(fate)
         self._changed([])
 
     def break_start(self, run_id: RunId, rank: int, error: str) -> None:

@@ -28,6 +28,8 @@ class Fate:
     #: Whether the job had saved everything when it ended.
     saved: bool = False
     error: str | None = None
+    #: Of a lost rank: its node was well.
+    supervisor_killed: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -233,4 +235,5 @@ class ScriptedRun:
             checkpoint=max((save for save in saves if save is not None), key=lambda save: save.at, default=None),
             job_state=rank.said.job_state,
             start_error=None if fate is None else fate.error,
+            supervisor_killed=fate is not None and fate.supervisor_killed,
         )

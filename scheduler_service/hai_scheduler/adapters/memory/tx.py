@@ -169,7 +169,10 @@ class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
 
     async def strikes(self) -> Sequence[Strike]:
         """See `Tx.strikes`; of the same moment, in the order they came."""
-        return sorted(self._seen().strikes, key=lambda strike: strike.at)
+        state = self._seen()
+        tasks = {strike.task_id: state.tasks.get(strike.task_id) for strike in state.strikes}
+        whose = {task_id: None if task is None else task.user for task_id, task in tasks.items()}
+        return [replace(s, user=whose[s.task_id]) for s in sorted(state.strikes, key=lambda strike: strike.at)]
 
     async def add_strike(self, strike: Strike) -> None:
         """See `Tx.add_strike`."""

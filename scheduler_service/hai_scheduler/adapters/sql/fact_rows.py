@@ -50,10 +50,10 @@ def use_of(row: Row[Any]) -> Use:
 
 
 def strike_values(strike: Strike) -> dict[str, Any]:
-    """Columns of the strike but for its id, which the store gives."""
+    """Columns of the strike but for its id, which the store gives. Its user is the task's, and is not kept twice."""
     return {"node": strike.node, "task_id": strike.task_id, "at": to_instant(strike.at)}
 
 
 def strike_of(row: Row[Any]) -> Strike:
-    """The strike of a row of `tables.STRIKES`."""
-    return Strike(node=row.node, task_id=TaskId(row.task_id), at=of_instant(row.at))
+    """The strike of a row of `tables.STRIKES` with the `user_name` of its task, if there is that still."""
+    return Strike(node=row.node, task_id=TaskId(row.task_id), at=of_instant(row.at), user=row.user_name)

@@ -17,14 +17,18 @@ from hai_scheduler.adapters.sql.fact_rows import (
 )
 from hai_scheduler.adapters.sql.looking import OWN, LookingPart
 from hai_scheduler.adapters.sql.rows import of_instant, to_instant
-from hai_scheduler.adapters.sql.tables import LEASE, NODE_MARKS, QUOTAS, SETTINGS, STRIKES, USERS, USES
+from hai_scheduler.adapters.sql.tables import LEASE, NODE_MARKS, QUOTAS, SETTINGS, STRIKES, TASKS, USERS, USES
 from hai_scheduler.core.model import NodeMark, Quota, Strike, Use
 from hai_scheduler.ports import Lease, LeaseLost, UserRecord
 
 _LEASE_ID = 1
 # Made once: to put a statement together costs as much as to execute it.
 _QUOTAS, _USES, _USERS, _MARKS, _LEASE = select(QUOTAS), select(USES), select(USERS), select(NODE_MARKS), select(LEASE)
-_STRIKES = select(STRIKES).order_by(STRIKES.c.at, STRIKES.c.id)
+_STRIKES = (
+    select(STRIKES, TASKS.c.user_name)
+    .select_from(STRIKES.outerjoin(TASKS, TASKS.c.id == STRIKES.c.task_id))
+    .order_by(STRIKES.c.at, STRIKES.c.id)
+)
 _SETTING = select(SETTINGS.c.value).where(SETTINGS.c.name == bindparam("name"))
 
 

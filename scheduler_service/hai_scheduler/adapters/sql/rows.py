@@ -128,6 +128,7 @@ def _rank_values(rank: Rank) -> _Values:
         "done": rank.done,
         "message": rank.message,
         "unstarted": rank.unstarted.value if rank.unstarted is not None else None,
+        "supervisor_killed": rank.supervisor_killed,
     }
 
 
@@ -145,6 +146,7 @@ def _rank_of(value: Mapping[str, Any]) -> Rank:
         message=value["message"],
         # Older versions did not write it.
         unstarted=_BLAMES[value.get("unstarted")],
+        supervisor_killed=value.get("supervisor_killed", False),
     )
 
 

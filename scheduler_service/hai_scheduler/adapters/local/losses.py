@@ -1,0 +1,48 @@
+"""Which lost ranks of this machine are their own tasks' doing (H4): judged once, when they are first seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from hai_scheduler.core.losses import TOGETHER, Loss, is_own
+from hai_scheduler.core.model import Observation, RankState, RunId
+
+
+class Losses:
+    """What was lost lately, and the judgement on each loss, which stands."""
+
+    def __init__(self) -> None:
+        self._recent: list[Loss] = []
+        #: Whether it is the task's own doing, by run and rank, for all that are shown.
+        self._own: dict[tuple[RunId, int], bool] = {}
+
+    def judge(self, seen: Iterable[Observation], now: float) -> Sequence[Observation]:
+        """The observations, of which no rank counts as killed on a well node that is not its own task's doing.
+
+        Args:
+            seen: All that is on this machine; `supervisor_killed` says that this service had seen the rank alive.
+            now: Seconds of a clock that nobody sets.
+        """
+        shown = list(seen)
+        lost = [
+            ((run.run_id, rank.rank), run.user, rank.supervisor_killed)
+            for run in shown
+            for rank in run.ranks
+            if rank.state is RankState.LOST
+        ]
+        new = [(key, Loss(user=user, at=now), alive) for key, user, alive in lost if key not in self._own]
+        oldest = now - TOGETHER.total_seconds()
+        self._recent = [loss for loss in self._recent if loss.at >= oldest] + [loss for _, loss, _ in new]
+        known = {key: self._own[key] for key, _, _ in lost if key in self._own}
+        self._own = known | {key: alive and is_own(loss, self._recent) for key, loss, alive in new}
+        return [self._as_judged(run) for run in shown]
+
+    def _as_judged(self, run: Observation) -> Observation:
+        if not any(rank.supervisor_killed and not self._own[run.run_id, rank.rank] for rank in run.ranks):
+            return run
+        ranks = tuple(
+            replace(rank, supervisor_killed=rank.supervisor_killed and self._own[run.run_id, rank.rank])
+            for rank in run.ranks
+        )
+        return replace(run, ranks=ranks)

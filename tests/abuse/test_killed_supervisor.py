@@ -1,0 +1,228 @@
+"""A task that kills what looks after it gets nothing out of it: no storm of runs, no process that stays, no node.
+
+Processes are real, and the scheduler's time is virtual: nobody waits for back-offs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hai_client.rank.processes import read_arguments, read_table
+from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings
+from hai_scheduler.adapters.local.folders import RankFolder
+from hai_scheduler.adapters.memory.bus import MemoryBus
+from hai_scheduler.adapters.memory.clock import VirtualClock
+from hai_scheduler.adapters.memory.store import MemoryStore
+from hai_scheduler.app import World, assemble
+from hai_scheduler.core.model import Node, NodeMark, Priority, Quota, RunId, Task, TaskId, TaskState
+from hai_scheduler.core.policy import Policies, Policy
+from hai_scheduler.core.reasons import Reason
+from hai_scheduler.secret import Secret
+from hai_scheduler.service.caller import SCOPE_WRITE, Caller
+from hai_scheduler.service.environment import Places
+from hai_scheduler.service.run_tokens import RunTokens
+from hai_scheduler.service.settings import ServiceSettings
+from hai_scheduler.service.submissions import Submission
+
+#: Kills the supervisor, its parent, as soon as it can.
+KILLS = "kill -9 $PPID; sleep 600"
+#: Kills the supervisor and its keeper, the parent of that, at once.
+KILLS_BOTH = 'keeper=$(cut -d" " -f4 /proc/$PPID/stat); kill -9 $keeper $PPID; sleep 600'
+
+
+class Platform:
+    """A service over ranks that are real processes, on twelve nodes of this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.clock = VirtualClock()
+        self.store = MemoryStore()
+        self.policies = Policies(default=Policy())
+        self.clusters: list[LocalCluster] = []
+        self.restart()
+
+    def restart(self) -> None:
+        """What a new process of the service is."""
+        settings = LocalSettings(
+            runs_dir=self.folder / "runs",
+            nodes=tuple(LocalNode(node=Node(name=f"node-{number}")) for number in range(12)),
+            api_url="http://127.0.0.1:9/api",
+            path_prefix=(str(Path(sys.executable).parent),),
+            term_wait_s=0.3,
+        )
+        self.clusters.append(LocalCluster(settings))
+        self.parts = assemble(
+            World(store=self.store, cluster=self.clusters[-1], bus=MemoryBus(self.clock), clock=self.clock),
+            ServiceSettings(policy=self.policies),
+            tokens=RunTokens(Secret("a secret of the service")),
+            places=Places(api_url="http://127.0.0.1:9/api", checkpoint_root=str(self.folder / "checkpoints")),
+            holder=f"holder-{len(self.clusters)}",
+            predecessor=f"holder-{len(self.clusters) - 1}",
+        )
+
+    async def open(self) -> Platform:
+        async with self.store.write() as tx:
+            await tx.put_quota(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
+        await self.parts.cycle.tick()
+        return self
+
+    async def close(self) -> None:
+        last = LocalCluster(self.clusters[-1]._settings)
+        for run in await last.observe():
+            await last.kill(run.run_id)
+
+        async def gone() -> bool:
+            return all(run.gone for run in await last.observe())
+
+        await until(gone)
+        for cluster in (*self.clusters, last):
+            await cluster.close()
+
+    async def submit(self, user: str, script: str, nodes: int = 1) -> TaskId:
+        caller = Caller(name=user, scopes=frozenset({SCOPE_WRITE}))
+        words = ("sh", "-c", script)
+        submission = Submission(name="t", command=words, cwd=str(self.folder), nodes=nodes)
+        return (await self.parts.services.submissions.submit(caller, submission)).id
+
+    async def task(self, task_id: TaskId) -> Task:
+        async with self.store.read() as tx:
+            return await tx.get_task(task_id)
+
+    async def when(self, task_id: TaskId, *states: TaskState) -> Task:
+        """The task as soon as it is in one of the states; the service ticks meanwhile, and its clock stands still."""
+
+        async def look() -> Task | None:
+            await self.parts.cycle.tick()
+            task = await self.task(task_id)
+            return task if task.state in states else None
+
+        return await until(look)
+
+
+async def until(look: Callable[[], Awaitable[Any]]) -> Any:
+    """What `look` gives as soon as it is true."""
+    end = time.monotonic() + 60
+    while not (seen := await look()):
+        assert time.monotonic() < end, "it did not come within 60 s"
+        await asyncio.sleep(0.02)
+    return seen
+
+
+async def kill_supervisor(platform: Platform, task: TaskId) -> None:
+    """Kill the keeper and the supervisor of a task's only rank, and wait until nobody holds its lock."""
+    folder = RankFolder(platform.folder / "runs" / str(task) / "1" / "0", RunId(f"{task}.1"), 0)
+    for pid in folder.find_supervisors():
+        os.kill(pid, signal.SIGKILL)
+
+    async def dead() -> bool:
+        return not folder.supervised()
+
+    await until(dead)
+
+
+@pytest.fixture
+async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
+    platform = await Platform(tmp_path).open()
+    yield platform
+    await platform.close()
+
+
+@pytest.fixture
+def nap() -> str:
+    """Seconds to sleep for that nobody else sleeps: by them a process is known that has no environment."""
+    return str(random.SystemRandom().randrange(10**6, 10**9))
+
+
+def named(word: str) -> list[int]:
+    table = read_table()
+    return [pid for pid in table if not table[pid].zombie and read_arguments(pid) == ["sleep", word]]
+
+
+async def test_h4_a_task_that_kills_its_supervisor_has_three_runs_and_no_more(platform: Platform) -> None:
+    """There were 18 in 25 seconds."""
+    task = await platform.submit("mallory", KILLS)
+    for wait in (15, 30):
+        broken = await platform.when(task, TaskState.SUSPENDED, TaskState.FAILED)
+        assert (broken.state, broken.reason) == (TaskState.SUSPENDED, Reason.SUPERVISOR_KILLED)
+        await platform.clock.advance(wait - 1)
+        for _ in range(3):
+            await platform.parts.cycle.tick()
+        assert (await platform.task(task)).state is TaskState.SUSPENDED
+        await platform.clock.advance(1)
+        await platform.when(task, TaskState.STARTING, TaskState.RUNNING)
+    over = await platform.when(task, TaskState.FAILED)
+    assert over.run is not None
+    assert (over.reason, over.run.number) == (Reason.SUPERVISOR_KILLED, 3)
+
+
+async def test_h3_one_user_takes_no_node_from_the_others(platform: Platform) -> None:
+    """Two tasks of one user had put a node in quarantine, and another one after that."""
+    tasks = [await platform.submit("mallory", KILLS) for _ in range(3)]
+    for wait in (15, 30, 0):
+        for task in tasks:
+            await platform.when(task, TaskState.SUSPENDED, TaskState.FAILED)
+        await platform.clock.advance(wait)
+        for _ in range(2):
+            await platform.parts.cycle.tick()
+    async with platform.store.read() as tx:
+        assert NodeMark.QUARANTINED not in (await tx.node_marks()).values()
+        assert list(await tx.strikes()) == []
+    gang = await platform.submit("bob", "sleep 600", nodes=12)
+    await platform.when(gang, TaskState.RUNNING)
+
+
+async def test_h4_when_everybodys_supervisors_are_killed_nobody_is_to_blame(platform: Platform) -> None:
+    tasks = [await platform.submit(user, "sleep 600") for user in ("ann", "bob")]
+    for task in tasks:
+        await platform.when(task, TaskState.RUNNING)
+    # Both are gone before the service looks: it does not tick meanwhile.
+    for task in tasks:
+        await kill_supervisor(platform, task)
+
+    async def again() -> bool:
+        await platform.parts.cycle.tick()
+        now = [await platform.task(task) for task in tasks]
+        return all(task.run is not None and task.run.number == 2 for task in now)
+
+    await until(again)
+    assert [(await platform.task(task)).failed_starts for task in tasks] == [0, 0]
+
+
+async def test_h4_what_dies_with_the_service_is_nobodys_doing(platform: Platform) -> None:
+    task = await platform.submit("ann", "sleep 600")
+    await platform.when(task, TaskState.RUNNING)
+    await platform.clusters[-1].close()
+    await kill_supervisor(platform, task)
+    platform.restart()
+
+    async def again() -> bool:
+        await platform.parts.cycle.tick()
+        run = (await platform.task(task)).run
+        return run is not None and run.number == 2
+
+    await until(again)
+    assert (await platform.task(task)).failed_starts == 0
+
+
+@pytest.mark.parametrize("kills", [KILLS, KILLS_BOTH], ids=["the supervisor", "the supervisor and the keeper"])
+async def test_nothing_of_it_stays_behind_but_what_has_neither_name_nor_parent(
+    platform: Platform, nap: str, kills: str
+) -> None:
+    """Daemons in sessions of their own, forked twice; without any environment where somebody is left who keeps them."""
+    naked = "env -i " if kills is KILLS else ""
+    daemons = f"for i in 1 2 3; do {naked}setsid sh -c '(sleep {nap} & sleep {nap}) & sleep {nap}' & done"
+    ready = f"while [ $(ps -eo args | grep -c '^sleep {nap}$') -lt 9 ]; do sleep 0.02; done"
+    task = await platform.submit("mallory", f"{daemons}; {ready}; {kills}")
+    broken = await platform.when(task, TaskState.SUSPENDED, TaskState.FAILED)
+    assert broken.reason is Reason.SUPERVISOR_KILLED
+    assert named(nap) == []
