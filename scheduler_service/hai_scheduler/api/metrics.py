@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from hai_scheduler.core.model import NodeMark, Priority, Task, TaskState
+from hai_scheduler.core.model import NodeMark, Priority, TaskState
+from hai_scheduler.service.census import Count, Kind
 from hai_scheduler.service.queries import NodeView, Queries
 from hai_scheduler.service.watch import Watch
 
@@ -84,21 +85,20 @@ class Metrics:
 
     async def exposition(self, queries: Queries) -> bytes:
         """The text that Prometheus reads, tasks and nodes as they are now."""
-        tasks, nodes = await queries.everything()
-        self._count_tasks(tasks, queries)
+        counts, nodes = await queries.everything()
+        self._count_tasks(counts)
         self._count_nodes(nodes)
         self._alarms.inc(self._watch.rotation_alarms - self._alarms_counted)
         self._alarms_counted = self._watch.rotation_alarms
         return generate_latest(self._registry)
 
-    def _count_tasks(self, tasks: Sequence[Task], queries: Queries) -> None:
+    def _count_tasks(self, counts: Mapping[Kind, Count]) -> None:
         count: Tally[tuple[str, str]] = Tally()
         held: Tally[tuple[str, str]] = Tally()
-        for task in tasks:
-            level = queries.view(task).effective
-            key = task.state.value, level.name if level is not None else "AUTO"
-            count[key] += 1
-            held[key] += task.nodes
+        for kind, each in counts.items():
+            key = kind.state.value, kind.level.name if kind.level is not None else "AUTO"
+            count[key] += each.tasks
+            held[key] += each.nodes
         self._tasks.clear()
         self._task_nodes.clear()
         # A level without tasks is 0, not absent: a graph must not stop.
