@@ -9,18 +9,18 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import delete, insert, select, text
+from sqlalchemy import delete, event, insert, select, text
 
-from builders import a_run, a_spec, a_task, at
+from builders import a_quota, a_run, a_spec, a_strike, a_task, a_use, an_event, at
 from contract.store_kit import Opener, add, on_disk, save
 from hai_scheduler.adapters.sql import known as known_module
 from hai_scheduler.adapters.sql.known import COMPARE_EVERY_S, patched
 from hai_scheduler.adapters.sql.store import SqlStore
 from hai_scheduler.adapters.sql.tables import TASKS
 from hai_scheduler.core.marks import LostPast
-from hai_scheduler.core.model import Task, TaskId, TaskState
+from hai_scheduler.core.model import NodeMark, Task, TaskId, TaskState
 from hai_scheduler.core.reasons import Reason
-from hai_scheduler.ports import Store, Temporary
+from hai_scheduler.ports import Store, Temporary, Tx, UserRecord
 
 
 async def unfinished(store: Store) -> list[Task]:
@@ -201,3 +201,84 @@ def test_a_list_is_patched_as_it_would_be_made_anew(seed: int, most: int) -> Non
     found = patched(tuple(there[n] for n in sorted(there)), changed)
     expected = {**there, **changed}
     assert list(found) == [task for n in sorted(expected) if (task := expected[n]) is not None]
+
+
+class FactWalk:
+    """Random changes of the small tables by several processes."""
+
+    def __init__(self, seed: int, stores: Sequence[Store]) -> None:
+        self.choose, self.stores = random.Random(seed), stores
+
+    async def step(self) -> None:
+        choose = self.choose
+        with suppress(ZeroDivisionError):
+            async with choose.choice(self.stores).write() as tx:
+                for _ in range(choose.randint(1, 3)):
+                    await self.change(tx)
+                    if choose.random() < 0.3:
+                        await facts(tx)
+                if choose.random() < 0.2:
+                    raise ZeroDivisionError
+
+    async def change(self, tx: Tx) -> None:
+        choose, name = self.choose, self.choose.choice(["alice", "bob"])
+        quota, use = a_quota(f"user:{name}", limit=choose.randint(0, 9)), a_use(name, node_seconds=choose.random())
+        changes = [
+            lambda: tx.put_quota(quota),
+            lambda: tx.delete_quota(quota),
+            lambda: tx.put_use(use),
+            lambda: tx.delete_use(use),
+            lambda: tx.add_strike(a_strike(at=at(choose.randint(0, 99)))),
+            lambda: tx.forget_strikes(before=at(choose.randint(0, 99))),
+            lambda: tx.put_user(UserRecord(name=name, groups=frozenset({choose.choice("abc")}))),
+            lambda: tx.put_node_mark(name, choose.choice(list(NodeMark))),
+            lambda: tx.put_setting(name, choose.choice(["1", "2", None])),
+            lambda: tx.add_event(an_event()),
+            lambda: tx.add_events([an_event(), an_event()]),
+            lambda: tx.count_steps(1, number=choose.randint(1, 9)),
+            lambda: tx.add_task(a_task(), a_spec()),
+        ]
+        await choose.choice(changes)()
+
+
+async def facts(tx: Tx) -> list[object]:
+    return [
+        list(await tx.quotas()),
+        list(await tx.uses()),
+        list(await tx.strikes()),
+        list(await tx.users()),
+        dict(await tx.node_marks()),
+        [await tx.setting(name) for name in ("alice", "bob")],
+        await tx.last_event_seq(),
+        await tx.mark(),
+    ]
+
+
+@on_disk
+@pytest.mark.parametrize("seed", range(4))
+async def test_small_tables_are_read_as_they_are(opener: Opener, seed: int) -> None:
+    walk, other = FactWalk(seed, [await opener(), await opener()]), await opener()
+    assert isinstance(other, SqlStore)
+    for _ in range(40):
+        await walk.step()
+        other.forget()
+        async with walk.choose.choice(walk.stores).read() as tx, other.read() as anew:
+            assert await facts(tx) == await facts(anew)
+
+
+@on_disk
+async def test_a_transaction_that_finds_nothing_new_asks_once(opener: Opener) -> None:
+    store = await opener()
+    assert isinstance(store, SqlStore)
+    async with store.write() as tx:
+        await tx.put_user(UserRecord(name="alice"))
+        await tx.add_task(a_task(), a_spec())
+    async with store.write() as tx:
+        await facts(tx)
+    async with store.read() as tx:
+        known = await facts(tx), await tx.unfinished_tasks()
+    asked: list[str] = []
+    async with store.read() as tx:
+        event.listen(store.engine.sync_engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+        assert (await facts(tx), await tx.unfinished_tasks()) == known
+    assert len(asked) == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -13,8 +13,9 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from hai_scheduler.api.kinds import Kind
 from hai_scheduler.api.limits import Limits
-from hai_scheduler.core.model import NodeMark, Priority, Task, TaskState
+from hai_scheduler.core.model import NodeMark, Priority, TaskState
 from hai_scheduler.ports import Temporary
+from hai_scheduler.service.census import Count, TaskKind
 from hai_scheduler.service.health import SILENCE
 from hai_scheduler.service.loop_status import LoopStatus, StatusReader
 from hai_scheduler.service.queries import NodeView, Queries
@@ -121,8 +122,8 @@ class Metrics:
         """The text that Prometheus reads, tasks and nodes as they are now."""
         with suppress(Temporary):  # what it last said, then
             await self._news.look()
-        tasks, nodes = await queries.everything()
-        self._count_tasks(tasks, queries)
+        counts, nodes = await queries.everything()
+        self._count_tasks(counts)
         self._count_nodes(nodes)
         self._count_alarms()
         return generate_latest(self._registry)
@@ -136,14 +137,13 @@ class Metrics:
         self._alarms.inc(loop.rotation_alarms - (counted if holder == loop.holder else 0))
         self._alarms_counted = loop.holder, loop.rotation_alarms
 
-    def _count_tasks(self, tasks: Sequence[Task], queries: Queries) -> None:
+    def _count_tasks(self, counts: Mapping[TaskKind, Count]) -> None:
         count: Tally[tuple[str, str]] = Tally()
         held: Tally[tuple[str, str]] = Tally()
-        for task in tasks:
-            level = queries.view(task).effective
-            key = task.state.value, level.name if level is not None else "AUTO"
-            count[key] += 1
-            held[key] += task.nodes
+        for kind, each in counts.items():
+            key = kind.state.value, kind.level.name if kind.level is not None else "AUTO"
+            count[key] += each.tasks
+            held[key] += each.nodes
         self._tasks.clear()
         self._task_nodes.clear()
         # A level without tasks is 0, not absent: a graph must not stop.

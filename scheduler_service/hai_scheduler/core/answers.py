@@ -80,6 +80,11 @@ class Answers:
             kind = self.kinds[task_id] = self._kind(self.waiting[task_id], self._queue.place_of(task_id))
         return kind
 
+    def level_of(self, task_id: TaskId) -> Priority:
+        """What the task counts as (Q4)."""
+        held = self._held.get(task_id)
+        return self._queue.place_of(task_id).priority if held is None else held
+
     def _kind(self, task: Task, place: Place) -> VerdictKind:
         units = self._accounts.units(task)
         if not self._ledger.floor.can_ever(task) or not self._accounts.could_ever_fit(task.user, place.priority, units):

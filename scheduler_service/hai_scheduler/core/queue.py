@@ -206,14 +206,12 @@ class Queue:
 
     def __init__(self, lanes: Mapping[Priority, Lane]) -> None:
         self.lanes = lanes
-        self._places: dict[TaskId, Place] | None = None
+        self._places: dict[TaskId, tuple[Entry, Priority, int]] | None = None
 
     def place_of(self, task_id: TaskId) -> Place:
         """Where the task stands, the queue having been served. Raises KeyError."""
         if self._places is None:
-            self._places = {}
-            for priority in LEVELS:
-                for entry in self.lanes[priority].order():
-                    position = len(self._places) + 1
-                    self._places[entry[4].id] = Place(entry[4], priority, entry[0], position)
-        return self._places[task_id]
+            every = ((entry, level) for level in LEVELS for entry in self.lanes[level].order())
+            self._places = {entry[4].id: (entry, level, number) for number, (entry, level) in enumerate(every, 1)}
+        entry, priority, position = self._places[task_id]
+        return Place(entry[4], priority, entry[0], position)

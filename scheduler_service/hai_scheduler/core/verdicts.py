@@ -84,6 +84,10 @@ class Answering(Protocol):
         """What a task waits for. Raises KeyError."""
         ...
 
+    def level_of(self, task_id: TaskId) -> Priority:
+        """What the task counts as (Q4). Raises KeyError."""
+        ...
+
     def verdict(self, task_id: TaskId) -> Verdict:
         """Everything about why it waits. Raises KeyError."""
         ...
@@ -102,6 +106,13 @@ class Verdicts(Mapping[TaskId, Verdict]):
         for group in self._groups:
             if task_id in group.ids:
                 return group.kind_of(task_id)
+        return None
+
+    def level_of(self, task_id: TaskId) -> Priority | None:
+        """What the task counts as (Q4), at the cost of a look; None if it does not wait."""
+        for group in self._groups:
+            if task_id in group.ids:
+                return group.level_of(task_id)
         return None
 
     def __getitem__(self, task_id: TaskId) -> Verdict:

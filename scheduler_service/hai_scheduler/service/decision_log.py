@@ -16,6 +16,7 @@ from hai_scheduler.core.model import Task, TaskId
 from hai_scheduler.core.verdicts import Value, Verdict, VerdictKind, Verdicts
 from hai_scheduler.ports import Event, Tx
 from hai_scheduler.service.changes import SCHEDULER
+from hai_scheduler.service.undisturbed import undisturbed
 
 #: The kind of its events.
 VERDICT: Final = "task.verdict"
@@ -73,6 +74,11 @@ class DecisionLog:
         self._next, many = self._said, len(verdicts) > MOST_WAITING
         if many and self._rests(now, REST * len(verdicts)):
             return
+        with undisturbed():
+            lines = self._lines(now, tasks, verdicts, many=many)
+        await tx.add_events(lines)
+
+    def _lines(self, now: datetime, tasks: Iterable[Task], verdicts: Verdicts, *, many: bool) -> list[Event]:
         most = self._most_lines(now) if many else MOST_LINES
         self._looked = now if many else None
         waiting = [task for task in tasks if task.state.waiting]
@@ -92,7 +98,7 @@ class DecisionLog:
                 if many:
                     self._first = first + some.index(task) + 1
                 break
-        await tx.add_events(lines)
+        return lines
 
     def _rests(self, now: datetime, rest: timedelta) -> bool:
         return self._looked is not None and self._looked <= now < self._looked + rest

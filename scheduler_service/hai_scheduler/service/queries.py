@@ -6,8 +6,8 @@ Everything is read from the store in one view; only nodes and verdicts come from
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from hai_scheduler.core.explain import message_of
@@ -17,10 +17,12 @@ from hai_scheduler.core.use import share_of
 from hai_scheduler.core.verdicts import Verdict, VerdictKind
 from hai_scheduler.ports import Clock, Event, Store, TaskFilter, Tx
 from hai_scheduler.service.caller import Caller
+from hai_scheduler.service.census import Census, Count, TaskKind, level_of
 from hai_scheduler.service.environment import Places, checkpoint_dir
 from hai_scheduler.service.errors import Invalid, NotAllowed, Unknown
 from hai_scheduler.service.lookup import find
 from hai_scheduler.service.own_quota import expired
+from hai_scheduler.service.unfinished import LiveTasks
 from hai_scheduler.service.watch import Watch
 
 #: `?user=` of an admin who asks for everybody.
@@ -153,6 +155,8 @@ class Queries:
     clock: Clock
     watch: Watch
     places: Places
+    census: Census = field(default_factory=Census)
+    live: LiveTasks = field(default_factory=LiveTasks)
 
     async def task(self, caller: Caller, ref: str) -> TaskStory:
         """One task with everything. Raises Unknown."""
@@ -213,16 +217,12 @@ class Queries:
     def view(self, task: Task) -> TaskView:
         """The task as it looks now."""
         now, verdict = self.clock.now(), self._verdict(task)
-        run = task.live_run
-        effective = run.priority if run else verdict.priority if verdict else task.priority
-        if effective is None and task.run is not None:
-            effective = task.run.priority
         return TaskView(
             task=task,
             verdict=verdict,
             message=message_of(task, verdict, now),
-            effective=effective,
-            served=task.served + _running_for(run, now),
+            effective=level_of(task, self.watch.verdicts),
+            served=task.served + _running_for(task.live_run, now),
         )
 
     def _verdict(self, task: Task) -> Verdict | None:
@@ -241,12 +241,12 @@ class Queries:
         """Every node, by name, with the tasks that hold it."""
         return (await self.everything())[1]
 
-    async def everything(self) -> tuple[Sequence[Task], Sequence[NodeView]]:
-        """All unfinished tasks and all nodes, for nobody in particular."""
+    async def everything(self) -> tuple[Mapping[TaskKind, Count], Sequence[NodeView]]:
+        """How many unfinished tasks there are of each kind, and all nodes, for nobody in particular."""
         await self.watch.asked()
         async with self.store.read() as tx:
             nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
-        return tasks, _node_views(nodes, tasks)
+        return self.census.of(tasks, self.watch.verdicts), _node_views(nodes, self.live.of(tasks))
 
     async def node(self, name: str) -> NodeView:
         """One node. Raises Unknown."""
@@ -267,10 +267,10 @@ class Queries:
         async with self.store.read() as tx:
             nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
             paused = await tx.setting("paused") is not None
-        views = [self.view(task) for task in tasks]
-        names = sorted({node.group for node in nodes} | {task.group for task in tasks})
-        held = _node_views(nodes, tasks)
-        return ClusterView(paused=paused, groups=[_group_view(name, held, views) for name in names])
+        counts = self.census.of(tasks, self.watch.verdicts)
+        names = sorted({node.group for node in nodes} | {kind.group for kind in counts})
+        held = _node_views(nodes, self.live.of(tasks))
+        return ClusterView(paused=paused, groups=[_group_view(name, held, counts) for name in names])
 
     async def quotas(self, caller: Caller) -> Sequence[Quota]:
         """All rows for an admin; for others those that can count for them, without what has expired."""
@@ -286,7 +286,7 @@ class Queries:
         book = QuotaBook(rows, {caller.name: caller.groups}, self.clock.now())
         ends = {(row.subject, row.group, row.priority): row.expires_at for row in rows}
         used: defaultdict[tuple[str, Priority], float] = defaultdict(float)
-        for task in tasks:
+        for task in self.live.of(tasks):
             if task.user == caller.name and task.live_run:
                 used[task.group, task.live_run.priority] += share_of(task, self.watch.gpus_per_node(task.group))
         groups = sorted(set(self.watch.groups()) | {row.group for row in rows} | {group for group, _ in used})
@@ -351,9 +351,9 @@ def _node_views(nodes: Iterable[Node], tasks: Iterable[Task]) -> list[NodeView]:
     ]
 
 
-def _group_view(group: str, nodes: Iterable[NodeView], views: Iterable[TaskView]) -> GroupView:
+def _group_view(group: str, nodes: Iterable[NodeView], counts: Mapping[TaskKind, Count]) -> GroupView:
     own = [view for view in nodes if view.node.group == group]
-    members = [view for view in views if view.task.group == group]
+    members = {kind: count for kind, count in counts.items() if kind.group == group}
     held = sum(bool(view.holders) for view in own)
     free = sum(view.node.schedulable and not view.holders for view in own)
     return GroupView(
@@ -369,17 +369,17 @@ def _group_view(group: str, nodes: Iterable[NodeView], views: Iterable[TaskView]
     )
 
 
-def _level_view(priority: Priority, members: Iterable[TaskView]) -> LevelView | None:
+def _level_view(priority: Priority, counts: Mapping[TaskKind, Count]) -> LevelView | None:
     """One row; a task of AUTO that no tick has looked at counts as NORMAL. None if there is nothing."""
-    at_level = [view.task for view in members if (view.effective or Priority.NORMAL) is priority]
+    at_level = {kind: count for kind, count in counts.items() if (kind.level or Priority.NORMAL) is priority}
     if not at_level:
         return None
-    running = [task.nodes for task in at_level if not task.state.waiting]
-    waiting = [task.nodes for task in at_level if task.state.waiting]
+    running = [count for kind, count in at_level.items() if not kind.state.waiting]
+    waiting = [count for kind, count in at_level.items() if kind.state.waiting]
     return LevelView(
         priority=priority,
-        running_tasks=len(running),
-        running_nodes=sum(running),
-        waiting_tasks=len(waiting),
-        waiting_nodes=sum(waiting),
+        running_tasks=sum(count.tasks for count in running),
+        running_nodes=sum(count.nodes for count in running),
+        waiting_tasks=sum(count.tasks for count in waiting),
+        waiting_nodes=sum(count.nodes for count in waiting),
     )

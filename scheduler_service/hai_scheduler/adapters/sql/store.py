@@ -46,7 +46,7 @@ class SqlStore:
         self._writers = writing(engine)
         self._known, self._known_facts = KnownTasks(), KnownFacts()
         # After any error, that of a connection that is found dead among them, the database may be another one.
-        event.listen(engine.sync_engine, "handle_error", lambda _: self._forget())
+        event.listen(engine.sync_engine, "handle_error", lambda _: self.forget())
         # Serves writers of this process in the order they came; without it they would hold a connection each and
         # wait for the database's lock, in no order.
         self._turn = asyncio.Lock()
@@ -61,13 +61,14 @@ class SqlStore:
         """Commits at the end, rolls back on any exception. There is one writer at a time, over all processes."""
         return self._write()
 
+    def forget(self) -> None:
+        """Read everything again: what transactions of this process have read of the database counts no more."""
+        self._known.forget()
+        self._known_facts.forget()
+
     async def close(self) -> None:
         """Let go of every connection."""
         await self.engine.dispose()
-
-    def _forget(self) -> None:
-        self._known.forget()
-        self._known_facts.forget()
 
     def _transaction(self, connection: AsyncConnection, *, writing: bool) -> SqlTx:
         return SqlTx(connection, writing=writing, known=self._known, known_facts=self._known_facts)
