@@ -1,7 +1,7 @@
 """The platform beside Slurm on the same machine: `python -m bench peers [--tasks N]`.
 
-One after the other with as many nodes and jobs, so that the ratios mean something on any machine. Needs the programs of
-Slurm and `shared/peers/slurm_baseline.sh` in a folder above the repository; that script says how Slurm is set up.
+One after the other with as many nodes and jobs, so that the ratios mean something on any machine. Needs Slurm's
+programs and `shared/peers/slurm_baseline.sh` in a folder above the repository; that script says how Slurm is installed.
 """
 
 from __future__ import annotations
