@@ -43,6 +43,16 @@ class HubToken:
     scopes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubPassword:
+    """A password just made; its text is known only now."""
+
+    name: str
+    password: str = field(repr=False)
+    #: What whoever adds users ought to know of this platform.
+    warning: str | None = None
+
+
 class Hub:
     """The Hub's REST interface, with one user's rights.
 
@@ -61,6 +71,8 @@ class Hub:
     ) -> None:
         self._url = settings.url
         self._http = transport or Transport(settings.hub_api_url, settings.token, waiting=waiting)
+        #: What a HAI hub has beside JupyterHub's own interface.
+        self._site = transport or Transport(f"{settings.url}/hub/hai", settings.token, waiting=waiting)
 
     def login(self, user: str, password: str) -> HubToken:
         """Get a token for a name and password, with as many of the wanted scopes as the user holds.
@@ -107,6 +119,20 @@ class Hub:
                 "begin nor end with a space, and must fit the pattern of the Hub's way of signing in, if that has one"
             ) from None
         return decode(HubUser, made[0])
+
+    def make_password(self, name: str) -> HubPassword:
+        """Make a new password for a user; the one before is no longer good.
+
+        Raises:
+            NotFound: There is no such user, or the Hub keeps no passwords because users sign in in another way.
+            Forbidden: This takes an admin.
+            Invalid: It is the local admin's, which `hai up` keeps.
+        """
+        try:
+            made: Any = self._site.call("POST", f"/users/{_quoted(name)}/password")
+        except Forbidden:
+            raise self._no_right("make passwords") from None
+        return decode(HubPassword, made)
 
     def users(self) -> Iterator[HubUser]:
         """Go through all users, page by page."""

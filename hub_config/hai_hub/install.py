@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from traitlets.config import Config
 
@@ -10,13 +10,19 @@ from hai_hub import ports
 from hai_hub.adding import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
 from hai_hub.calm import logging_config
 from hai_hub.culler_setup import install_culler
+from hai_hub.login_records import LoginRecords
 from hai_hub.logs import API_LOG, LOOP_LOG
 from hai_hub.overrides import read_overrides
 from hai_hub.roles import CUSTOM_SCOPES, SERVER_SCOPES, USER_SCOPES, roles
 from hai_hub.services import loop_service, scheduler_service, up_service
 from hai_hub.settings import API_PATH, LOOP_NAME, SERVICE_NAME, HubSettings
+from hai_hub.slowing import Slowing
 from hai_hub.spawner_check import check_spawner
 from hai_hub.spot import install_spot
+from hai_hub.state import ADMIN_PASSWORD
+
+#: Where an admin makes passwords, below the Hub's prefix.
+PASSWORDS: Final = r"/hai/users/([^/]+)/password"
 
 
 def install(c: Config, settings: HubSettings) -> None:
@@ -80,13 +86,23 @@ def _addresses(c: Config, settings: HubSettings) -> None:
 
 
 def _accounts(c: Config, settings: HubSettings) -> None:
-    """One generated password; nobody but the local user and users that an administrator has added may log in."""
+    """A password for each; nobody but the local user and users that an administrator has added may log in."""
+    from jupyterhub import apihandlers
+
+    from hai_hub.login_guard import guard_logins
+    from hai_hub.password_handler import PasswordHandler
+
     if not given(c, "JupyterHub", "authenticator_class"):
-        c.JupyterHub.authenticator_class = "shared-password"
-        set_default(c, "SharedPasswordAuthenticator", "user_password", settings.secret("password"))
+        c.JupyterHub.authenticator_class = "hai_hub.authenticator.OwnPasswordAuthenticator"
+        set_default(c, "OwnPasswordAuthenticator", "local_user", settings.user)
+        set_default(c, "OwnPasswordAuthenticator", "admin_password_file", str(settings.secret_file(ADMIN_PASSWORD)))
+        set_default(c, "OwnPasswordAuthenticator", "passwords_file", str(settings.secret_file("passwords.json")))
     if not given(c, "Authenticator", "allow_all"):
         set_default(c, "Authenticator", "allow_existing_users", True)
     add_to_set(c, "Authenticator", "allowed_users", {settings.user})
+    others = [route for route in apihandlers.default_handlers if route[0] != PASSWORDS]
+    apihandlers.default_handlers[:] = [*others, (PASSWORDS, PasswordHandler, {"apart": False})]
+    guard_logins(LoginRecords(settings.log_dir / "logins.log"), Slowing())
 
 
 def _servers(c: Config, settings: HubSettings) -> None:

@@ -144,7 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--ip", default="127.0.0.1", metavar="ADDR", help="address to listen on (127.0.0.1: this machine only)")
     add("--state-dir", metavar="DIR", help="folder for everything that is kept ($XDG_STATE_HOME/hai)")
     add("--user", metavar="NAME", help="the local user, who is administrator (your login name)")
-    add("--password", metavar="P", help="password to log in with, at least 8 characters (generated, and kept)")
+    add("--password", metavar="P", help="the local user's password, at least 8 characters (generated, and kept)")
     add("--nodes", type=_whole(1, _MOST_NODES), metavar="N", help="how many nodes this machine is cut into")
     add("--gpus-per-node", type=_whole(0, 1000), metavar="N", help="GPUs of each node")
     add("--nodes-file", metavar="FILE", help="TOML file that describes the nodes instead")

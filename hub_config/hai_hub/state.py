@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from hai_hub.errors import UpError, wrong_input
+from hai_hub.ownership import require_usable
 
 #: Version of the folder's layout.
 FORMAT: Final = 1
@@ -18,6 +19,10 @@ _SUBFOLDERS: Final = ("home", "hub", "logs", "secrets")
 #: Letters that nobody mixes up.
 _LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 _PASSWORD_LEAST: Final = 8
+#: The secret of the local user, who is the admin.
+ADMIN_PASSWORD: Final = "admin_password"  # noqa: S105  # it is a name
+#: What all users shared in earlier versions.
+_SHARED_PASSWORD: Final = "password"  # noqa: S105
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +55,11 @@ class StateDir:
         """Look at the folder.
 
         Raises:
-            UpError: It is of a newer version, damaged, or no folder.
+            UpError: It is of a newer version, damaged, no folder, or not for us.
         """
         self.path = path.absolute()
+        #: Whether it has been a state folder before.
+        self.is_ours = False
         self._lock: int | None = None
         self.remembered = self._read()
 
@@ -62,9 +69,7 @@ class StateDir:
         return self.path / "state.json"
 
     def _read(self) -> Remembered:
-        if self.path.exists() and not self.path.is_dir():
-            message = f"{self.path} is not a folder; choose another with --state-dir"
-            raise wrong_input(message)
+        self.is_ours = require_usable(self.path)
         try:
             plain = json.loads(self.file.read_text(encoding="utf-8"))
             version = int(plain.pop("format"))
@@ -142,9 +147,21 @@ class StateDir:
                     return kept
             except FileNotFoundError:
                 pass
-            new = _password() if name == "password" else secrets.token_hex(32)
+            new = generated_password() if name == ADMIN_PASSWORD else secrets.token_hex(32)
         write_private(path, new + "\n")
         return new
+
+    def withdraw_shared_password(self) -> bool:
+        """Remove the password that all users shared in earlier versions, with which each could log in as any other.
+
+        Returns:
+            Whether there was one.
+        """
+        try:
+            (self.path / "secrets" / _SHARED_PASSWORD).unlink()
+        except FileNotFoundError:
+            return False
+        return True
 
 
 def default_state_dir() -> Path:
@@ -188,5 +205,6 @@ def checked_password(password: str) -> str:
     return password
 
 
-def _password() -> str:
+def generated_password() -> str:
+    """Twelve random letters and digits, 59 bits, that nobody mixes up."""
     return "-".join("".join(secrets.choice(_LETTERS) for _ in range(4)) for _ in range(3))

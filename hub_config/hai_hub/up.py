@@ -8,13 +8,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from hai_client.settings import Settings
-from hai_hub import farewell, login, ports, processes
+from hai_hub import cautions, farewell, login, ports, processes
 from hai_hub.api import Api, ApiError
 from hai_hub.console import Interrupts, complain, say
 from hai_hub.errors import UpError, wrong_input
@@ -25,7 +26,7 @@ from hai_hub.ready import Interrupted, Readiness, hub_answers, loop_answers, ser
 from hai_hub.restarter import Restarter
 from hai_hub.services import can_be_apart, loop_environment, service_command, service_environment
 from hai_hub.settings import API_PATH, SETTINGS_VARIABLE, HubSettings
-from hai_hub.state import StateDir
+from hai_hub.state import ADMIN_PASSWORD, StateDir
 from hai_hub.unix_users import require_account, require_rights
 
 #: Seconds that the Hub has to stop its servers, and then what it leaves behind.
@@ -37,6 +38,8 @@ _SERVICE_STOPS_S: Final = 10.0
 _RANKS_STOP_S: Final = 13.0
 _INTERRUPTED: Final = 130
 _TURN_S: Final = 0.5
+#: The secret that is the token of `hai up`, where the login of the `hai` command is for another platform.
+LOGIN: Final = "up_login"
 #: While something is starting again.
 _STARTING_TURN_S: Final = 0.2
 _ROTATE_EVERY_S: Final = 10.0
@@ -57,6 +60,9 @@ def command(argv: Sequence[str]) -> int:
         if options.unix_users:
             require_rights(options.state_dir)
         state = StateDir(options.state_dir)
+        if not state.is_ours:
+            # Nothing is made for a start that cannot be. In a folder of ours, a killed one may still have the port.
+            ports.require_free(options.ip, options.port)
         state.lock()
         try:
             _end_the_last(state)
@@ -84,7 +90,9 @@ def _settings(options: Options, state: StateDir) -> HubSettings:
     # Nobody but this process asks there.
     loop_port = ports.choose(None, {options.port, hub_port, service_port})
     state.remember(user=user, hub_port=hub_port, service_port=service_port)
-    state.secret("password", new=options.password)
+    state.secret(ADMIN_PASSWORD, new=options.password)
+    if state.withdraw_shared_password():
+        say(_WITHDRAWN)
     for name in ("cookie_secret", "service_token", "up_token"):
         state.secret(name)
     return HubSettings(
@@ -246,10 +254,14 @@ class _Up:
         """Wait until everything answers, leave the login, say what to do next."""
         Readiness(self._settings, self._restarters, self._interrupts).wait()
         settings = self._settings
-        self._login = login.log_in(settings.url, settings.user, settings.secret("up_token"))
-        if replaced := login.keep(self._login):
-            say(f"  {replaced}")
+        self._login = login.log_in(
+            settings.url, settings.user, settings.secret("up_token"), settings.secret_file(LOGIN)
+        )
+        if said := login.keep(self._login, settings.secret_file(LOGIN)):
+            say(f"  {said}")
         farewell.resume(self._api(), self._state)
+        if caution := cautions.caution(root=os.geteuid() == 0, others=self._others()):
+            say(f"\n{textwrap.fill(caution, 100, break_on_hyphens=False)}")
         say(self._welcome(time.monotonic() - began))
 
     def _api(self) -> Api:
@@ -318,7 +330,7 @@ class _Up:
             "",
             f"  address   {settings.url}",
             f"  user      {settings.user}",
-            f"  password  {settings.secret('password')}",
+            f"  password  {settings.secret(ADMIN_PASSWORD)}",
             f"  nodes     {nodes}",
             f"  state     {settings.state_dir}",
             "",
@@ -337,6 +349,15 @@ class _Up:
             lines += [f"It listens on {settings.ip} without encryption: only for networks that you trust."]
         return "\n".join(lines)
 
+    def _others(self) -> int:
+        """How many users there are beside the admin; 0 where the Hub does not say."""
+        token = None if self._login is None else self._login.token
+        try:
+            users: list[dict[str, Any]] = Api(f"{self._settings.url}/hub/api", token).get("/users?limit=200")
+            return sum(user["name"] != self._settings.user for user in users)
+        except (ApiError, KeyError, TypeError):
+            return 0
+
     def _nodes(self) -> str:
         try:
             items: list[dict[str, Any]] = self._api().get("/nodes")["items"]
@@ -346,6 +367,11 @@ class _Up:
         return f"{len(items)}" + (f" with {gpus} GPUs" if gpus else "")
 
 
+#: What is said when a folder of an earlier version is used.
+_WITHDRAWN: Final = (
+    "The password that all users shared is no longer good, as each could log in as any other with it. You have a new\n"
+    "one (below), and `hai admin user password NAME` makes one for an invited user. Tokens are good as before."
+)
 #: What to type first.
 _EXAMPLE: Final = (
     "hai submit --nodes {nodes} --priority NORMAL --name digits -- python examples/train_digits.py --epochs 200"

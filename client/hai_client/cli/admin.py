@@ -14,8 +14,8 @@ from hai_client.cli.context import Context
 from hai_client.cli.output import Cell, Column, ago
 from hai_client.cli.parser import Command
 from hai_client.cli.quota import by_level, limit, may_hold, until
-from hai_client.errors import HaiError, Invalid
-from hai_client.hub import Hub
+from hai_client.errors import Forbidden, HaiError, Invalid, NotFound
+from hai_client.hub import Hub, HubPassword, HubUser
 from hai_client.schema import Cluster, Node
 
 _Handler = Callable[[argparse.Namespace, Context], int]
@@ -70,12 +70,15 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     environments.configure_admin(named, _leaf)
     strays = _group(group.add_parser("orphans", help="list or end runs that belong to no task"), "orphans_verb")
     orphans.configure_admin(strays, _leaf)
-    user = _group(group.add_parser("user", help="list or add users of the Hub"), "user_verb")
+    about_users = "list or add users of the Hub, or make passwords for them"
+    user = _group(group.add_parser("user", help=about_users), "user_verb")
     _leaf(user, "list", "list all users", _user_list)
     adding = _leaf(user, "add", "add a user", _user_add)
     adding.add_argument("name", metavar="NAME", help="the name that the user signs in with")
     adding.add_argument("--admin", action="store_true", help="an admin of the Hub")
-    adding.add_argument("--token", action="store_true", help="make a token for the user and print it, once")
+    adding.add_argument("--token", action="store_true", help="make a token instead of a password and print it, once")
+    renewing = _leaf(user, "password", "make a new password for a user and print it, once", _user_password)
+    renewing.add_argument("name", metavar="NAME", help="whose; the password before is no longer good")
 
 
 def subject(text: str) -> str:
@@ -222,21 +225,57 @@ def _user_list(_args: argparse.Namespace, ctx: Context) -> int:
 def _user_add(args: argparse.Namespace, ctx: Context) -> int:
     hub = Hub(ctx.settings(), waiting=ctx.waiting)
     user = hub.add_user(args.name, admin=args.admin)
-    token = hub.make_token(user.name, note="hai admin user add").token if args.token else None
-    if ctx.json:
-        ctx.out.json({"user": user, **({"token": token} if token else {})})
-        return 0
-    if token is None:
-        ctx.out.line(f"{user.name} is added")
-    else:
+    if args.token:
+        token = hub.make_token(user.name, note="hai admin user add").token
+        if ctx.json:
+            ctx.out.json({"user": user, "token": token})
+            return 0
         ctx.out.note(f"{user.name} is added; the token is shown only now")
         ctx.out.line(token)
+        _say_what_may_be_held(user, ctx)
+        return 0
+    try:
+        made = hub.make_password(user.name)
+    except (NotFound, Forbidden):
+        # Whoever may add users may make passwords: this Hub has none, as users sign in in another way.
+        made = None
+    if ctx.json:
+        ctx.out.json({"user": user, **({"password": made.password} if made else {})})
+        return 0
+    if made is None:
+        ctx.out.line(f"{user.name} is added")
+    else:
+        _show(made, ctx, "is added")
+    _say_what_may_be_held(user, ctx)
+    return 0
+
+
+def _say_what_may_be_held(user: HubUser, ctx: Context) -> None:
     try:
         ctx.out.note(may_hold(user.name, user.groups, ctx.client.quotas()))
     except HaiError as error:
         # The user is added all the same.
         ctx.out.note(f"what {user.name} may hold is not known now: {error.message}")
+
+
+def _user_password(args: argparse.Namespace, ctx: Context) -> int:
+    made = Hub(ctx.settings(), waiting=ctx.waiting).make_password(args.name)
+    if ctx.json:
+        ctx.out.json({"name": made.name, "password": made.password})
+    else:
+        _show(made, ctx, "has a new password")
     return 0
+
+
+def _show(made: HubPassword, ctx: Context, what: str) -> None:
+    url = ctx.settings().url
+    ctx.out.note(
+        f"{made.name} {what}, and logs in at {url} or with `hai login --url {url} --user {made.name}`; the password is "
+        "shown only now"
+    )
+    if made.warning:
+        ctx.out.note(made.warning)
+    ctx.out.line(made.password)
 
 
 COMMANDS = {
@@ -252,7 +291,7 @@ COMMANDS = {
             "  hai admin policy set slice=1h --group training\n"
             "  hai admin mounts set home public /home/{user} --host-path /data/home/{user} --write\n"
             "  hai admin environments set torch --image quay.io/ml/torch:2.9 --for public --default\n"
-            "  hai admin user add alice --token"
+            "  hai admin user add alice"
         ),
     )
 }

@@ -68,7 +68,7 @@ class Up:
 
     @property
     def password(self) -> str:
-        found = re.search(r"password +(\S+)", self.output)
+        found = re.search(r"^  password +(\S+)", self.output, re.MULTILINE)
         assert found is not None
         return found.group(1)
 

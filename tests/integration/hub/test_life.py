@@ -41,7 +41,8 @@ def test_a_signal_while_it_starts_stops_it_and_leaves_nothing(fresh: Up) -> None
 
 def test_a_service_that_refuses_its_settings_ends_it_with_the_services_own_line(fresh: Up) -> None:
     fresh.state.mkdir(mode=0o700)
-    (fresh.state / "refuse").touch()
+    for name in ("hai.sqlite", "refuse"):  # the former marks the folder as one of HAI's
+        (fresh.state / name).touch()
     process = fresh.launch()
     assert process.wait(MINUTE) == 2
     assert fresh.output.splitlines()[-1] == "hai up: hai-scheduler: nodes: 7 is one too many; take 6"

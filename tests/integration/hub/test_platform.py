@@ -42,7 +42,7 @@ async def test_the_local_user_alone_may_log_in_with_the_password(
     assert got == status
 
 
-async def test_a_user_that_the_administrator_adds_may_log_in_and_use_his_own_tasks_only(up: Up) -> None:
+async def test_a_user_that_the_administrator_adds_may_use_his_own_tasks_only(up: Up) -> None:
     async with up.api(up.login["token"]) as api:
         async with api.post("/hub/api/users/bob", json={"admin": False}) as answer:
             assert answer.status == 201
@@ -54,7 +54,7 @@ async def test_a_user_that_the_administrator_adds_may_log_in_and_use_his_own_tas
             assert answer.status == 400
     status, client = await up.log_in("bob", up.password)
     await client.close()
-    assert status == 302
+    assert status == 403
     async with up.api(token) as api:
         async with api.get(API + "/me") as answer:
             me: dict[str, Any] = await answer.json()

@@ -30,6 +30,16 @@ def _hub_add(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     return 201, [{"name": name, "admin": call.body["admin"], "groups": [], "last_activity": None, "kind": "user"}]
 
 
+def _hub_password(platform: FakePlatform, call: Call, name: str) -> tuple[int, Any]:
+    if not platform.passwords:
+        raise Refuse(404, "hub", "users of this Hub sign in in another way")
+    if not platform.admin:
+        raise Refuse(403, "hub", "Action is not authorized with current scopes")
+    if name not in platform.users:
+        raise Refuse(404, "hub", f"no user {name}")
+    return 201, {"name": name, "password": "made-for-" + name, "warning": "They share one account."}
+
+
 def _hub_users(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     offset = int(call.query["offset"])
     everyone = [
@@ -41,6 +51,7 @@ def _hub_users(platform: FakePlatform, call: Call) -> tuple[int, Any]:
 
 ROUTES: list[Route] = [
     ("POST", f"{HUB}/users/([^/]+)/tokens", _hub_token),
+    ("POST", "/hub/hai/users/([^/]+)/password", _hub_password),
     ("POST", f"{HUB}/users", _hub_add),
     ("GET", f"{HUB}/users", _hub_users),
 ]

@@ -75,6 +75,8 @@ class FakePlatform:
     admin: bool = True
     #: What the Hub lets this user ask for.
     held_scopes: tuple[str, ...] = ("custom:hai:tasks:write", "access:services!service=hai")
+    #: Whether its Hub keeps passwords.
+    passwords: bool = False
     #: Called for each request before it is answered; may raise Refuse or Drop.
     before: list[Callable[[Call], None]] = field(default_factory=list)
     #: The same after it was carried out, so that only the answer is lost.

@@ -341,6 +341,7 @@ def test_an_admin_adds_a_user_and_the_token_is_printed_once_and_alone(hai: Hai, 
     (call,) = platform.said("POST", "/users/carol/tokens")
     assert call.body["scopes"] == ["custom:hai:tasks:write", "access:services!service=hai"]
     assert hai("admin", "user", "add", "Dave").out == "dave is added\n"
+    assert hai("admin", "user", "password", "dave").code == 2
     assert hai("admin", "user", "add", "carol").err == (
         "hai: user: 'carol' exists already; `hai admin user list` shows everyone\n"
     )
@@ -375,6 +376,23 @@ def test_an_admin_keeps_the_rights_of_an_admin(hai: Hai, platform: Any) -> None:
     assert "admin:users" in found["scopes"]
     assert "token" not in found
     assert len(platform.said("POST", "/tokens")) == 1
+
+
+def test_whoever_is_added_gets_a_password_that_is_printed_once_beside_what_it_means(hai: Hai, platform: Any) -> None:
+    platform.passwords = True
+    result = hai("admin", "user", "add", "Dave")
+    assert result.out == "made-for-dave\n"
+    for word in ("dave is added", "shown only now", f"hai login --url {platform.url} --user dave", "share one account"):
+        assert word in result.err
+    found = json.loads(hai("admin", "user", "add", "Eve", "--json").out)
+    assert (found["user"]["name"], found["password"]) == ("eve", "made-for-eve")
+    with_token = json.loads(hai("admin", "user", "add", "bot", "--token", "--json").out)
+    assert "password" not in with_token
+    assert hai("admin", "user", "password", "dave").out == "made-for-dave\n"
+    assert "no user nobody" in hai("admin", "user", "password", "nobody").err
+    platform.admin = False
+    refused = hai("admin", "user", "password", "dave")
+    assert (refused.code, "run `hai login` as an admin" in refused.err) == (3, True)
 
 
 def test_a_wrong_password_is_refused_and_nothing_is_kept(hai: Hai, platform: Any) -> None:

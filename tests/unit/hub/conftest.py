@@ -10,7 +10,7 @@ from hai_hub.settings import HubSettings
 
 SECRETS = {
     "cookie_secret": "ab" * 32,
-    "password": "hunter22-hunter22",
+    "admin_password": "hunter22-hunter22",
     "service_token": "secret-service-token",
     "up_token": "secret-up-token",
 }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jupyterhub.app import JupyterHub
+from jupyterhub.handlers.base import BaseHandler
 from jupyterhub.services import service as hub_service
+from tornado.httpserver import HTTPServer
 from traitlets.config import Config
 
 from hai_hub.install import install
@@ -16,8 +19,11 @@ from hai_hub.settings import HubSettings
 
 
 @pytest.fixture(autouse=True)
-def _jupyterhubs_own_service_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def _jupyterhub_as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(hub_service, "_ServiceSpawner", hub_service._ServiceSpawner)
+    monkeypatch.setattr(BaseHandler, "authenticate", BaseHandler.authenticate)
+    yield
+    HTTPServer.configure(None)
 
 
 def installed(settings: HubSettings, c: Config | None = None) -> JupyterHub:
@@ -36,7 +42,7 @@ def test_an_empty_configuration_becomes_a_hub_on_this_machine(settings: HubSetti
     assert (hub.bind_url, hub.hub_bind_url) == ("http://127.0.0.1:8123", "http://127.0.0.1:21001")
     assert hub.proxy_class.__name__ == "EmbeddedProxy"
     assert hub.spawner_class.__name__ == "HaiSpotLocalSpawner"
-    assert hub.authenticator_class.__name__ == "SharedPasswordAuthenticator"
+    assert hub.authenticator_class.__name__ == "OwnPasswordAuthenticator"
     assert names(hub.services) == ["hai-loop", "hai", "hai-up"]
     assert names(hub.load_roles) == ["hai-admin", "hai-service", "hai-up"]
     assert "custom:hai:tasks:write" in hub.extra_user_scopes
@@ -71,7 +77,7 @@ def test_what_the_administrator_has_set_stays(settings: HubSettings) -> None:
     assert hub.authenticator_class.__name__ == "DummyAuthenticator"
     assert hub.db_url == "sqlite:///other"
     assert c.Authenticator.allowed_users == {"ann", "eva"}
-    assert "SharedPasswordAuthenticator" not in c
+    assert "OwnPasswordAuthenticator" not in c
 
 
 def test_the_lists_of_the_administrator_are_not_changed_in_place(settings: HubSettings) -> None:

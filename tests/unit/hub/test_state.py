@@ -71,12 +71,23 @@ def test_what_is_remembered_is_there_at_the_next_start(tmp_path: Path) -> None:
 def test_secrets_stay_the_same_and_a_new_password_replaces_the_old_one(tmp_path: Path) -> None:
     state = StateDir(tmp_path)
     state.lock()
-    first = state.secret("password")
-    assert state.secret("password") == first
+    first = state.secret("admin_password")
+    assert state.secret("admin_password") == first
     assert len(first) >= 8
-    assert state.secret("password", new="another one") == "another one"
-    assert state.secret("password") == "another one"
+    assert state.secret("admin_password", new="another one") == "another one"
+    assert state.secret("admin_password") == "another one"
     assert state.secret("up_token") != state.secret("service_token")
+    state.unlock()
+
+
+def test_the_password_that_all_shared_is_withdrawn(tmp_path: Path) -> None:
+    state = StateDir(tmp_path / "state")
+    state.lock()
+    shared = state.path / "secrets" / "password"
+    shared.write_text("abcd-efgh-jkmn\n")
+    assert state.withdraw_shared_password()
+    assert not shared.exists()
+    assert not state.withdraw_shared_password()
     state.unlock()
 
 

@@ -1,0 +1,31 @@
+"""What it means when several users, or root, share one machine: said once a start, and when a user is added."""
+
+from __future__ import annotations
+
+from typing import Final
+
+OTHERS: Final = (
+    "All users of this platform run as one Unix user: their tasks can read one another's files, the platform's secrets "
+    "too, and so can act as anybody here, as the admin as well. Invite only people whom you trust with all of it. "
+    "`hai up --unix-users` runs each user's servers and tasks under the account of that name."
+)
+ROOT: Final = (
+    "`hai up` runs as root, and so does everything that anybody submits here: a task can read and change every file of "
+    "this machine. Start it as an ordinary user, or with `--unix-users`, which runs each user's servers and tasks "
+    "under the account of that name."
+)
+
+
+def caution(*, root: bool, others: int, apart: bool = False) -> str | None:
+    """One paragraph, or None where nothing is to be said.
+
+    Args:
+        root: Whether `hai up` runs as root.
+        others: How many users there are beside the admin.
+        apart: Whether each user's servers and tasks run as a Unix user of their own.
+    """
+    if apart or not (root or others):
+        return None
+    if not others:
+        return ROOT
+    return f"{ROOT} {others} other{' user' if others == 1 else ' users'} may log in." if root else OTHERS
