@@ -39,3 +39,11 @@ def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
     file.write_text("c.SchedulingPolicy.slice = '1h'\nc.SchedulingPolicy.min_run = '5m'\n")
     policy = HaiScheduler().settings([*BASE, "--config", str(file), "--slice=2h"]).service.policy.default
     assert (policy.slice.total_seconds(), policy.min_run.total_seconds()) == (7200, 300)
+
+
+def test_unix_users_are_for_one_machine(tmp_path: Path) -> None:
+    words = ["--state-dir", str(tmp_path), "--port", "1"]
+    assert HaiScheduler().settings(words).unix_users == ""
+    assert HaiScheduler().settings([*words, "--unix-users", "{username}"]).unix_users == "{username}"
+    with pytest.raises(ConfigError, match=r"unix-users: is '\{username\}': it is for the processes of one machine"):
+        HaiScheduler().settings([*words, "--unix-users", "{username}", "--cluster", "kubernetes"])
