@@ -37,15 +37,8 @@ class Origin:
     def parse(cls, text: str | None) -> Origin | None:
         """Read what `str` gave; None for anything else."""
         database, dash, epoch = (text or "").partition("-")
-        known = (
-            database.isascii()
-            and database.isalnum()
-            and dash
-            and epoch.isascii()
-            and epoch.isdigit()
-            and len(epoch) <= 18
-        )
-        return cls(database, int(epoch)) if known else None
+        known = database.isascii() and database.isalnum() and dash and epoch.isascii() and epoch.isdigit()
+        return cls(database, int(epoch)) if known and len(epoch) <= 18 else None
 
 
 #: How many of its rotations a task remembers (P7).

@@ -79,3 +79,11 @@ def test_how_many_ranks_start_at_once_follows_from_the_kind_of_cluster(arguments
 def test_only_one_machine_is_open_to_everybody_unless_it_is_written(arguments: list[str], nodes: int | None) -> None:
     kubernetes = ["--KubernetesSettings.api_url=http://hai", "--KubernetesSettings.namespace=work"]
     assert HaiScheduler().settings([*BASE, *kubernetes, *arguments]).service.default_quota == nodes
+
+
+def test_unix_users_are_for_one_machine(tmp_path: Path) -> None:
+    words = ["--role", "loop", "--state-dir", str(tmp_path), "--port", "1"]
+    assert HaiScheduler().settings(words).unix_users == ""
+    assert HaiScheduler().settings([*words, "--unix-users", "{username}"]).unix_users == "{username}"
+    with pytest.raises(ConfigError, match=r"unix-users: is '\{username\}': it is for the processes of one machine"):
+        HaiScheduler().settings([*words, "--unix-users", "{username}", "--cluster", "kubernetes"])
