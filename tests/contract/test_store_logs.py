@@ -133,3 +133,7 @@ async def test_of_two_pieces_for_one_place_one_is_kept(opener: Opener) -> None:
 async def test_a_log_outlives_the_store(opener: Opener) -> None:
     await write((await opener()).logs, line(1))
     assert await read_all((await opener()).logs, limit=1000) == line(1)
+
+
+async def test_a_worker_process_finds_them_in_the_store(logs: KeptLogs) -> None:
+    assert logs.place(RUN).folder is None
