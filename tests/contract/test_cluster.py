@@ -349,6 +349,7 @@ async def test_a_log_is_read_from_any_offset_in_whole_lines(harness, cluster) ->
     assert part.data + rest.data == whole.data
     end = await cluster.read_log(RunId("1.1"), 0, offset=whole.next, limit=100)
     assert (end.start, end.next, end.data, end.final) == (whole.next, whole.next, b"", True)
+    assert await cluster.read_log(RunId("1.1"), 0, offset=10**15, limit=100) == end
 
 
 async def test_a_worker_process_reads_the_log_where_it_is_said_to_be(harness, cluster) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from hai_scheduler.adapters.reading import in_reader
 from hai_scheduler.files import Fault
 
 #: Programs whose first word that is no option is a script.
@@ -24,7 +24,7 @@ class LocalFiles:
         self, command: Sequence[str], cwd: str, checkpoint_dir: str | None, python: str | None = None
     ) -> Fault | None:
         """The first path that no rank could use."""
-        return await asyncio.to_thread(_fault, command, cwd, checkpoint_dir, python)
+        return await in_reader(lambda: _fault(command, cwd, checkpoint_dir, python))
 
 
 def _fault(command: Sequence[str], cwd: str, checkpoint_dir: str | None, python: str | None) -> Fault | None:
