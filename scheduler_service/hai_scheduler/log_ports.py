@@ -43,7 +43,9 @@ class LogSource(Protocol):
         ...
 
     async def read(self, run_id: RunId, rank: int, *, offset: int, limit: int, ended: bool) -> LogChunk:
-        """At most about `limit` bytes from `offset`. Raises NotFound if nothing was ever kept of that rank.
+        """At most about `limit` bytes from `offset`; an offset behind the end is the end.
+
+        Raises NotFound if nothing was ever kept of that rank.
 
         `ended`: the cluster is sure that the rank is gone, so that the end of what is there is final.
         """

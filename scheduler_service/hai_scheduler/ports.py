@@ -387,7 +387,10 @@ class Cluster(MarkedCluster, Protocol):
         ...
 
     async def read_log(self, run_id: RunId, rank: int, *, offset: int, limit: int) -> LogChunk:
-        """At most about `limit` bytes from `offset`. Raises NotFound for a run or rank it does not know."""
+        """At most about `limit` bytes from `offset`; an offset behind the end is the end.
+
+        Raises NotFound for a run or rank it does not know.
+        """
         ...
 
     def log_place(self, run_id: RunId) -> LogPlace | None:

@@ -37,7 +37,7 @@ class Worker:
     """Takes orders from one pipe and answers into another."""
 
     def __init__(self, store: Store, memory: int, out: asyncio.StreamWriter) -> None:
-        self._desk = Desk(store=store, read_log=_read_log)
+        self._desk = Desk(store=store, read_log=read_place)
         self._memory = memory
         self._out = out
         self._facts: Facts | None = None
@@ -82,7 +82,8 @@ class Worker:
             child.end()
 
 
-def _read_log(place: LogPlace, rank: int, offset: int, limit: int) -> LogChunk:
+def read_place(place: LogPlace, rank: int, offset: int, limit: int) -> LogChunk:
+    """A piece of a rank's log, from a place that is a folder. Raises NotFound and Temporary."""
     assert place.folder is not None
     folder = Path(place.folder)
 

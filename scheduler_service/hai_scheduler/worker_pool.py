@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 MEMORY: Final = 1024 * 1024 * 1024
 #: Processor seconds that one computation may take. They bound what its own bounds do not: a forecast, for example,
 #: ends by itself after five seconds of plans.
-SECONDS: Final[Mapping[type[Order], int]] = {
+SECONDS: Final[dict[type[Order], int]] = {
     ForecastOrder: 20,
     WhatIfOrder: 20,
     SearchOrder: 20,

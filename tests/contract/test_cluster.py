@@ -14,6 +14,7 @@ from contract.cluster_harness import NODES, ClusterHarness, LocalHarness
 from contract.memory_cluster_harness import MemoryHarness
 from hai_scheduler.core.model import Observation, RankObservation, RankState, RunId
 from hai_scheduler.ports import Cluster, NotFound, Temporary
+from hai_scheduler.worker import read_place
 
 ADAPTERS: dict[str, type[ClusterHarness]] = {"local": LocalHarness, "memory": MemoryHarness}
 
@@ -366,6 +367,21 @@ async def test_a_log_is_read_from_any_offset_in_whole_lines(harness, cluster) ->
     assert part.data + rest.data == whole.data
     end = await cluster.read_log(RunId("1.1"), 0, offset=whole.next, limit=100)
     assert (end.start, end.next, end.data, end.final) == (whole.next, whole.next, b"", True)
+    assert await cluster.read_log(RunId("1.1"), 0, offset=10**15, limit=100) == end
+
+
+async def test_a_worker_process_reads_the_log_where_it_is_said_to_be(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.prints("one\ntwo")))
+    await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    place = cluster.log_place(RunId("1.1"))
+    if place is None:
+        return  # nobody but the adapter can read it
+    whole = await cluster.read_log(RunId("1.1"), 0, offset=0, limit=1000)
+    assert read_place(place, 0, 0, 1000).data == whole.data
+    assert whole.data.count(b"\n") == 2
+    nowhere = cluster.log_place(RunId("7.1"))
+    with pytest.raises(NotFound):
+        read_place(nowhere, 0, 0, 1000)
 
 
 async def test_the_log_of_a_live_rank_is_not_final(harness, cluster) -> None:

@@ -133,3 +133,13 @@ async def test_of_two_pieces_for_one_place_one_is_kept(opener: Opener) -> None:
 async def test_a_log_outlives_the_store(opener: Opener) -> None:
     await write((await opener()).logs, line(1))
     assert await read_all((await opener()).logs, limit=1000) == line(1)
+
+
+async def test_a_worker_process_finds_them_in_the_store(logs: KeptLogs) -> None:
+    assert logs.place(RUN).folder is None
+
+
+async def test_an_offset_behind_the_end_is_the_end(logs: KeptLogs) -> None:
+    end = await write(logs, line(1), line(2))
+    chunk = await logs.read(RUN, 0, offset=10**15, limit=100, ended=False)
+    assert (chunk.start, chunk.next, chunk.data) == (end, end, b"")

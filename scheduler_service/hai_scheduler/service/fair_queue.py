@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import count
 from typing import Final
 
 from hai_scheduler.service.errors import HaiError, Unavailable
@@ -35,8 +36,11 @@ class FairQueue:
         self._most, self._most_of_one = most, most_of_one
         #: Users who are in.
         self._in: set[str] = set()
-        #: Who waits, by user: the user whose turn comes next is first.
+        #: Who waits, by user.
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        #: When users who are in or wait have had their last turn: numbers that grow.
+        self._turns: dict[str, int] = {}
+        self._numbers = count(1)
 
     @property
     def waiting(self) -> int:
@@ -76,37 +80,35 @@ class FairQueue:
     def _take(self, user: str) -> None:
         self._free -= 1
         self._in.add(user)
+        self._turns[user] = next(self._numbers)
 
     def _leave(self, user: str) -> None:
         self._free += 1
         self._in.discard(user)
+        if user not in self._waiting:
+            self._turns.pop(user, None)
         self._let_in()
 
     def _let_in(self) -> None:
-        """Give what is free to the users who have waited longest for a turn."""
-        for user in list(self._waiting):
-            if not self._free:
-                return
-            if user in self._in:
-                continue
-            line = self._waiting.pop(user)
-            # One who has hung up stays in line until his task has heard of it.
-            here = next((one for one in _leaving(line) if not one.done()), None)
-            if here is not None:
-                self._take(user)
-                here.set_result(None)
-            if line:
-                self._waiting[user] = line  # behind all the others
-
-    def _forget(self, user: str, here: asyncio.Future[None]) -> None:
-        line = self._waiting.get(user)
-        if line is not None and here in line:
-            line.remove(here)
+        """Give what is free to those users of the waiting whose last turn is the longest ago."""
+        while self._free and (user := self._next()) is not None:
+            line = self._waiting[user]
+            here = line.popleft()
             if not line:
                 del self._waiting[user]
+            if not here.done():  # else he has hung up, and his task has not heard of it yet
+                self._take(user)
+                here.set_result(None)
 
+    def _next(self) -> str | None:
+        waiting = [user for user in self._waiting if user not in self._in]
+        return min(waiting, key=lambda user: self._turns.get(user, 0), default=None)
 
-def _leaving(line: deque[asyncio.Future[None]]) -> Iterator[asyncio.Future[None]]:
-    """Those in line, who leave it."""
-    while line:
-        yield line.popleft()
+    def _forget(self, user: str, here: asyncio.Future[None]) -> None:
+        line = self._waiting.get(user, deque())
+        if here in line:
+            line.remove(here)
+        if not line:
+            self._waiting.pop(user, None)
+            if user not in self._in:
+                self._turns.pop(user, None)

@@ -7,10 +7,9 @@ ended. They are made from the history of the runs, so that they are the same whe
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hai_scheduler.core.model import Run, Task, TaskId
@@ -31,6 +30,8 @@ PAGE_LINES = 1000
 PAGE_BYTES = 1024 * 1024
 #: Bytes of a log that a tail looks at, at most.
 TAIL_BYTES = 8 * 1024 * 1024
+#: Behind the end of any log.
+_BEHIND = 10**15
 #: Bytes that one search reads at most.
 SEARCH_BYTES = 256 * 1024 * 1024
 #: Seconds that one search takes at most.
@@ -108,24 +109,35 @@ class Logs:
 
     async def _last_of_run(self, run: Run, rank: int, count: int) -> tuple[list[Line], Cursor]:
         """At most the last `count` lines of a run, the platform's included, and the cursor behind them."""
-        chunks: deque[LogChunk] = deque()
-        offset, whole = 0, True
-        while (chunk := await self._chunk(run, rank, offset)) is not None and chunk.data:
-            chunks.append(chunk)
-            offset = chunk.next
-            while len(chunks) > 1 and _enough(chunks, count):
-                chunks.popleft()
-                whole = False
-            await asyncio.sleep(0)  # a long log must not keep others waiting
-        lines = [_own(run, run.started_at, start_of(run), Cursor(run.number, 0))] if whole else []
-        if chunk is None and not chunks and not run.live:
+        chunks, offset, begins = await self._last_chunks(run, rank, count)
+        lines = [_own(run, run.started_at, start_of(run), Cursor(run.number, 0))] if begins == 0 else []
+        if chunks is None and not run.live:
             lines.append(_own(run, None, no_log(run), Cursor(run.number, 0)))
-        lines += [line for one in chunks for line in lines_of(run.number, rank, one)]
+        lines += [line for one in chunks or () for line in lines_of(run.number, rank, one)]
         behind = Cursor(run.number, offset)
         if not run.live:
             behind = Cursor(run.number + 1)
             lines.append(_own(run, run.ended_at, end_of(run), behind))
         return lines[max(0, len(lines) - count) :], behind
+
+    async def _last_chunks(self, run: Run, rank: int, count: int) -> tuple[list[LogChunk] | None, int, int]:
+        """The end of a rank's log with so many lines, if it has, where it ends, and where was begun to read.
+
+        Of a long log no more than that is read. None for a log that there is none of.
+        """
+        end = await self._chunk(run, rank, _BEHIND)
+        if end is None:
+            return None, 0, 0
+        for size in (CHUNK, TAIL_BYTES):
+            offset = begins = max(0, end.start - size)
+            chunks: list[LogChunk] = []
+            while (chunk := await self._chunk(run, rank, offset)) is not None and chunk.data:
+                chunks.append(chunk if chunks or not begins else _from_a_line_on(chunk, begins))
+                offset = chunk.next
+                await asyncio.sleep(0)  # a long log must not keep others waiting
+            if not begins or sum(one.data.count(b"\n") for one in chunks) >= count:
+                break
+        return chunks, offset, begins
 
     async def follow(
         self,
@@ -326,8 +338,7 @@ def _data_piece(run: Run, rank: int, asked: int, chunk: LogChunk, limit: int) ->
     return _Piece(lines, lines[-1].cursor)
 
 
-def _enough(chunks: deque[LogChunk], count: int) -> bool:
-    """Whether the first chunk is not needed for the last `count` lines, or is too much."""
-    size = sum(len(chunk.data) for chunk in chunks)
-    behind = sum(chunk.data.count(b"\n") for chunk in chunks) - chunks[0].data.count(b"\n")
-    return behind >= count or size > TAIL_BYTES
+def _from_a_line_on(chunk: LogChunk, asked: int) -> LogChunk:
+    """The chunk without the line whose beginning may lie before it."""
+    cut = chunk.data.find(b"\n") + 1 if chunk.start == asked else 0
+    return replace(chunk, start=chunk.start + cut, data=chunk.data[cut:]) if cut < len(chunk.data) else chunk

@@ -60,6 +60,8 @@ class Plain:
             return {_KIND: "span", _OF: value // _MICROSECOND}
         if isinstance(value, Enum) and self._kinds.get(kind.__name__) is kind:
             return {_KIND: kind.__name__, _OF: value.value}
+        if isinstance(value, str):
+            return str(value)  # of a class that only says where the text comes from
         if isinstance(value, frozenset | set):
             return {_KIND: "set", _OF: [self._down(one) for one in value]}
         if isinstance(value, Mapping):

@@ -125,6 +125,7 @@ class FakeCluster:
         if (run_id, rank) not in self.logs:
             raise NotFound
         log = self.logs[run_id, rank]
+        offset = min(offset, len(log))
         data = log[offset : offset + limit]
         data = data[: data.rfind(b"\n") + 1]
         return LogChunk(start=offset, next=offset + len(data), data=data, final=False)

@@ -66,7 +66,7 @@ async def test_users_take_turns_whatever_each_has_sent() -> None:
     await office.come("a1", "a2", "a3", "a4", "b1", "c1", "b2")
     while office.inside:
         await office.leave(office.inside[0])
-    assert office.order == ["a1", "a2", "b1", "c1", "a3", "b2", "a4"]
+    assert office.order == ["a1", "b1", "c1", "a2", "b2", "a3", "a4"]
 
 
 async def test_whoever_hangs_up_leaves_the_line() -> None:
@@ -89,6 +89,7 @@ async def test_one_who_hangs_up_when_he_has_just_been_let_in_gives_the_place_on(
     await office.come("a2")
     assert office.inside == ["a2"], "no place is lost"
     await office.leave("a2")
+    assert office.queue._turns == {}, "nothing is kept of those who are gone"
 
 
 async def test_the_line_is_bounded_for_each_user_and_for_all() -> None:

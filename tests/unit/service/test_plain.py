@@ -9,6 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from builders import a_checkpoint, a_notice, a_run, a_task, at, some_nodes
+from hai_scheduler.api.route import YamlText
 from hai_scheduler.core.model import Priority, Retry, TaskState
 from hai_scheduler.core.policy import Policies, Policy
 from hai_scheduler.core.verdicts import Holder, Verdict, VerdictKind
@@ -66,6 +67,10 @@ def test_a_time_stays_a_time_and_a_text_that_looks_like_one_a_text() -> None:
     assert data["until"] == at(3)
     assert data["why"] == "2026-01-05T08:00:03+00:00"
     assert data["in"] is True
+
+
+def test_a_text_of_a_class_of_its_own_is_a_text() -> None:
+    assert type(PLAIN.read(PLAIN.write(YamlText("x")))) is str
 
 
 def test_no_other_class_is_written_or_read() -> None:

@@ -50,7 +50,7 @@ class Growing:
             raise Temporary
         if run_id not in self.logs:
             raise NotFound
-        limit = min(limit, self.longest)
+        limit, offset = min(limit, self.longest), min(offset, len(self.logs[run_id]))
         data = self.logs[run_id][offset : offset + limit]
         whole = data[: data.rfind(b"\n") + 1] or (data if len(data) == limit else b"")
         return LogChunk(start=offset, next=offset + len(whole), data=whole, final=False)

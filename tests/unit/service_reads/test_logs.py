@@ -50,6 +50,8 @@ class Kept:
     gone: dict[str, int] = field(default_factory=dict)
     piece: int = 1 << 20
     broken: bool = False
+    #: Bytes that were read.
+    read: int = 0
 
     def log_place(self, _run_id: str) -> None:
         """Nobody else can read them."""
@@ -60,11 +62,12 @@ class Kept:
         if (run_id, rank) not in self.logs:
             raise NotFound
         log = self.logs[run_id, rank]
-        start = max(offset, self.gone.get(run_id, 0))
+        start = max(min(offset, len(log)), self.gone.get(run_id, 0))
         data = log[start : start + min(limit, self.piece)]
         whole = data[: data.rfind(b"\n") + 1]
         if not whole and len(data) >= self.piece:
             whole = data  # one line that is longer than the limit
+        self.read += len(whole)
         return LogChunk(start=start, next=start + len(whole), data=whole, final=False)
 
 
@@ -208,12 +211,32 @@ async def test_a_page_ends_when_it_has_enough_text(monkeypatch) -> None:
 
 async def test_a_tail_looks_at_a_bounded_part_of_a_log(monkeypatch) -> None:
     monkeypatch.setattr(logs_module, "TAIL_BYTES", 500)
+    monkeypatch.setattr(logs_module, "CHUNK", 100)
     cluster = Kept({("1.1", 0): b"".join(line(f"line {n}") for n in range(500))}, piece=100)
     page = await (await story_of(cluster, a_run(1))).tail(ALICE, "t", lines=400)
     texts = [one.text for one in page.lines]
     assert texts[-2] == "line 499"
-    assert len(texts) < 20
+    assert 5 < len(texts) < 20
     assert not texts[0].startswith("--")
+    assert cluster.read < 1000, "not all of it to find its end"
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    texts=st.lists(st.text("ab✓", max_size=40), max_size=40),
+    gone=st.integers(0, 3),
+    piece=st.integers(80, 300),
+    count=st.integers(1, 50),
+)
+async def test_a_tail_is_the_end_of_the_whole_story(texts, gone, piece, count) -> None:
+    written = list(map(line, texts))
+    cluster = Kept({("1.1", 0): b"".join(written)}, gone={"1.1": sum(map(len, written[:gone]))}, piece=piece)
+    logs = await story_of(cluster, a_run(1))
+    whole = [one.text for one in (await logs.page(ALICE, "t")).lines if "no longer kept" not in one.text]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logs_module, "CHUNK", 100)
+        page = await logs.tail(ALICE, "t", lines=count)
+    assert [one.text for one in page.lines] == whole[-count:]
 
 
 async def test_a_search_that_gives_up_says_so(monkeypatch) -> None:

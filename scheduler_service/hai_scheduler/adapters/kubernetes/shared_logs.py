@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hai_scheduler.adapters.kubernetes.names import parts_of
 from hai_scheduler.adapters.log_parts import read_log
+from hai_scheduler.adapters.reading import in_reader
 from hai_scheduler.core.model import RunId
 from hai_scheduler.ports import LogChunk, LogPlace, NotFound, Temporary
 
@@ -26,7 +27,7 @@ class SharedLogs:
         """Whole lines from a logical offset. Raises NotFound, Temporary."""
         folder = self._of(run_id) / str(rank)
         try:
-            return await asyncio.to_thread(_read, folder, offset, limit, ended)
+            return await in_reader(lambda: _read(folder, offset, limit, ended))
         except FileNotFoundError:
             raise NotFound(f"there is no log of rank {rank} of run {run_id}") from None
         except OSError as error:

@@ -26,6 +26,7 @@ from hai_scheduler.adapters.local.runs import NEVER_STARTED, LocalRank, LocalRun
 from hai_scheduler.adapters.local.starting import Starter
 from hai_scheduler.adapters.log_parts import read_log
 from hai_scheduler.adapters.origins import check_origin
+from hai_scheduler.adapters.reading import in_reader
 from hai_scheduler.core.marks import Mark
 from hai_scheduler.core.model import Blame, Node, Observation, RunId
 from hai_scheduler.ports import Launch, LogChunk, LogPlace, NotFound, Temporary
@@ -324,8 +325,8 @@ class LocalCluster:
         if run is None or rank not in run.ranks:
             raise NotFound(f"there is no rank {rank} of a run {run_id}")
         with _as_temporary(f"the log of run {run_id} cannot be read"):
-            return await asyncio.to_thread(
-                with_rights, run.folder.path, lambda: self._read_log(run.ranks[rank], offset, limit)
+            return await in_reader(
+                lambda: with_rights(run.folder.path, lambda: self._read_log(run.ranks[rank], offset, limit))
             )
 
     def _read_log(self, rank: LocalRank, offset: int, limit: int) -> LogChunk:

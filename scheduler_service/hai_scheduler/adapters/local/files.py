@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Final
 
 from hai_client.rank.identity import NoAccount
 from hai_scheduler.adapters.local.accounts import Accounts
+from hai_scheduler.adapters.reading import in_reader
 from hai_scheduler.files import Fault
 
 #: Programs whose first word that is no option is a script.
@@ -36,9 +36,9 @@ class LocalFiles:
 
         This process may see what such a user may not: an answer would tell him whether it is there.
         """
-        if self._accounts is not None:
-            return await asyncio.to_thread(_of_account, self._accounts, user)
-        return await asyncio.to_thread(_fault, command, cwd, checkpoint_dir, python)
+        if (accounts := self._accounts) is not None:
+            return await in_reader(lambda: _of_account(accounts, user))
+        return await in_reader(lambda: _fault(command, cwd, checkpoint_dir, python))
 
 
 def _fault(command: Sequence[str], cwd: str, checkpoint_dir: str | None, python: str | None) -> Fault | None:

@@ -10,6 +10,7 @@ import pytest
 from hai_scheduler.adapters.kubernetes.shared_logs import SharedLogs
 from hai_scheduler.core.model import RunId
 from hai_scheduler.ports import NotFound
+from hai_scheduler.worker import read_place
 
 RUN = RunId("41.2")
 
@@ -25,6 +26,15 @@ async def test_a_log_is_read_where_the_rank_writes_it(tmp_path: Path, folder: Pa
     (folder / f"{0:020d}.log").write_bytes(b"one\ntwo\n")
     chunk = await SharedLogs(tmp_path).read(RUN, 0, offset=4, limit=100, ended=True)
     assert (chunk.start, chunk.data, chunk.final) == (4, b"two\n", True)
+
+
+async def test_a_worker_process_reads_it_there_too(tmp_path: Path, folder: Path) -> None:
+    (folder / f"{0:020d}.log").write_bytes(b"one\ntwo\n")
+    place = SharedLogs(tmp_path).place(RUN)
+    assert read_place(place, 0, 4, 100).data == b"two\n"
+    assert not place.own, "what belongs to users is not given other rights"
+    with pytest.raises(NotFound):
+        read_place(place, 1, 0, 100)
 
 
 @pytest.mark.parametrize(("run_id", "rank"), [("41.2", 1), ("41.3", 0), ("../41", 0)])

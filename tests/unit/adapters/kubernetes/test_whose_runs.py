@@ -95,6 +95,7 @@ class TestOrigins:
         await ours.put_mark(MARK)
         with pytest.raises(NotFound):
             await ours.read_log(RUN, 0, offset=0, limit=100)
+        assert ours.log_place(RUN) is None
 
     async def test_a_replica_that_has_never_led_shows_the_log_of_a_run_all_the_same(self, opened) -> None:
         leader, follower = opened(), opened()

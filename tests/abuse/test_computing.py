@@ -1,0 +1,155 @@
+"""What one user asks to be computed keeps nobody else waiting: over HTTP, with real worker processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from builders import T0, a_run, a_task, some_nodes
+from databases import sqlite_url
+from hai_scheduler import worker_pool
+from hai_scheduler.adapters.memory.bus import MemoryBus
+from hai_scheduler.adapters.memory.clock import SystemClock
+from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.app import World, assemble
+from hai_scheduler.core.model import Priority, Quota, TaskSpec, TaskState
+from hai_scheduler.core.snapshot import Snapshot
+from hai_scheduler.ports import LogPlace
+from hai_scheduler.secret import Secret
+from hai_scheduler.service.environment import Places
+from hai_scheduler.service.forecast import Bounds
+from hai_scheduler.service.forecasts import Forecasts
+from hai_scheduler.service.orders import ForecastOrder
+from hai_scheduler.service.run_tokens import RunTokens
+from hai_scheduler.service.settings import ServiceSettings
+from hai_scheduler.worker_pool import ProcessWorkers
+from integration.api.conftest import PREFIX, served
+from integration.workers.kit import children, until
+
+#: Tasks that nobody knows the length of: a forecast behind them takes as long as it may.
+QUEUE = 300
+#: Nested too deeply for any reader, and slow to find out.
+NESTED = "[" * 60_000
+
+
+class Machines:
+    """Nodes on which nothing changes, and a folder of logs."""
+
+    def __init__(self, logs: Path) -> None:
+        self._logs = logs
+
+    def log_place(self, run_id: str) -> LogPlace:
+        return LogPlace(folder=str(self._logs / run_id))
+
+
+@dataclass
+class Platform:
+    url: str
+    client: aiohttp.ClientSession
+    workers: ProcessWorkers
+    forecasts: Forecasts
+
+    async def ask(self, who: str, method: str, path: str, **options: Any) -> tuple[int, Any]:
+        headers = {"Authorization": f"Bearer {who}-token", **options.pop("headers", {})}
+        async with self.client.request(method, f"{self.url}{path}", headers=headers, **options) as response:
+            return response.status, await response.json()
+
+    def forecast(self, who: str, **task: Any) -> Coroutine[Any, Any, tuple[int, Any]]:
+        body = {"submit": {"name": "t", "command": ["x"], "cwd": "/", **task}, "horizon_s": 90 * 86_400}
+        return self.ask(who, "POST", "/forecast", json=body)
+
+    def parse(self, who: str, text: str) -> Coroutine[Any, Any, tuple[int, Any]]:
+        return self.ask(who, "POST", "/tasks/parse", data=text, headers={"Content-Type": "application/yaml"})
+
+
+@pytest.fixture
+async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
+    url, clock = sqlite_url(tmp_path / "hai.sqlite"), SystemClock()
+    store = await open_store(url)
+    async with store.write() as tx:
+        for level in (Priority.NORMAL, Priority.HIGH, Priority.LOW):
+            await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
+        task = await tx.add_task(a_task(1, user="alice", priority=Priority.LOW), TaskSpec(command=("x",), cwd="/"))
+        await tx.save_task(replace(task, state=TaskState.RUNNING, run=a_run(1, nodes=("node-4",))))
+        for number in range(2, QUEUE):
+            waits = a_task(number, user=f"user-{number % 7}", nodes=1 + number % 3, submitted_at=T0)
+            await tx.add_task(waits, TaskSpec(command=("x",), cwd="/"))
+    log = tmp_path / "logs" / "1.1" / "0"
+    log.mkdir(parents=True)
+    (log / f"{0:020d}.log").write_bytes(b"2026-01-05T12:00:02.000000Z a step of it\n" * 100_000)
+    workers = ProcessWorkers(Secret(url), number=1)
+    machines: Any = Machines(tmp_path / "logs")
+    tokens = RunTokens(Secret("run secret"))
+    parts = assemble(
+        World(store=store, cluster=machines, bus=MemoryBus(clock), clock=clock, workers=workers),
+        ServiceSettings(),
+        tokens=tokens,
+        places=Places(api_url="http://127.0.0.1/api", checkpoint_root="/checkpoints"),
+        holder="test",
+    )
+    async with store.read() as tx:
+        tasks = await tx.unfinished_tasks()
+    watch = parts.services.queries.watch
+    nodes = some_nodes(4)
+    watch.show(Snapshot(now=clock.now(), nodes=nodes, tasks=tuple(tasks)), watch.policies, {}, seconds=0.1)
+    async with served(parts.services, tokens) as (root, _, client):
+        yield Platform(f"{root}{PREFIX}api/v1", client, workers, parts.services.forecasts)
+    await workers.close()
+    await store.close()
+
+
+async def test_whoever_sends_eight_forecasts_and_hangs_up_keeps_nobody_waiting(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # They would never end by themselves.
+    platform.forecasts.bounds = Bounds(seconds=10**6, plans=10**9)
+    monkeypatch.setitem(worker_pool.SECONDS, ForecastOrder, 10**6)
+    mallory = [asyncio.create_task(platform.forecast("alice", nodes=4, priority="LOW")) for _ in range(8)]
+    await until(lambda: children(platform.workers))
+    (first,) = children(platform.workers)
+    bob = asyncio.create_task(platform.forecast("bob", nodes=1, priority="HIGH"))
+    for one in mallory:
+        one.cancel()
+    await asyncio.gather(*mallory, return_exceptions=True)
+    await until(lambda: first not in children(platform.workers))
+    status, found = await bob
+    assert (status, found["outcome"]) == (200, "now")
+    await until(lambda: not children(platform.workers))
+
+
+async def test_whoever_stays_with_eight_forecasts_has_one_computed_between_those_of_others(platform: Platform) -> None:
+    platform.forecasts.bounds = Bounds(seconds=1.0)
+    mallory = [asyncio.create_task(platform.forecast("alice", nodes=4, priority="LOW")) for _ in range(8)]
+    await until(lambda: children(platform.workers))
+    status, found = await platform.forecast("bob", nodes=1, priority="HIGH")
+    assert (status, found["outcome"]) == (200, "now")
+    assert sum(one.done() for one in mallory) <= 1
+    for one in mallory:
+        one.cancel()
+    await asyncio.gather(*mallory, return_exceptions=True)
+
+
+async def test_deeply_nested_files_and_searches_of_long_logs_wait_for_one_another_and_not_for_others(
+    platform: Platform,
+) -> None:
+    mallory = [asyncio.create_task(platform.parse("alice", NESTED)) for _ in range(4)]
+    mallory += [asyncio.create_task(platform.ask("alice", "GET", "/tasks/1/logs/search?q=step")) for _ in range(4)]
+    await until(lambda: children(platform.workers))
+    status, found = await platform.parse("bob", "version: 2\nname: x\nspec: {workspace: /w, entrypoint: a.py}\n")
+    assert (status, found["name"]) == (200, "x")
+    assert sum(one.done() for one in mallory) <= 2
+    assert len(children(platform.workers)) <= 1
+    for one in mallory[1:4]:
+        one.cancel()
+    assert (await mallory[0])[0] == 400
+    status, hits = await mallory[4]
+    assert (status, hits["counts"]) == (200, [{"run": 1, "rank": 0, "hits": 100_000}])
+    for one in mallory:
+        one.cancel()
+    await asyncio.gather(*mallory, return_exceptions=True)
