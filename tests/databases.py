@@ -137,8 +137,16 @@ class PostgresServer:
         """The postmaster, if it runs."""
         return None if self._process is None or self._process.poll() is not None else self._process.pid
 
-    def start(self) -> None:
+    @property
+    def folder(self) -> Path:
+        """Where its socket, its data (`data`) and its log are; its owner's."""
+        return self._folder
+
+    def start(self, *more: str) -> None:
         """Start it and wait until it takes connections.
+
+        Args:
+            more: Settings such as `ssl=on`, which win over those of these tests.
 
         Raises:
             OSError: It ended.
@@ -149,7 +157,12 @@ class PostgresServer:
         )  # fmt: skip
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [self._binaries / "postgres", "-D", self._data, *(word for o in options for word in ("-c", o))],
+                [
+                    self._binaries / "postgres",
+                    "-D",
+                    self._data,
+                    *(word for o in (*options, *more) for word in ("-c", o)),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -80,6 +80,19 @@ def test_the_cluster_says_where_it_is(run_helm: Run, tmp_path: Path) -> None:
         ]
 
 
+def test_a_cluster_without_endpoints_says_it_by_slices(run_helm: Run, tmp_path: Path) -> None:
+    one = {
+        "kind": "EndpointSlice",
+        "apiVersion": "discovery.k8s.io/v1",
+        "endpoints": [{"addresses": ["192.0.2.7"]}, {"addresses": ["192.0.2.8"]}],
+        "ports": [{"port": 6443}],
+    }
+    path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
+    with cluster(tmp_path, {SERVICE: OBJECTS[SERVICE], path: one}) as kubeconfig:
+        made = asked(run_helm, kubeconfig, ASK_NOBODY)
+    assert ways(made["hub"])[1:] == [(["192.0.2.7/32", "192.0.2.8/32"], [6443])]
+
+
 def test_what_is_written_wins_over_what_the_cluster_says(run_helm: Run, tmp_path: Path) -> None:
     with cluster(tmp_path, OBJECTS) as kubeconfig:
         made = asked(run_helm, kubeconfig, {"apiServer": {"cidrs": ["10.9.0.0/24"]}})

@@ -19,12 +19,11 @@ from traitlets.config import Config
 from hai_client.errors import Invalid
 from hai_hub.cluster import configure
 from hai_hub.surroundings import Surroundings
-from helm_kit.rendering import Object, Render
+from helm_kit.pods import ELSEWHERE, environment, secrets_of
+from helm_kit.rendering import Render
 
 Make = Callable[..., JupyterHub]
 TOKEN = "token-of-the-spawner"
-#: What is in a Secret that is not the chart's.
-ELSEWHERE = "postgresql://user:of-another@elsewhere/hub"
 
 
 @pytest.fixture(autouse=True)
@@ -32,45 +31,14 @@ def _jupyterhubs_own_service_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_service, "_ServiceSpawner", hub_service._ServiceSpawner)
 
 
-def environment(pod: Object, secrets: dict[str, dict[str, str]]) -> dict[str, str]:
-    """The variables of a container as the kubelet makes them."""
-    made: dict[str, str] = {}
-    for variable in pod["containers"][0]["env"]:
-        source = variable.get("valueFrom", {}).get("secretKeyRef")
-        text = secrets.get(source["name"], {}).get(source["key"], "elsewhere") if source else variable["value"]
-        made[variable["name"]] = re.sub(r"\$\((\w+)\)", lambda found: made.get(found[1], found[0]), text)
-    return made
-
-
-def mounted(pod: Object, secrets: dict[str, dict[str, str]], folder: Path, environ: dict[str, str]) -> dict[str, str]:
-    """Write the files of the volumes with secrets, and name them where the variables name those of the pod."""
-    places = {mount["name"]: mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]}
-    names: dict[str, str] = {}
-    for volume in pod["volumes"]:
-        for source in volume.get("projected", {}).get("sources", []):
-            for item in source["secret"]["items"]:
-                file = folder / volume["name"] / item["path"]
-                file.parent.mkdir(exist_ok=True)
-                file.write_text(secrets.get(source["secret"]["name"], {}).get(item["key"], ELSEWHERE))
-                names[f"{places[volume['name']]}/{item['path']}"] = str(file)
-    found = {name: names.get(text, text) for name, text in environ.items()}
-    assert all(Path(text).is_file() for name, text in found.items() if name.endswith("_FILE")), found
-    return found
-
-
 @pytest.fixture
 def surroundings(render: Render, tmp_path: Path) -> Callable[..., Surroundings]:
     def make(values: dict[str, Any] | None = None, more: dict[str, str] | None = None) -> Surroundings:
         made = render(values)
         pod = dict(made.pods())["hub"]
-        secrets = {
-            entry["metadata"]["name"]: {
-                key: base64.b64decode(text).decode() for key, text in entry.get("data", {}).items()
-            }
-            for entry in made.all("Secret")
-        }
+        secrets = secrets_of(made)
         secrets["hub"]["spawner-token"] = f"{TOKEN}\n"
-        environ = mounted(pod, secrets, tmp_path, environment(pod, secrets)) | (more or {})
+        environ = environment(pod, secrets, tmp_path) | (more or {})
         return Surroundings.of(environ, json.loads(secrets["hub-config"]["values.json"]))
 
     return make

@@ -274,3 +274,11 @@ def test_what_needs_the_charts_own_database_waits_for_it_instead_of_crashing(ren
 def test_there_is_nothing_to_wait_for_where_the_database_is_elsewhere(render: Render) -> None:
     values = {"hub": {"db": {"type": "sqlite-memory"}}, "scheduler": {"db": {"type": "sqlite"}}}
     assert "initContainers" not in dict(render(values).pods())["hub"]
+
+
+@ALL
+def test_every_mount_has_its_volume_and_every_volume_a_mount(render: Render, values: dict[str, Any]) -> None:
+    for name, pod in render(values).pods():
+        mounted = {mount["name"] for container in containers(pod) for mount in container.get("volumeMounts", [])}
+        claims = {"data"} if name.endswith("postgresql") else set()
+        assert mounted == {volume["name"] for volume in pod["volumes"]} | claims, name

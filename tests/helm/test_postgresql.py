@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
@@ -43,16 +42,10 @@ def server() -> Iterator[PostgresServer]:
         found.remove()
 
 
-def socket_folder(server: PostgresServer) -> str:
-    return parse_qs(urlsplit(server.url).query)["host"][0]
-
-
 @pytest.fixture
 def connect(server: PostgresServer) -> Connect:
     def as_user(user: str, database: str, password: str | None = None) -> psycopg.Connection[Any]:
-        return psycopg.connect(
-            host=socket_folder(server), user=user, dbname=database, password=password, autocommit=True
-        )
+        return psycopg.connect(host=str(server.folder), user=user, dbname=database, password=password, autocommit=True)
 
     return as_user
 
@@ -79,7 +72,7 @@ def make_roles(server: PostgresServer, files: Path) -> Callable[[], subprocess.C
     ready.chmod(0o755)
     environ = {
         "PATH": f"{ready.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
-        "PGHOST": socket_folder(server),
+        "PGHOST": str(server.folder),
         "HAI_PASSWORDS": str(files / "passwords"),
         "HAI_HOOK_LOG": str(files / "log"),
         "HAI_HOOK_PAUSE": "0",
@@ -187,7 +180,7 @@ def test_passwords_count_and_a_new_one_is_taken_over_at_the_next_start(
     connect("hub", "jupyterhub", "of-the-hub-anew").close()
     with pytest.raises(psycopg.OperationalError, match="password"):
         connect("hub", "jupyterhub", PASSWORDS["hub-password"])
-    shown = (files / "log").read_text() + (Path(socket_folder(server)) / "log").read_text()
+    shown = (files / "log").read_text() + (server.folder / "log").read_text()
     assert not [password for password in (*PASSWORDS.values(), "of-the-hub-anew") if password in shown]
 
 
@@ -200,7 +193,7 @@ def network_as_socket(server: PostgresServer, rules: str) -> None:
 
 def write_rules(server: PostgresServer, rules: str) -> None:
     """Replace the rules of who may come, and wait until the server has read them."""
-    folder = Path(socket_folder(server))
+    folder = server.folder
     (folder / "data" / "pg_hba.conf").write_text(rules)
     log = folder / "log"
     before = log.read_text().count("reloading configuration files")

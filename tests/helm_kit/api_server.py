@@ -16,6 +16,7 @@ import yaml
 _KINDS: Final = {
     "v1": "ConfigMap Endpoints LimitRange Namespace* PersistentVolumeClaim ResourceQuota Secret Service ServiceAccount",
     "apps/v1": "Deployment StatefulSet",
+    "discovery.k8s.io/v1": "EndpointSlice",
     "networking.k8s.io/v1": "Ingress NetworkPolicy",
     "policy/v1": "PodDisruptionBudget",
     "rbac.authorization.k8s.io/v1": "ClusterRole* ClusterRoleBinding* Role RoleBinding",

@@ -66,7 +66,12 @@ MATRIX: dict[str, dict[str, Any]] = {
             "networkPolicy": {"egress": [{"ports": [{"port": 636}]}], "ingress": [{"ports": [{"port": 1}]}]},
         },
         "proxy": {"chp": {"pdb": {"enabled": True}}, "labels": {"a": "b"}},
-        "scheduler": {"separate": True, "logs": {"existingClaim": "logs"}},
+        "scheduler": {
+            "separate": True,
+            "logs": {"existingClaim": "logs"},
+            "extraVolumes": [{"name": "ca", "configMap": {"name": "ca-of-the-databases"}}],
+            "extraVolumeMounts": [{"name": "ca", "mountPath": "/etc/hai/ca", "readOnly": True}],
+        },
         "postgresql": {"pdb": {"enabled": True}},
         "redis": {"pdb": {"enabled": True}},
         "monitoring": {"serviceMonitor": {"enabled": True}, "prometheusRule": {"enabled": True}},

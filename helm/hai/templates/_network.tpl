@@ -109,7 +109,16 @@ app.kubernetes.io/managed-by: hai
 {{- range .ports }}{{ $ports = append $ports .port }}{{ end -}}
 {{- $found = append $found (dict "addresses" (.clusterIPs | default (list .clusterIP)) "ports" $ports) -}}
 {{- end -}}
-{{- range (lookup "v1" "Endpoints" "default" "kubernetes").subsets -}}
+{{- $subsets := (lookup "v1" "Endpoints" "default" "kubernetes").subsets -}}
+{{- if not $subsets -}}
+{{- /* Endpoints are on their way out of Kubernetes. */ -}}
+{{- with lookup "discovery.k8s.io/v1" "EndpointSlice" "default" "kubernetes" -}}
+{{- $addresses := list -}}
+{{- range .endpoints }}{{ range .addresses }}{{ $addresses = append $addresses (dict "ip" .) }}{{ end }}{{ end -}}
+{{- $subsets = list (dict "addresses" $addresses "ports" .ports) -}}
+{{- end -}}
+{{- end -}}
+{{- range $subsets -}}
 {{- $ports := list -}}
 {{- range .ports }}{{ $ports = append $ports .port }}{{ end -}}
 {{- $addresses := list -}}

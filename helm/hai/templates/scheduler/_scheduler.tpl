@@ -60,6 +60,11 @@ http://{{ include "hai.host" (list . "scheduler") }}:8082{{ .Values.hub.baseUrl 
 {{- if .Values.scheduler.logs.existingClaim }}
 - {name: scheduler-logs, mountPath: /var/log/hai}
 {{- end }}
+{{- if .Values.scheduler.separate }}
+{{- with .Values.scheduler.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "hai.schedulerVolumes" -}}
@@ -75,6 +80,11 @@ http://{{ include "hai.host" (list . "scheduler") }}:8082{{ .Values.hub.baseUrl 
 {{- with .Values.scheduler.logs.existingClaim }}
 - name: scheduler-logs
   persistentVolumeClaim: {claimName: {{ . }}}
+{{- end }}
+{{- if .Values.scheduler.separate }}
+{{- with .Values.scheduler.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 {{- end }}
 

