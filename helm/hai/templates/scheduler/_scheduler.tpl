@@ -32,6 +32,72 @@ http://{{ include "hai.host" (list . "scheduler") }}:8082{{ .Values.hub.baseUrl 
 {{- end }}
 {{- end }}
 
+{{/* What both Deployments of a separate scheduler have in common above their containers. Call with (list $ component annotations). */}}
+{{- define "hai.schedulerPod" -}}
+{{- $root := index . 0 -}}
+{{- $component := index . 1 -}}
+{{- $scheduler := $root.Values.scheduler -}}
+automountServiceAccountToken: true
+enableServiceLinks: {{ eq $root.Values.serviceAddresses "environment" }}
+{{- include "hai.pullSecrets" (list $root $scheduler.image) }}
+securityContext: {{- toYaml $scheduler.podSecurityContext | nindent 2 }}
+{{- include "hai.placement" $scheduler }}
+{{- if not $scheduler.affinity }}
+affinity:
+  podAntiAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 100
+        podAffinityTerm:
+          topologyKey: kubernetes.io/hostname
+          labelSelector:
+            matchLabels: {{- include "hai.selector" (list $root $component) | nindent 14 }}
+{{- end }}
+{{- if eq $scheduler.db.type "bundled" }}
+initContainers:
+  {{- include "hai.waitForPostgresql" (list $root (include "hai.schedulerImage" $root) $scheduler) | nindent 2 }}
+{{- end }}
+volumes:
+  {{- include "hai.schedulerVolumes" $root | nindent 2 }}
+  {{- include "hai.tmpVolume" $root | nindent 2 }}
+{{- end }}
+
+{{/* The same of the pods themselves: labels and annotations. */}}
+{{- define "hai.schedulerPodMetadata" -}}
+{{- $root := index . 0 -}}
+{{- $scheduler := $root.Values.scheduler -}}
+labels:
+  {{- include "hai.labels" . | nindent 2 }}
+  {{- if eq (index . 1) "api" }}
+  hub.jupyter.org/network-access-hub: "true"
+  {{- end }}
+  {{- with $scheduler.labels }}{{ toYaml . | nindent 2 }}{{ end }}
+annotations:
+  checksum/values: {{ list $scheduler $root.Values.hub.baseUrl $root.Values.hub.existingSecret $root.Values.postgresql.password $root.Values.redis.password | toJson | sha256sum }}
+  checksum/config: {{ include (print $root.Template.BasePath "/scheduler/configmap.yaml") $root | sha256sum }}
+  {{- with $scheduler.annotations }}{{ toYaml . | nindent 2 }}{{ end }}
+{{- end }}
+
+{{/* And of their containers, below the name. Call with (list $ role). */}}
+{{- define "hai.schedulerContainer" -}}
+{{- $root := index . 0 -}}
+{{- $scheduler := $root.Values.scheduler -}}
+image: {{ include "hai.schedulerImage" $root }}
+imagePullPolicy: {{ $scheduler.image.pullPolicy }}
+command:
+  - python
+  - -P
+  - -m
+  - hai_scheduler
+  - --role={{ index . 1 }}
+  - --config=/etc/hai/scheduler/config.json
+  - --KubernetesSettings.api_url=$(HAI_API_URL)
+workingDir: /var/lib/hai
+securityContext: {{- toYaml $scheduler.containerSecurityContext | nindent 2 }}
+volumeMounts:
+  {{- include "hai.schedulerMounts" $root | nindent 2 }}
+  {{- include "hai.tmpMount" $root | nindent 2 }}
+{{- end }}
+
 {{- define "hai.schedulerMounts" -}}
 - {name: scheduler-config, mountPath: /etc/hai/scheduler}
 - {name: scheduler-state, mountPath: /var/lib/hai}
@@ -55,6 +121,10 @@ http://{{ include "hai.host" (list . "scheduler") }}:8082{{ .Values.hub.baseUrl 
 {{- define "hai.schedulerConfig" -}}
 {{- $tasks := .Values.tasks -}}
 {{- $service := dict "cluster" "kubernetes" "state_dir" "/var/lib/hai" "ip" "0.0.0.0" "port" 8082 -}}
+{{- if .Values.scheduler.separate }}
+{{- $_ := set $service "health_ip" "0.0.0.0" }}
+{{- $_ := set $service "health_port" 8083 }}
+{{- end -}}
 {{- $cluster := dict
   "namespace" (include "hai.workloads" .)
   "image" (include "hai.image" (list . $tasks.image))
