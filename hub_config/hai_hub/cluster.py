@@ -59,7 +59,7 @@ def configure(c: Config, around: Surroundings) -> None:
     _culling(c, around)
     if around.scheduler_config is not None:
         # To the pod's own log.
-        watch_closely(None)
+        watch_closely({})
     _scripts(c, around.value("hub.extraConfig"))
     check_spawner(c)
     prepare_hub()

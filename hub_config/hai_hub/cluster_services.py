@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from hai_hub.roles import ACCESS, ADMIN_SCOPES, BROWSER_SCOPES, METRICS, PLACES, SERVICE_SCOPES
-from hai_hub.services import START_TIMEOUT_S
-from hai_hub.settings import SERVICE_NAME
+from hai_hub.services import START_TIMEOUT_S, Role
+from hai_hub.settings import LOOP_NAME, SERVICE_NAME
 from hai_hub.surroundings import Surroundings
 
 #: What Prometheus asks as, and what the spawner asks the scheduler as. They have no address, only a token.
@@ -23,7 +23,7 @@ def cluster_services(around: Surroundings) -> list[Entry]:
     """The scheduler, and those that only hold a token."""
     spawner_token = Path(around.spawner_token_file).read_text(encoding="ascii").strip()
     return [
-        _scheduler(around),
+        *_schedulers(around),
         {"name": SPAWNER_SERVICE, "api_token": spawner_token, "display": False},
         {"name": METRICS_SERVICE, "api_token": around.metrics_token, "display": False},
     ]
@@ -54,8 +54,8 @@ def _service_role(name: str, description: str, service: str, scopes: Sequence[st
     return {"name": name, "description": description, "scopes": list(scopes), "services": [service]}
 
 
-def _scheduler(around: Surroundings) -> Entry:
-    """The scheduler: one that the Hub starts, watches and starts again, or one with a Deployment of its own."""
+def _schedulers(around: Surroundings) -> list[Entry]:
+    """What answers for the scheduler and, where the Hub starts, watches and starts again both, the scheduling loop."""
     entry: Entry = {
         "name": SERVICE_NAME,
         "url": around.service_url,
@@ -65,9 +65,18 @@ def _scheduler(around: Surroundings) -> Entry:
         "display": False,
     }
     if around.scheduler_config is None:
-        return entry
+        return [entry]
+    loop = {
+        "name": LOOP_NAME,
+        "command": _command(around, "loop"),
+        "environment": dict(around.scheduler_environment),
+        "display": False,
+    }
+    started = {"command": _command(around, "api"), "environment": dict(around.scheduler_environment)}
+    return [loop, entry | started | {"timeout": START_TIMEOUT_S}]
+
+
+def _command(around: Surroundings, role: Role) -> list[str]:
     # -P: no file of the working folder is taken for a module.
-    command = [sys.executable, "-P", "-m", "hai_scheduler", f"--config={around.scheduler_config}"]
-    command.append(f"--KubernetesSettings.api_url={around.api_url}")
-    started = {"command": command, "environment": dict(around.scheduler_environment), "timeout": START_TIMEOUT_S}
-    return entry | started
+    command = [sys.executable, "-P", "-m", "hai_scheduler", "--role", role, f"--config={around.scheduler_config}"]
+    return [*command, f"--KubernetesSettings.api_url={around.api_url}"]

@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 
 import pytest
 
 from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.redis.bus import MOST_UNSENT, SILENCE, RedisBus, open_bus
+from hai_scheduler.adapters.sockets.bus import MOST_UNSENT as MOST_UNSENT_DATAGRAMS
+from hai_scheduler.adapters.sockets.bus import SocketBus
+from hai_scheduler.adapters.sockets.bus import open_bus as open_socket_bus
 from hai_scheduler.ports import Bus, Ears
 from redis_server import RedisServer
 
@@ -41,13 +46,26 @@ async def opened(server: RedisServer, silence: float = SILENCE) -> AsyncIterator
         await bus.close()
 
 
-@pytest.fixture(params=["memory", "redis"])
-async def bus(request: pytest.FixtureRequest, redis: RedisServer) -> AsyncIterator[Bus]:
+@asynccontextmanager
+async def opened_sockets(folder: Path) -> AsyncIterator[SocketBus]:
+    """The bus of one process of a machine."""
+    bus = await open_socket_bus(folder, MemoryBus())
+    try:
+        yield bus
+    finally:
+        await bus.close()
+
+
+@pytest.fixture(params=["memory", "sockets", "redis"])
+async def bus(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bus]:
     if request.param == "memory":
         yield MemoryBus()
-        return
-    async with opened(redis) as bus:
-        yield bus
+    elif request.param == "sockets":
+        async with opened_sockets(tmp_path / "bus") as bus:
+            yield bus
+    else:
+        async with opened(request.getfixturevalue("redis")) as bus:
+            yield bus
 
 
 async def test_a_ring_wakes_everybody_who_listens_to_the_topic(bus: Bus) -> None:
@@ -158,36 +176,58 @@ async def test_timeouts_follow_the_clock_that_the_bus_was_given() -> None:
 class TestSeveralProcesses:
     """What only a bus between processes can show: each bus stands for a process."""
 
-    @pytest.fixture
-    async def pair(self, redis: RedisServer) -> AsyncIterator[tuple[RedisBus, RedisBus]]:
-        async with opened(redis) as one, opened(redis) as other:
-            yield one, other
+    @pytest.fixture(params=["sockets", "redis"])
+    def one_more(
+        self, request: pytest.FixtureRequest, tmp_path: Path
+    ) -> Callable[[], AbstractAsyncContextManager[RedisBus | SocketBus]]:
+        """Opens the bus of another process."""
+        if request.param == "sockets":
+            return lambda: opened_sockets(tmp_path / "bus")
+        redis: RedisServer = request.getfixturevalue("redis")
+        return lambda: opened(redis)
 
-    async def test_a_ring_is_heard_in_the_other_process(self, pair: tuple[RedisBus, RedisBus]) -> None:
-        one, other = pair
-        async with other.listen("run:7.1", "tick") as ears, other.listen("feed") as deaf:
+    async def test_a_ring_is_heard_in_the_other_process(self, one_more) -> None:
+        async with (
+            one_more() as one,
+            one_more() as other,
+            other.listen("run:7.1", "tick") as ears,
+            other.listen("feed") as deaf,
+        ):
             await one.ring("run:7.1")
             assert await ears.wait(SOON)
             assert not await deaf.wait(0.01)
             await one.ring("tick")
             assert await ears.wait(SOON)
 
-    async def test_ones_own_ring_is_heard_once(self, pair: tuple[RedisBus, RedisBus]) -> None:
-        one, other = pair
-        async with one.listen("tick") as ears, other.listen("tick", "feed") as others:
+    async def test_ones_own_ring_is_heard_once(self, one_more) -> None:
+        async with (
+            one_more() as one,
+            one_more() as other,
+            one.listen("tick") as ears,
+            other.listen("tick", "feed") as others,
+        ):
             await one.ring("tick")
-            assert await ears.wait(0), "it needs no Redis"
+            assert await ears.wait(0), "it needs nobody else"
             assert await others.wait(SOON)
             await other.ring("feed")  # a round trip after which the echo of the first has come as well
             await one.ring("feed")
             assert await others.wait(SOON)
             assert not await ears.wait(0.05)
 
-    async def test_the_last_ring_of_a_process_that_ends_is_sent(self, redis: RedisServer) -> None:
-        async with opened(redis) as other, other.listen("tick") as ears:
-            async with opened(redis) as one:
+    async def test_the_last_ring_of_a_process_that_ends_is_sent(self, one_more) -> None:
+        async with one_more() as other, other.listen("tick") as ears:
+            async with one_more() as one:
                 await one.ring("tick")
             assert await ears.wait(SOON)
+
+
+class TestRedisChannel:
+    """What is on the channel of Redis."""
+
+    @pytest.fixture
+    async def pair(self, redis: RedisServer) -> AsyncIterator[tuple[RedisBus, RedisBus]]:
+        async with opened(redis) as one, opened(redis) as other:
+            yield one, other
 
     async def test_what_somebody_else_puts_on_the_channel_harms_nobody(
         self, redis: RedisServer, pair: tuple[RedisBus, RedisBus]
@@ -196,6 +236,73 @@ class TestSeveralProcesses:
         async with other.listen("tick") as ears:
             for rubbish in (b"", b"\xff\x00", b"word", b"a b c"):
                 await one._client.publish(one._channel, rubbish)
+            await one.ring("tick")
+            assert await ears.wait(SOON)
+
+
+class TestSocketsOfAMachine:
+    """Dead processes, slow ones and strangers cost the others nothing."""
+
+    async def test_the_folder_and_a_long_path_to_it_are_for_the_owner_alone(self, tmp_path: Path) -> None:
+        folder = tmp_path / ("long" * 40) / "bus"
+        assert len(str(folder)) > 150, "longer than the name of a socket may be"
+        async with opened_sockets(folder) as one, opened_sockets(folder) as other, other.listen("tick") as ears:
+            assert folder.stat().st_mode & 0o777 == 0o700
+            await one.ring("tick")
+            assert await ears.wait(SOON)
+        assert list(folder.iterdir()) == [], "who ends in order leaves nothing"
+
+    async def test_the_socket_of_a_dead_process_is_swept(self, tmp_path: Path) -> None:
+        folder = tmp_path / "bus"
+        async with opened_sockets(folder) as one, opened_sockets(folder) as other, other.listen("tick") as ears:
+            dead = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            dead.bind(str(folder / "999999-dead.sock"))
+            dead.close()
+            assert len(list(folder.iterdir())) == 3
+            await one.ring("tick")
+            assert await ears.wait(SOON)
+            assert len(list(folder.iterdir())) == 2
+
+    async def test_one_that_does_not_listen_delays_nobody_and_hears_everything_later(self, tmp_path: Path) -> None:
+        folder = tmp_path / "bus"
+        async with opened_sockets(folder) as one, opened_sockets(folder) as quick, quick.listen("last") as ears:
+            slow = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            slow.setblocking(False)
+            slow.bind(str(folder / "1-slow.sock"))
+            try:
+                for number in range(3000):
+                    await one.ring(f"run:{number}.1")
+                    await asyncio.sleep(0)  # each goes out by itself
+                assert sum(map(len, one._late.values())) <= MOST_UNSENT_DATAGRAMS
+                async with asyncio.timeout(SOON):
+                    await one.ring("last")
+                    assert await ears.wait(SOON)
+                heard = set()
+                async with asyncio.timeout(SOON):
+                    while "*" not in heard:
+                        try:
+                            heard |= set(slow.recv(65536).decode().split("\n"))
+                        except BlockingIOError:
+                            await asyncio.sleep(0.01)
+                assert "run:0.1" in heard
+            finally:
+                slow.close()
+
+    async def test_a_ring_for_everything_wakes_every_listener(self, tmp_path: Path) -> None:
+        folder = tmp_path / "bus"
+        async with opened_sockets(folder) as one, opened_sockets(folder) as other, other.listen("run:3.1") as ears:
+            for number in range(MOST_UNSENT_DATAGRAMS + 10):
+                await one.ring(f"run:{number + 100}.1")
+            assert await ears.wait(SOON), "too many for one datagram: it stands for all topics"
+
+    async def test_rubbish_harms_nobody(self, tmp_path: Path) -> None:
+        folder = tmp_path / "bus"
+        async with opened_sockets(folder) as one, opened_sockets(folder) as other, other.listen("tick") as ears:
+            stranger = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            for rubbish in (b"", b"\xff\x00", b"\n\n", b"word" * 100):
+                stranger.sendto(rubbish, str(folder / other._name))
+            stranger.close()
+            (folder / "no-socket.sock").write_text("")
             await one.ring("tick")
             assert await ears.wait(SOON)
 

@@ -73,13 +73,19 @@ def test_the_defaults_make_a_hub_on_kubernetes_that_lets_nobody_in(hub: Make) ->
 
 
 def test_the_hub_starts_the_scheduler_with_what_it_needs(hub: Make) -> None:
-    service = named(hub().services, "hai")
+    service, loop = (named(hub().services, name) for name in ("hai", "hai-loop"))
     assert service["url"] == "http://scheduler.platform.svc:8082"
+    assert "url" not in loop
+    assert (loop["command"][5], service["command"][5]) == ("loop", "api")
+    assert loop["command"][6:] == service["command"][6:]
+    assert loop["environment"] == service["environment"]
     assert service["command"] == [
         sys.executable,
         "-P",
         "-m",
         "hai_scheduler",
+        "--role",
+        "api",
         "--config=/etc/hai/scheduler/config.json",
         "--KubernetesSettings.api_url=http://scheduler.platform.svc:8082/services/hai/api/v1",
     ]
@@ -116,8 +122,10 @@ def test_the_database_of_another_secret_is_read_from_its_file(hub: Make) -> None
 
 
 def test_a_separate_scheduler_is_a_service_that_the_hub_does_not_start(hub: Make) -> None:
-    service = named(hub({"scheduler": {"separate": True}}).services, "hai")
+    services = hub({"scheduler": {"separate": True}}).services
+    service = named(services, "hai")
     assert "command" not in service
+    assert "hai-loop" not in [entry["name"] for entry in services]
     assert service["api_token"]
 
 

@@ -85,5 +85,7 @@ def test_what_everybody_may_hold_is_what_the_values_say(
     file = tmp_path / "config.json"
     file.write_text(render({"scheduler": scheduler}).one("ConfigMap", "scheduler")["data"]["config.json"])
     assert json.loads(file.read_text())["HaiScheduler"]["cluster"] == "kubernetes"
-    settings = HaiScheduler().settings(["--config", str(file), "--KubernetesSettings.api_url=http://hai"])
+    settings = HaiScheduler().settings(
+        ["--role", "loop", "--config", str(file), "--KubernetesSettings.api_url=http://hai"]
+    )
     assert settings.service.default_quota == nodes

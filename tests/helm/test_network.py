@@ -69,7 +69,7 @@ def test_training_pods_reach_the_scheduler_each_other_and_dns(render: Render) ->
     to_ranks, to_scheduler, to_dns = spec["egress"]
     assert to_ranks == {"to": [ranks]}
     assert to_scheduler["ports"] == [{"port": 8082}]
-    assert components(to_scheduler["to"]) == {"scheduler"}
+    assert components(to_scheduler["to"]) == {"api"}
     assert {entry["port"] for entry in to_dns["ports"]} == {53}
 
 
@@ -104,14 +104,24 @@ def test_only_the_hub_tells_the_proxy_its_routes(render: Render) -> None:
 
 def test_databases_are_reached_by_those_who_use_them(render: Render) -> None:
     values = {"scheduler": {"separate": True}}
-    assert components(reached(policy(render, "postgresql", values)["ingress"], "postgresql")) == {"hub", "scheduler"}
-    assert components(reached(policy(render, "redis", values)["ingress"], "redis")) == {"scheduler"}
+    assert components(reached(policy(render, "postgresql", values)["ingress"], "postgresql")) == {
+        "api",
+        "hub",
+        "scheduler",
+    }
+    assert components(reached(policy(render, "redis", values)["ingress"], "redis")) == {"api", "scheduler"}
     assert "egress" not in policy(render, "postgresql", values)
     assert "egress" not in policy(render, "redis", values)
 
 
-def test_whoever_runs_the_scheduler_lets_tasks_in(render: Render) -> None:
-    for separate, name in ((False, "hub"), (True, "scheduler")):
+def test_nobody_reaches_the_scheduling_loop_and_it_does_not_reach_the_hub(render: Render) -> None:
+    spec = policy(render, "scheduler", {"scheduler": {"separate": True}})
+    assert spec["ingress"] == []
+    assert "hub" not in {name for rule in spec["egress"] for name in components(rule.get("to", []))}
+
+
+def test_whoever_answers_for_the_scheduler_lets_tasks_in(render: Render) -> None:
+    for separate, name in ((False, "hub"), (True, "api")):
         spec = policy(render, name, {"scheduler": {"separate": separate}})
         labels = [peer["podSelector"]["matchLabels"] for peer in reached(spec["ingress"], "scheduler")]
         assert {"app.kubernetes.io/managed-by": "hai"} in labels

@@ -70,7 +70,7 @@ def test_a_token_of_the_api_server_is_where_it_is_needed_alone(render: Render, v
     with_token = {name for name, pod in render(values).pods() if pod["automountServiceAccountToken"]}
     prefix = f"{values['fullnameOverride']}-" if "fullnameOverride" in values else ""
     separate = values.get("scheduler", {}).get("separate")
-    assert with_token == {f"{prefix}hub"} | ({f"{prefix}scheduler"} if separate else set())
+    assert with_token == {f"{prefix}hub"} | ({f"{prefix}scheduler", f"{prefix}api"} if separate else set())
     for account in render(values).all("ServiceAccount"):
         assert account["automountServiceAccountToken"] is False
 
@@ -91,7 +91,7 @@ def test_rights_are_these_and_no_others(render: Render, values: dict[str, Any]) 
     made = render(values)
     prefix = f"{values['fullnameOverride']}-" if "fullnameOverride" in values else ""
     look = {"get", "list", "watch"}
-    hub, scheduler = f"{prefix}hub", f"{prefix}scheduler"
+    hub, scheduler, api = (f"{prefix}{name}" for name in ("hub", "scheduler", "api"))
     assert granted(made.one("Role", hub)) == {
         "pods": look | {"create", "delete"},
         "persistentvolumeclaims": look | {"create", "delete"},
@@ -106,10 +106,12 @@ def test_rights_are_these_and_no_others(render: Render, values: dict[str, Any]) 
     }
     (nodes,) = made.all("ClusterRole")
     assert granted(nodes) == {"nodes": look}
-    assert len(made.all("Role")) == 2
-    assert made.names("RoleBinding") == {hub, scheduler}
     separate = values.get("scheduler", {}).get("separate")
-    accounts = {hub, scheduler} if separate else {hub}
+    accounts = {hub, scheduler, api} if separate else {hub}
+    assert made.names("Role") == made.names("RoleBinding") == {hub, scheduler} | accounts
+    if separate:
+        assert granted(made.one("Role", api)) == {"pods": look, "services": look}, "it only looks"
+        assert made.one("RoleBinding", api)["subjects"][0]["name"] == api
     (binding,) = made.all("ClusterRoleBinding")
     assert {subject["name"] for subject in binding["subjects"]} == accounts
     assert made.one("RoleBinding", scheduler)["subjects"][0]["name"] == (scheduler if separate else hub)
@@ -261,7 +263,7 @@ def test_the_workloads_namespace_says_by_which_version_of_the_standard(
 @pytest.mark.parametrize("separate", [False, True], ids=["one pod", "two schedulers"])
 def test_what_needs_the_charts_own_database_waits_for_it_instead_of_crashing(render: Render, separate: bool) -> None:
     own = dict(render({"scheduler": {"separate": separate}}).pods())
-    for name in ("hub", "scheduler")[: 1 + separate]:
+    for name in ("hub", "scheduler", "api")[: 1 + 2 * separate]:
         (wait,) = own[name]["initContainers"]
         assert wait["command"][-1] == "postgresql.platform.svc"
         assert own[name]["containers"][0]["image"] == wait["image"]

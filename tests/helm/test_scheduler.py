@@ -23,12 +23,12 @@ def read(render: Render, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rea
     def settings(scheduler: dict[str, Any]) -> tuple[Settings, dict[str, dict[str, str]]]:
         made = render({"scheduler": {"separate": True, **scheduler}})
         secrets = secrets_of(made)
-        (pod,) = (pod for name, pod in made.pods() if name == "scheduler")
+        (pod,) = (pod for name, pod in made.pods() if name == "api")
         for name, text in environment(pod, secrets, tmp_path).items():
             monkeypatch.setenv(name, text)
         file = tmp_path / "config.json"
         file.write_text(made.one("ConfigMap", "scheduler")["data"]["config.json"])
-        words = ["--config", str(file), "--KubernetesSettings.api_url=http://hai"]
+        words = ["--role", "api", "--config", str(file), "--KubernetesSettings.api_url=http://hai"]
         return HaiScheduler().settings(words), secrets
 
     return settings

@@ -48,9 +48,9 @@ app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 
-{{/* The component whose pods run the scheduler service. */}}
+{{/* The component whose pods answer for the scheduler. */}}
 {{- define "hai.schedulerComponent" -}}
-{{- if .Values.scheduler.separate }}scheduler{{ else }}hub{{ end -}}
+{{- if .Values.scheduler.separate }}api{{ else }}hub{{ end -}}
 {{- end }}
 
 {{/* An image with registry and tag, or its digest in place of the tag: `digest`, or a `tag` that is one. Call with (list $ image). */}}
@@ -83,7 +83,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- (index . 2).name | default (include "hai.name" .) -}}
 {{- end }}
 
-{{/* The account under which the scheduler service runs. */}}
+{{/* The account under which the scheduling loop runs. */}}
 {{- define "hai.schedulerAccount" -}}
 {{- if .Values.scheduler.separate -}}
 {{- include "hai.serviceAccount" (list . "scheduler" .Values.scheduler.serviceAccount) -}}

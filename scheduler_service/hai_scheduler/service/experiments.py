@@ -88,7 +88,7 @@ class Experiments:
     workers: Workers
 
     async def read(self, caller: Caller, text: str) -> Submission:
-        """The submission that an experiment file describes. Raises InvalidExperiment, TooManyWaiting, Unavailable."""
+        """The submission that an experiment file describes. Raises InvalidExperiment, TooMany, Unavailable."""
         found = await self.workers.do(caller.name, ExperimentOrder(text=text))
         if isinstance(found, Faults):
             raise InvalidExperiment(tuple(Invalid(one.field, one.value, one.message) for one in found.faults))

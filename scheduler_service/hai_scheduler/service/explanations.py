@@ -40,7 +40,7 @@ class Explanations:
     _tick: int = -1
 
     async def explain(self, caller: Caller, ref: str) -> Explanation:
-        """The task and its counterfactuals, none before the first look. Raises Unknown, TooManyWaiting, Unavailable."""
+        """The task and its counterfactuals, none before the first look. Raises Unknown, TooMany, Unavailable."""
         await self.watch.asked()
         view = await self.queries.summary(caller, ref)
         return Explanation(view=view, what_if=await self._what_if(caller, view.task))

@@ -9,17 +9,13 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import Final
 
-from hai_scheduler.service.errors import HaiError, Unavailable
+from hai_scheduler.service.errors import TooMany, Unavailable
 
 #: Requests that wait, of all users and of one.
 MOST_WAITING: Final = 512
 MOST_WAITING_OF_ONE: Final = 64
-
-
-class TooManyWaiting(HaiError):
-    """The user has as many requests waiting as he may."""
-
-    code = "too_many"
+#: When a user who has too many waiting may try again, seconds.
+RETRY_AFTER: Final = 5
 
 
 class FairQueue:
@@ -49,7 +45,7 @@ class FairQueue:
 
     @asynccontextmanager
     async def place(self, user: str) -> AsyncIterator[None]:
-        """Wait for a place, and hold it. Raises TooManyWaiting and Unavailable."""
+        """Wait for a place, and hold it. Raises TooMany and Unavailable."""
         await self._enter(user)
         try:
             yield
@@ -61,8 +57,9 @@ class FairQueue:
             self._take(user)
             return
         if len(self._waiting.get(user, ())) >= self._most_of_one:
-            raise TooManyWaiting(
-                f"You have {self._most_of_one} requests waiting to be computed, which is the most: wait for an answer."
+            raise TooMany(
+                f"You have {self._most_of_one} requests waiting to be computed, which is the most: wait for an answer.",
+                retry_after=RETRY_AFTER,
             )
         if self.waiting >= self._most:
             raise Unavailable("Too much waits to be computed: try again in a moment.")

@@ -30,7 +30,7 @@ class Forecasts:
     bounds: Bounds = field(default_factory=Bounds)
 
     async def of_task(self, caller: Caller, ref: str, *, horizon: timedelta | None = None) -> Forecast:
-        """When a task will have its next turn. Raises Unknown, InTheWay, Invalid, TooManyWaiting and Unavailable."""
+        """When a task will have its next turn. Raises Unknown, InTheWay, Invalid, TooMany and Unavailable."""
         bounds = self._bounds(horizon)
         await self.watch.asked()
         async with self.store.read() as tx:
@@ -49,7 +49,7 @@ class Forecasts:
     ) -> Forecast:
         """When a task would start that is not submitted; it is checked like one that is.
 
-        Raises as `submit`, and TooManyWaiting and Unavailable.
+        Raises as `submit`, and TooMany and Unavailable.
         """
         bounds = self._bounds(horizon)
         await self.watch.asked()

@@ -229,7 +229,7 @@ class Logs:
     async def search(self, caller: Caller, ref: str, text: str) -> Hits:
         """Lines of any rank and run that hold the text, letter case ignored.
 
-        Raises Unknown, TooManyWaiting and Unavailable.
+        Raises Unknown, TooMany and Unavailable.
         """
         _, runs = await self._read(caller, ref)
         placed = [(run, self.cluster.log_place(run.id)) for run in runs]

@@ -102,7 +102,7 @@ class Workers(Protocol):
             facts: For forecasts and what-ifs.
 
         Raises:
-            TooManyWaiting: The user has too many orders waiting.
+            TooMany: The user has too many orders waiting.
             Unavailable: It cannot be done now, or is more than one order may cost.
         """
         ...

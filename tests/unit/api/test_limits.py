@@ -239,7 +239,7 @@ def test_an_address_is_the_one_that_the_nearest_proxy_saw(forwarded, found) -> N
 
 # -- settings -------------------------------------------------------------------------------------
 
-BASE = ["--state-dir", "/tmp/s", "--port", "1"]
+BASE = ["--role", "api", "--state-dir", "/tmp/s", "--port", "1"]
 
 
 def test_budgets_are_settings_and_what_is_left_out_keeps_its_default() -> None:

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from hai_scheduler.service.errors import Unavailable
-from hai_scheduler.service.fair_queue import FairQueue, TooManyWaiting
+from hai_scheduler.service.errors import TooMany, Unavailable
+from hai_scheduler.service.fair_queue import FairQueue
 
 
 class Office:
@@ -95,7 +95,7 @@ async def test_one_who_hangs_up_when_he_has_just_been_let_in_gives_the_place_on(
 async def test_the_line_is_bounded_for_each_user_and_for_all() -> None:
     office = Office(1, most=3, most_of_one=2)
     await office.come("a1", "a2", "a3", "b1")
-    with pytest.raises(TooManyWaiting):
+    with pytest.raises(TooMany):
         async with office.queue.place("a"):
             pass
     with pytest.raises(Unavailable):

@@ -5,14 +5,17 @@ http://{{ include "hai.host" (list . "scheduler") }}:8082{{ .Values.hub.baseUrl 
 
 {{/* Parts of whichever pod runs the scheduler service: its own, or the Hub's. */}}
 
-{{/* Variables with addresses, which the configuration file must not hold, and names of files with secrets. */}}
+{{/* Variables with addresses, which the configuration file must not hold, and names of files with secrets.
+Call with (list $ component): only the API asks the Hub who somebody is. */}}
 {{- define "hai.schedulerEnv" -}}
+{{- $component := index . 1 -}}
+{{- with index . 0 -}}
 {{- $db := .Values.scheduler.db -}}
 {{- $redis := .Values.scheduler.redis -}}
 - name: HAI_SCHEDULER_CONFIG
   value: /etc/hai/scheduler/config.json
 {{ include "hai.secretFile" (list "HAI_SERVICE_SECRET" "/etc/hai/scheduler-secrets/service-secret") }}
-{{- if .Values.scheduler.separate }}
+{{- if eq $component "api" }}
 {{ include "hai.secretFile" (list "JUPYTERHUB_API_TOKEN" "/etc/hai/scheduler-secrets/service-token") }}
 {{- end }}
 {{- if eq $db.type "bundled" }}
@@ -32,13 +35,16 @@ http://{{ include "hai.host" (list . "scheduler") }}:8082{{ .Values.hub.baseUrl 
 {{ include "hai.secretFile" (list "HAI_REDIS_URL" "/etc/hai/scheduler-secrets/redis-url") }}
 {{- end }}
 {{- end }}
+{{- end }}
 
-{{/* Files of the scheduler's secrets, in /etc/hai/scheduler-secrets. */}}
+{{/* Files of the scheduler's secrets, in /etc/hai/scheduler-secrets. Call with (list $ component). */}}
 {{- define "hai.schedulerSecrets" -}}
+{{- $component := index . 1 -}}
+{{- with index . 0 -}}
 {{- $db := .Values.scheduler.db -}}
 {{- $redis := .Values.scheduler.redis -}}
 {{ include "hai.secretSource" (list (include "hai.secret" .) "service-secret" "service-secret") }}
-{{- if .Values.scheduler.separate }}
+{{- if eq $component "api" }}
 {{ include "hai.secretSource" (list (include "hai.secret" .) "service-token" "service-token") }}
 {{- end }}
 {{- if eq $db.type "bundled" }}
@@ -51,6 +57,73 @@ http://{{ include "hai.host" (list . "scheduler") }}:8082{{ .Values.hub.baseUrl 
 {{- else if eq $redis.type "external" }}
 {{ include "hai.secretSource" (list (required "scheduler.redis.type is external: name a Secret in scheduler.redis.existingSecret.name" $redis.existingSecret.name) $redis.existingSecret.key "redis-url") }}
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What both Deployments of a separate scheduler have in common above their containers. Call with (list $ component annotations). */}}
+{{- define "hai.schedulerPod" -}}
+{{- $root := index . 0 -}}
+{{- $component := index . 1 -}}
+{{- $scheduler := $root.Values.scheduler -}}
+automountServiceAccountToken: true
+enableServiceLinks: {{ eq $root.Values.serviceAddresses "environment" }}
+{{- include "hai.pullSecrets" (list $root $scheduler.image) }}
+securityContext: {{- toYaml $scheduler.podSecurityContext | nindent 2 }}
+{{- include "hai.placement" $scheduler }}
+{{- if not $scheduler.affinity }}
+affinity:
+  podAntiAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 100
+        podAffinityTerm:
+          topologyKey: kubernetes.io/hostname
+          labelSelector:
+            matchLabels: {{- include "hai.selector" (list $root $component) | nindent 14 }}
+{{- end }}
+{{- if eq $scheduler.db.type "bundled" }}
+initContainers:
+  {{- include "hai.waitForPostgresql" (list $root (include "hai.schedulerImage" $root) $scheduler) | nindent 2 }}
+{{- end }}
+volumes:
+  {{- include "hai.schedulerVolumes" (list $root $component) | nindent 2 }}
+  {{- include "hai.tmpVolume" $root | nindent 2 }}
+{{- end }}
+
+{{/* The same of the pods themselves: labels and annotations. */}}
+{{- define "hai.schedulerPodMetadata" -}}
+{{- $root := index . 0 -}}
+{{- $scheduler := $root.Values.scheduler -}}
+labels:
+  {{- include "hai.labels" . | nindent 2 }}
+  {{- if eq (index . 1) "api" }}
+  hub.jupyter.org/network-access-hub: "true"
+  {{- end }}
+  {{- with $scheduler.labels }}{{ toYaml . | nindent 2 }}{{ end }}
+annotations:
+  checksum/values: {{ list $scheduler $root.Values.hub.baseUrl $root.Values.hub.existingSecret $root.Values.postgresql.password $root.Values.redis.password | toJson | sha256sum }}
+  checksum/config: {{ include (print $root.Template.BasePath "/scheduler/configmap.yaml") $root | sha256sum }}
+  {{- with $scheduler.annotations }}{{ toYaml . | nindent 2 }}{{ end }}
+{{- end }}
+
+{{/* And of their containers, below the name. Call with (list $ role). */}}
+{{- define "hai.schedulerContainer" -}}
+{{- $root := index . 0 -}}
+{{- $scheduler := $root.Values.scheduler -}}
+image: {{ include "hai.schedulerImage" $root }}
+imagePullPolicy: {{ $scheduler.image.pullPolicy }}
+command:
+  - python
+  - -P
+  - -m
+  - hai_scheduler
+  - --role={{ index . 1 }}
+  - --config=/etc/hai/scheduler/config.json
+  - --KubernetesSettings.api_url=$(HAI_API_URL)
+workingDir: /var/lib/hai
+securityContext: {{- toYaml $scheduler.containerSecurityContext | nindent 2 }}
+volumeMounts:
+  {{- include "hai.schedulerMounts" $root | nindent 2 }}
+  {{- include "hai.tmpMount" $root | nindent 2 }}
 {{- end }}
 
 {{- define "hai.schedulerMounts" -}}
@@ -67,14 +140,17 @@ http://{{ include "hai.host" (list . "scheduler") }}:8082{{ .Values.hub.baseUrl 
 {{- end }}
 {{- end }}
 
+{{/* Call with (list $ component). */}}
 {{- define "hai.schedulerVolumes" -}}
+{{- $component := index . 1 -}}
+{{- with index . 0 -}}
 - name: scheduler-config
   configMap: {name: {{ include "hai.name" (list . "scheduler") }}}
 - name: scheduler-secrets
   projected:
     # For the group of the pod alone.
     defaultMode: 0440
-    sources: {{- include "hai.schedulerSecrets" . | nindent 6 }}
+    sources: {{- include "hai.schedulerSecrets" (list . $component) | nindent 6 }}
 - name: scheduler-state
   emptyDir: {sizeLimit: 2Gi}
 {{- with .Values.scheduler.logs.existingClaim }}
@@ -87,11 +163,16 @@ http://{{ include "hai.host" (list . "scheduler") }}:8082{{ .Values.hub.baseUrl 
 {{- end }}
 {{- end }}
 {{- end }}
+{{- end }}
 
 {{/* The configuration: the chart's own settings under those of the values, class by class. */}}
 {{- define "hai.schedulerConfig" -}}
 {{- $tasks := .Values.tasks -}}
 {{- $service := dict "cluster" "kubernetes" "state_dir" "/var/lib/hai" "ip" "0.0.0.0" "port" 8082 "default_quota" (toString .Values.scheduler.defaultQuota) -}}
+{{- if .Values.scheduler.separate }}
+{{- $_ := set $service "health_ip" "0.0.0.0" }}
+{{- $_ := set $service "health_port" 8083 }}
+{{- end -}}
 {{- $cluster := dict
   "namespace" (include "hai.workloads" .)
   "image" (include "hai.image" (list . $tasks.image))
