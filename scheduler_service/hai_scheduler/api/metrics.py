@@ -111,17 +111,16 @@ class Metrics:
     async def exposition(self, queries: Queries) -> bytes:
         """The text that Prometheus reads, tasks and nodes as they are now."""
         tasks, nodes = await queries.everything()
-        self._count_tasks(tasks, queries)
+        self._count_tasks(await queries.levels(tasks))
         self._count_nodes(nodes)
         self._alarms.inc(self._watch.rotation_alarms - self._alarms_counted)
         self._alarms_counted = self._watch.rotation_alarms
         return generate_latest(self._registry)
 
-    def _count_tasks(self, tasks: Sequence[Task], queries: Queries) -> None:
+    def _count_tasks(self, tasks: Sequence[tuple[Task, Priority | None]]) -> None:
         count: Tally[tuple[str, str]] = Tally()
         held: Tally[tuple[str, str]] = Tally()
-        for task in tasks:
-            level = queries.view(task).effective
+        for task, level in tasks:
             key = task.state.value, level.name if level is not None else "AUTO"
             count[key] += 1
             held[key] += task.nodes

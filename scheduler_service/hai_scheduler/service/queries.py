@@ -5,6 +5,7 @@ Everything is read from the store in one view; only nodes and verdicts come from
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +24,13 @@ from hai_scheduler.service.lookup import find
 from hai_scheduler.service.own_quota import expired
 from hai_scheduler.service.watch import Watch
 
+#: Tasks that are read, or looked at, without letting others on: some milliseconds.
+PIECE = 50
 #: `?user=` of an admin who asks for everybody.
 EVERYBODY = "*"
+
+#: A task and what it counts as.
+_Levelled = tuple[Task, Priority | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +193,7 @@ class Queries:
         where = replace(where, user=whose(caller, where.user))
         before = None if cursor is None else _before(cursor)
         async with self.store.read() as tx:
-            found = await tx.list_tasks(where, before=before, limit=limit + 1)
+            found = await _in_pieces(tx, where, before=before, limit=limit + 1)
             if not found and before is None:
                 await self._check_filter(tx, caller, where)
         more = len(found) > limit
@@ -229,17 +235,22 @@ class Queries:
     def view(self, task: Task) -> TaskView:
         """The task as it looks now."""
         now, verdict = self.clock.now(), self._verdict(task)
-        run = task.live_run
-        effective = run.priority if run else verdict.priority if verdict else task.priority
-        if effective is None and task.run is not None:
-            effective = task.run.priority
         return TaskView(
             task=task,
             verdict=verdict,
             message=message_of(task, verdict, now),
-            effective=effective,
-            served=task.served + _running_for(run, now),
+            effective=_effective(task, verdict),
+            served=task.served + _running_for(task.live_run, now),
         )
+
+    async def levels(self, tasks: Iterable[Task]) -> list[tuple[Task, Priority | None]]:
+        """What each task counts as now (Q4), if that is known; others are let on in between."""
+        found = []
+        for number, task in enumerate(tasks, 1):
+            found.append((task, _effective(task, self._verdict(task))))
+            if number % PIECE == 0:
+                await asyncio.sleep(0)
+        return found
 
     def _verdict(self, task: Task) -> Verdict | None:
         """The last tick's verdict, unless the task has changed since."""
@@ -281,7 +292,7 @@ class Queries:
         async with self.store.read() as tx:
             nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
             paused = await tx.setting("paused") is not None
-        views = [self.view(task) for task in tasks]
+        views = await self.levels(tasks)
         names = sorted({node.group for node in nodes} | {task.group for task in tasks})
         held = _node_views(nodes, tasks)
         return ClusterView(paused=paused, groups=[_group_view(name, held, views) for name in names])
@@ -348,6 +359,18 @@ def sees_quota_of(caller: Caller, subject: str) -> bool:
     return caller.admin or subject in own
 
 
+async def _in_pieces(tx: Tx, where: TaskFilter, *, before: TaskId | None, limit: int) -> Sequence[Task]:
+    """A page as `Tx.list_tasks` gives it, read so that nobody else waits for all of it."""
+    found: list[Task] = []
+    while len(found) < limit:
+        part = await tx.list_tasks(where, before=before, limit=min(PIECE, limit - len(found)))
+        found += part
+        if len(part) < PIECE:
+            break
+        before = part[-1].id
+    return found
+
+
 def _before(cursor: str) -> TaskId:
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= 18):
         raise Invalid("cursor", cursor, "is not a cursor: use `next_cursor` of the page before, unchanged")
@@ -370,9 +393,15 @@ def _node_views(nodes: Iterable[Node], tasks: Iterable[Task]) -> list[NodeView]:
     ]
 
 
-def _group_view(group: str, nodes: Iterable[NodeView], views: Iterable[TaskView]) -> GroupView:
+def _effective(task: Task, verdict: Verdict | None) -> Priority | None:
+    run = task.live_run
+    effective = run.priority if run else verdict.priority if verdict else task.priority
+    return task.run.priority if effective is None and task.run is not None else effective
+
+
+def _group_view(group: str, nodes: Iterable[NodeView], views: Iterable[_Levelled]) -> GroupView:
     own = [view for view in nodes if view.node.group == group]
-    members = [view for view in views if view.task.group == group]
+    members = [(task, level) for task, level in views if task.group == group]
     held = sum(bool(view.holders) for view in own)
     free = sum(view.node.schedulable and not view.holders for view in own)
     return GroupView(
@@ -388,9 +417,9 @@ def _group_view(group: str, nodes: Iterable[NodeView], views: Iterable[TaskView]
     )
 
 
-def _level_view(priority: Priority, members: Iterable[TaskView]) -> LevelView | None:
+def _level_view(priority: Priority, members: Iterable[_Levelled]) -> LevelView | None:
     """One row; a task of AUTO that no tick has looked at counts as NORMAL. None if there is nothing."""
-    at_level = [view.task for view in members if (view.effective or Priority.NORMAL) is priority]
+    at_level = [task for task, level in members if (level or Priority.NORMAL) is priority]
     if not at_level:
         return None
     running = [task.nodes for task in at_level if not task.state.waiting]
