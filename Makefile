@@ -44,7 +44,7 @@ e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
 chaos: $(VENV)/.up $(VENV)/.dev  ## kill everything at random while tasks run, and judge what their ranks wrote down; ARGS="--minutes 60 --on postgres --seed 42"
 	PYTHONPATH=tests $(BIN)/python -m chaos $(ARGS)
 
-bench: $(VENV)/.up $(VENV)/.dev  ## measure plans and a real platform (ARGS=plans for the former alone, ARGS=recovery for what is killed); figures go to the screen and to bench-results/
+bench: $(VENV)/.up $(VENV)/.dev  ## measure plans and a real platform (ARGS=plans for the former alone, ARGS=recovery for what is killed, ARGS=fairness for one user against another); figures go to the screen and to bench-results/
 	PYTHONPATH=tests $(BIN)/python -m bench $(ARGS)
 
 test-kubernetes: $(VENV)/.up $(VENV)/.dev  ## the tests on a real Kubernetes: the cluster that KUBECONFIG names

@@ -26,11 +26,15 @@ def main() -> None:
         metavar="WHAT",
         help="plans: how long one plan takes, beside the original's; platform: a real platform, started and used; "
         "recovery: how long until the platform is back of which something was killed; "
+        "fairness: what one user with 64 clients does to another; "
         "kubernetes: starting on a real API server with simulated nodes, beside the stock scheduler; "
         f"traces: how well public traces are scheduled, in simulations ({' '.join(USUAL)})",
     )
     parser.add_argument("--cold", action="store_true", help="platform: also `make up` in a fresh clone, some minutes")
     parser.add_argument("--nodes", type=int, default=NODES, help=f"platform: simulated nodes ({NODES})")
+    parser.add_argument(
+        "--seconds", type=float, default=20.0, help="fairness: how long each of its measurements lasts (20)"
+    )
     parser.add_argument(
         "--study",
         action="append",
@@ -40,8 +44,8 @@ def main() -> None:
     )
     words = parser.parse_args()
     for what in words.what:
-        if what not in (*USUAL, "recovery", "traces", "kubernetes"):
-            parser.error(f"{what!r} cannot be measured: name plans, platform, recovery, traces or kubernetes")
+        if what not in (*USUAL, "recovery", "fairness", "traces", "kubernetes"):
+            parser.error(f"{what!r} cannot be measured: name plans, platform, recovery, fairness, traces or kubernetes")
     began, report = time.monotonic(), Report()
     found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine.describe(ROOT)}
     what = words.what or USUAL
@@ -58,6 +62,10 @@ def main() -> None:
         from bench import recovery
 
         recovery.measure(report)
+    if "fairness" in what:
+        from bench import fairness
+
+        fairness.measure(report, words.seconds)
     if "kubernetes" in what:
         from bench.cluster import measure
 
