@@ -19,7 +19,7 @@ from abuse.conftest import CLIENTS, Crowd
 from hai_scheduler.api.kinds import DEFAULTS, Kind, LimitSettings
 
 #: An experiment that costs much.
-COSTLY = "- a\n" * 2000
+COSTLY = "- a\n" * 1900
 YAML = {"Content-Type": "application/yaml"}
 #: Tasks of the one with many clients.
 TASKS = 60
