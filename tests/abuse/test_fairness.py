@@ -210,3 +210,24 @@ async def test_one_token_is_asked_about_once_however_many_bring_it(crowd: Crowd)
 
 async def _status(crowd: Crowd) -> int:
     return (await crowd.ask("carol", "GET", "/me"))[0]
+
+
+#: Streams may bring little, so that a log of some kilobytes is too much.
+NARROW = LimitSettings(budgets={**DEFAULTS, Kind.STREAM: replace(DEFAULTS[Kind.STREAM], rate=5, burst=6)}, unit=1024)
+
+
+@pytest.mark.parametrize("limits", [NARROW], ids=["narrow"])
+async def test_a_follower_of_a_long_log_slows_down_and_gets_every_line(crowd: Crowd) -> None:
+    talks = await crowd.submit("mallory", "talks", hold=False)
+    await crowd.until_true(lambda: _runs(crowd, "talks"))
+    crowd.cluster.write_log(f"{talks}.1", 0, "".join(f"line {number}\n" for number in range(200)))
+    await crowd.ask("mallory", "POST", "/tasks/talks/stop")
+    loop = asyncio.get_running_loop()
+    began, headers = loop.time(), {"Authorization": "Bearer mallory-token"}
+    url = f"{crowd.root}/services/hai/api/v1/tasks/talks/logs?follow=true"
+    async with crowd.client.get(url, headers=headers) as response:
+        text = await response.text()
+    assert text.count("event: line") >= 200
+    assert text.count("event: end") == 1
+    # A busy machine makes this longer and never shorter.
+    assert loop.time() - began >= 1.0

@@ -31,6 +31,7 @@ RETRY: Final = 2
 #: The same for streams, which stay.
 RETRY_STREAM: Final = 5
 
+_OF_USERS: Final = (Kind.READ, Kind.WRITE, Kind.EXPENSIVE, Kind.STREAM)
 #: What the requests of a kind are called in sentences.
 _WORDS: Final = {
     Kind.PUBLIC: "requests without a token",
@@ -82,6 +83,11 @@ class Pass:
     def charge(self, requests: float) -> None:
         """Let the request count as so many more: what it has brought or got was large."""
         self._gate.charge(self._client, requests)
+
+    @property
+    def lag(self) -> float:
+        """For how long its client should be given nothing more, in seconds, to come back to its rate."""
+        return self._gate.lag(self._client)
 
     def end(self) -> None:
         """The request is over. Saying it twice is harmless."""
@@ -138,6 +144,10 @@ class Gate:
     def charge(self, client: _Client, requests: float) -> None:
         """See `Pass.charge`."""
         client.busy_until = max(client.busy_until, self.clock.steady()) + requests / self.budget.rate
+
+    def lag(self, client: _Client) -> float:
+        """See `Pass.lag`."""
+        return max(0.0, client.busy_until - self.budget.burst / self.budget.rate - self.clock.steady())
 
     async def enter(self, client: _Client) -> None:
         """Take a place, or wait for one. Raises Refused (429) when there is none soon."""
@@ -277,4 +287,4 @@ class Limits:
 
     def cost_of(self, kind: Kind, size: int) -> float:
         """As how many requests more so many bytes of a body or an answer count."""
-        return size / self._settings.unit if kind in (Kind.READ, Kind.WRITE, Kind.EXPENSIVE) else 0.0
+        return size / self._settings.unit if kind in _OF_USERS else 0.0

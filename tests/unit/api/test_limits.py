@@ -188,6 +188,18 @@ async def test_streams_are_refused_without_waiting() -> None:
     assert world.clock.steady() == 0
 
 
+async def test_streams_that_bring_much_lag_together_and_nobody_elses() -> None:
+    world = World(Budget(at_once=9, total=9, rate=10.0, burst=100, waiting=0), Kind.STREAM)
+    places = [world.gate.arrive(name) for name in ("mallory", "mallory", "bob")]
+    for place in places:
+        await place.begin()
+    assert [place.lag for place in places] == [0, 0, 0]
+    places[0].charge(200.0)
+    assert [round(place.lag, 1) for place in places] == [10.2, 10.2, 0]
+    await world.clock.advance(10.2)
+    assert [round(place.lag, 1) for place in places] == [0, 0, 0]
+
+
 async def test_clients_that_are_quiet_are_forgotten() -> None:
     world = World(AMPLE)
     for number in range(1000):
