@@ -51,6 +51,11 @@ def _peers(report: Report, words: argparse.Namespace) -> None:
     peers.measure(report, ROOT, tasks=words.tasks or peers.TASKS)
 
 
+def _fairness(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
+    _module("fairness").measure(report, words.seconds)
+    return {"measured_for_s": words.seconds}
+
+
 def _ticks(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
     _module("ticks").measure(report, words.queued, profile=words.profile)
     return {"queued": words.queued}
@@ -69,6 +74,7 @@ STUDIES = {
     "plans": Study("how long one plan takes, beside the original's", _plain("plans")),
     "platform": Study("a real platform, started and used", _platform),
     "churn": Study("trivial tasks through the scheduler alone, also behind a long queue", _churn),
+    "fairness": Study("what one user with 64 clients does to another", _fairness),
     "followers": Study("what followers of one log cost the service, and how late they hear", _plain("followers")),
     "peers": Study("the platform beside Slurm on this machine", _peers),
     "recovery": Study("how long until the platform is back of which something was killed", _plain("recovery")),
@@ -91,6 +97,9 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=NODES, help=f"platform: simulated nodes ({NODES})")
     parser.add_argument("--queued", type=int, default=10_000, help="ticks: tasks that wait (10000)")
     parser.add_argument("--profile", action="store_true", help="ticks: also where the time goes, function by function")
+    parser.add_argument(
+        "--seconds", type=float, default=20.0, help="fairness: how long each of its measurements lasts (20)"
+    )
     parser.add_argument(
         "--study",
         action="append",

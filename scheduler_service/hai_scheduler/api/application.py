@@ -87,5 +87,6 @@ def _log(handler: RequestHandler) -> None:
     if isinstance(handler, Endpoint):
         route = handler.route.path if handler.route else "none"
         handler.metrics.request(request.method or "", route, status, handler.seconds)
-    level = logging.WARNING if status >= 500 else logging.DEBUG if status < 400 else logging.INFO
+    # Refusals for asking too much are many; `Limits` names who is refused, once a minute.
+    level = logging.WARNING if status >= 500 else logging.DEBUG if status < 400 or status == 429 else logging.INFO
     log.log(level, "%d %s %s %.0f ms", status, request.method, path[:200], 1000 * request.request_time())

@@ -51,6 +51,8 @@ STREAM_LIFE: Final = 3600.0
 LOOKS_AGAIN: Final = 10.0
 #: When to try again what cannot be done for now, in seconds.
 RETRY_AFTER: Final = 1
+#: How long a stream that brings too much pauses at a time, at most, in seconds: less than KEEP_ALIVE.
+LONGEST_LAG: Final = 5.0
 #: How long a refusal for asking too much is held back, in seconds: who repeats it at once must not cost more by being
 #: refused than by being served.
 HELD_BACK: Final = 0.5
@@ -295,14 +297,13 @@ class Endpoint(HubHandler):
     # -- streams ----------------------------------------------------------------------------------
 
     async def _stream(self, stream: Stream) -> None:
-        place = self._pass
         try:
             if self.route is not None and self.route.budget is not Kind.STREAM:
                 # It was let in as a page is; what stays open has another budget.
                 self._give_back()
                 client = self._who.name if isinstance(self._who, Caller) else ""
-                self._pass = place = self._limits.arrive(Kind.STREAM, client)
-                await place.begin()
+                self._pass = self._limits.arrive(Kind.STREAM, client)
+                await self._pass.begin()
         except Refused:
             await stream.batches.aclose()
             raise
@@ -328,12 +329,20 @@ class Endpoint(HubHandler):
                     self.write(text or ": keep-alive\n\n")
                     await self._flush()
                     sent = now
+                    await self._slow_down(len(text))
                 if now >= began + STREAM_LIFE:
                     return
                 if now >= looked + LOOKS_AGAIN:
                     looked = now
                     if not await self._still_may():
                         return
+
+    async def _slow_down(self, size: int) -> None:
+        """A user's streams together bring so much a second; what is left is not even read until there is room."""
+        if self._pass is not None:
+            self._pass.charge(self._limits.cost_of(Kind.STREAM, size))
+            if (lag := self._pass.lag) > 0:
+                await self._services.queries.clock.sleep(min(lag, LONGEST_LAG))
 
     async def _still_may(self) -> bool:
         """Whether the reader of a stream is who he was, with the same rights. Raises Refused: 401, 403.

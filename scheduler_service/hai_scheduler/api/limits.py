@@ -8,6 +8,7 @@ and `Retry-After`. Limits are those of one process.
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -19,13 +20,18 @@ from hai_scheduler.api.kinds import Budget, Kind, LimitSettings
 from hai_scheduler.api.problems import Refused
 from hai_scheduler.ports import Clock
 
+log = logging.getLogger(__name__)
+
 #: Seconds between two looks for clients that have been quiet for so long that nothing need be known of them.
 SWEEP: Final = 10.0
+#: How often the log names a client that is refused, in seconds.
+NAMED_EVERY: Final = 60.0
 #: When to try again what was refused for want of a place, in seconds.
 RETRY: Final = 2
 #: The same for streams, which stay.
 RETRY_STREAM: Final = 5
 
+_OF_USERS: Final = (Kind.READ, Kind.WRITE, Kind.EXPENSIVE, Kind.STREAM)
 #: What the requests of a kind are called in sentences.
 _WORDS: Final = {
     Kind.PUBLIC: "requests without a token",
@@ -43,12 +49,15 @@ _WORDS: Final = {
 class _Client:
     """What one client does now."""
 
+    name: str
     #: Requests that are there: on their way, waiting or worked on.
     present: int = 0
     working: int = 0
     waiters: deque[asyncio.Future[None]] = field(default_factory=deque)
     #: When its rate has room for a whole burst again, in seconds of the clock.
     busy_until: float = 0.0
+    #: From when on the log may name it again as one that is refused.
+    silent_until: float = 0.0
 
 
 class Pass:
@@ -74,6 +83,11 @@ class Pass:
     def charge(self, requests: float) -> None:
         """Let the request count as so many more: what it has brought or got was large."""
         self._gate.charge(self._client, requests)
+
+    @property
+    def lag(self) -> float:
+        """For how long its client should be given nothing more, in seconds, to come back to its rate."""
+        return self._gate.lag(self._client)
 
     def end(self) -> None:
         """The request is over. Saying it twice is harmless."""
@@ -113,15 +127,15 @@ class Gate:
         """A request of that client is there, and counts as so many. Raises Refused (429) if it is one too many."""
         now = self.clock.steady()
         self._sweep(now)
-        client = self._clients.get(name) or _Client()
+        client = self._clients.get(name) or _Client(name)
         budget = self.budget
         if client.present >= budget.at_once + budget.waiting:
-            raise self._crowded()
+            raise self._crowded(client)
         # A request that counts for more than a whole burst must pass once, too.
         ready = max(client.busy_until, now) + min(cost, budget.burst) / budget.rate
         early = ready - budget.burst / budget.rate - now
         if early > self._wait:
-            raise self._too_fast(early)
+            raise self._too_fast(client, early)
         client.busy_until = max(client.busy_until, now) + cost / budget.rate
         client.present += 1
         self._clients[name] = client
@@ -130,6 +144,10 @@ class Gate:
     def charge(self, client: _Client, requests: float) -> None:
         """See `Pass.charge`."""
         client.busy_until = max(client.busy_until, self.clock.steady()) + requests / self.budget.rate
+
+    def lag(self, client: _Client) -> float:
+        """See `Pass.lag`."""
+        return max(0.0, client.busy_until - self.budget.burst / self.budget.rate - self.clock.steady())
 
     async def enter(self, client: _Client) -> None:
         """Take a place, or wait for one. Raises Refused (429) when there is none soon."""
@@ -197,7 +215,11 @@ class Gate:
         if now < self._sweep_at:
             return
         self._sweep_at = now + SWEEP
-        for name in [name for name, one in self._clients.items() if not one.present and one.busy_until <= now]:
+        for name in [
+            name
+            for name, one in self._clients.items()
+            if not one.present and max(one.busy_until, one.silent_until) <= now
+        ]:
             del self._clients[name]
 
     # -- refusals ---------------------------------------------------------------------------------
@@ -205,14 +227,14 @@ class Gate:
     def _no_place(self, client: _Client) -> Refused:
         """It has waited in vain."""
         if client.working >= self.budget.at_once:
-            return self._crowded()
+            return self._crowded(client)
         detail = (
             f"The platform works on {self.budget.total} {_WORDS[self.kind]} at once, and others have all places now "
             f"(ApiLimits.{self.kind.value}: total): try again in a moment."
         )
-        return self._refuse("total", detail, RETRY)
+        return self._refuse(client, "total", detail, RETRY)
 
-    def _crowded(self) -> Refused:
+    def _crowded(self, client: _Client) -> Refused:
         """It is one too many of its client's own."""
         kind, budget = self.kind, self.budget
         wait = f", and {budget.waiting} that wait for their turn" if budget.waiting else ""
@@ -225,18 +247,23 @@ class Gate:
             f"One client may have {budget.at_once} {_WORDS[kind]} at once{wait} "
             f"(ApiLimits.{kind.value}: at_once): {remedy}."
         )
-        return self._refuse("at_once", detail, retry)
+        return self._refuse(client, "at_once", detail, retry)
 
-    def _too_fast(self, early: float) -> Refused:
+    def _too_fast(self, client: _Client, early: float) -> Refused:
         seconds = math.ceil(early)
         detail = (
             f"One client may send {self.budget.rate:g} {_WORDS[self.kind]} a second, large ones count for several "
             f"(ApiLimits.{self.kind.value}: rate): try again in {seconds} s, and send them more slowly."
         )
-        return self._refuse("rate", detail, seconds)
+        return self._refuse(client, "rate", detail, seconds)
 
-    def _refuse(self, reason: str, detail: str, seconds: int) -> Refused:
+    def _refuse(self, client: _Client, reason: str, detail: str, seconds: int) -> Refused:
         self._refused(self.kind, reason)
+        now = self.clock.steady()
+        if now >= client.silent_until:
+            # Who floods the service must not flood its log.
+            client.silent_until = now + NAMED_EVERY
+            log.info("%s is refused, and perhaps again: %s", ascii(client.name), detail)
         return Refused("too_many", detail, {"Retry-After": str(seconds)})
 
 
@@ -260,4 +287,4 @@ class Limits:
 
     def cost_of(self, kind: Kind, size: int) -> float:
         """As how many requests more so many bytes of a body or an answer count."""
-        return size / self._settings.unit if kind in (Kind.READ, Kind.WRITE, Kind.EXPENSIVE) else 0.0
+        return size / self._settings.unit if kind in _OF_USERS else 0.0

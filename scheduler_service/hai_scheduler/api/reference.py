@@ -63,6 +63,13 @@ While something restarts, a proxy or the Hub answers in the service's place: 503
 that nobody has seen the request, so that it may be sent again, whatever it is; 502 `unavailable` says that the
 connection broke off behind the proxy, and that a change may have been made. A 503 `unavailable` of the service says
 when to try again in `Retry-After`, in seconds. A submission with an `Idempotency-Key` may be sent again in any case.
+
+Who asks for too much at once gets 429 `too_many`: it names the limit, its value and the remedy, and `Retry-After` says
+when to try again, in seconds. The request has not been looked at, so that it may be sent again, whatever it is. Reads,
+changes, what computes (parsing, forecasts, explanations, searches) and streams have budgets of their own; a request
+waits a few seconds for its turn before it is refused, and large bodies and answers count as several requests. The
+client, the panel and the ranks wait by themselves. [operations.md](../operations.md#limits-for-each-client) says how
+much it is.
 """
 
 _FEED = """

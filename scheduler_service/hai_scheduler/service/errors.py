@@ -61,7 +61,7 @@ class TooMany(HaiError):
 
     code = "too_many"
 
-    def __init__(self, message: str, *, retry_after: int) -> None:
+    def __init__(self, message: str, *, retry_after: int = 60) -> None:
         super().__init__(message)
         #: When to try again, in seconds.
         self.retry_after = retry_after

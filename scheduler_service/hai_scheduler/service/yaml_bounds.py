@@ -14,7 +14,7 @@ import yaml
 #: Collections within each other. An experiment needs three.
 MOST_DEEP: Final = 20
 #: Texts, lists, mappings and aliases altogether. An experiment needs some dozens, and two for each variable.
-MOST_NODES: Final = 5000
+MOST_NODES: Final = 2000
 
 
 class BeyondBounds(yaml.MarkedYAMLError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Awaitable
 from dataclasses import replace
@@ -187,6 +188,18 @@ async def test_streams_are_refused_without_waiting() -> None:
     assert world.clock.steady() == 0
 
 
+async def test_streams_that_bring_much_lag_together_and_nobody_elses() -> None:
+    world = World(Budget(at_once=9, total=9, rate=10.0, burst=100, waiting=0), Kind.STREAM)
+    places = [world.gate.arrive(name) for name in ("mallory", "mallory", "bob")]
+    for place in places:
+        await place.begin()
+    assert [place.lag for place in places] == [0, 0, 0]
+    places[0].charge(200.0)
+    assert [round(place.lag, 1) for place in places] == [10.2, 10.2, 0]
+    await world.clock.advance(10.2)
+    assert [round(place.lag, 1) for place in places] == [0, 0, 0]
+
+
 async def test_clients_that_are_quiet_are_forgotten() -> None:
     world = World(AMPLE)
     for number in range(1000):
@@ -194,6 +207,23 @@ async def test_clients_that_are_quiet_are_forgotten() -> None:
     await world.clock.advance(SWEEP + 1)
     world.gate.arrive("bob")
     assert len(world.gate._clients) == 1
+
+
+async def test_the_log_names_who_is_refused_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    world = World(replace(AMPLE, at_once=1, waiting=0))
+    world.gate.arrive("mallory\n")
+    with caplog.at_level(logging.INFO):
+        for _ in range(100):
+            with pytest.raises(Refused):
+                world.gate.arrive("mallory\n")
+        assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
+            r"'mallory\n' is refused, and perhaps again"
+        ]
+        await world.clock.advance(61)
+        with pytest.raises(Refused):
+            world.gate.arrive("mallory\n")
+    assert len(caplog.records) == 2
+    assert world.refused[Kind.READ, "at_once"] == 101
 
 
 async def test_kinds_do_not_share_and_only_users_pay_for_bytes() -> None:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 
+from builders import a_spec
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.core.model import Priority, Rank, Run, RunId, Task, TaskId, TaskState
 from hai_scheduler.core.verdicts import Verdict, VerdictKind
-from hai_scheduler.ports import Event
+from hai_scheduler.ports import Event, TaskFilter
 from hai_scheduler.service.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.environment import Places
 from hai_scheduler.service.errors import NotAllowed
 from hai_scheduler.service.feed import may_see
-from hai_scheduler.service.queries import Queries, whose
+from hai_scheduler.service.queries import PIECE, Queries, whose
 from hai_scheduler.service.watch import Watch
 
 CLOCK = VirtualClock()
@@ -106,3 +108,39 @@ def test_nobody_else_sees_others(user) -> None:
 def test_an_event_is_for_those_it_is_about(about, alice, admin) -> None:
     event = Event(at=T, actor="x", **about)
     assert (may_see(ALICE, event), may_see(ADMIN, event)) == (alice, admin)
+
+
+@pytest.mark.parametrize("limit", [1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE, 200])
+@pytest.mark.parametrize("count", [0, PIECE, 3 * PIECE, 3 * PIECE + 1])
+async def test_pages_are_whole_whatever_pieces_they_are_read_in(count: int, limit: int) -> None:
+    store = MemoryStore()
+    async with store.write() as tx:
+        for _ in range(count):
+            await tx.add_task(a_task(), a_spec())
+    queries = Queries(store=store, clock=CLOCK, watch=Watch(), places=Places(api_url="", checkpoint_root="/c"))
+    seen: list[int] = []
+    cursor = None
+    while True:
+        page = await queries.tasks(ALICE, TaskFilter(), cursor=cursor, limit=limit)
+        seen += [one.task.id for one in page.items]
+        assert len(page.items) <= limit
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert seen == list(range(count, 0, -1))
+
+
+async def test_a_large_queue_is_looked_at_in_pieces_that_let_others_on() -> None:
+    queries = Queries(store=MemoryStore(), clock=CLOCK, watch=Watch(), places=Places(api_url="", checkpoint_root="/c"))
+    others = 0
+
+    async def another() -> None:
+        nonlocal others
+        while True:
+            others += 1
+            await asyncio.sleep(0)
+
+    beside = asyncio.create_task(another())
+    assert len(await queries.levels([a_task()] * (20 * PIECE))) == 20 * PIECE
+    beside.cancel()
+    assert others >= 19

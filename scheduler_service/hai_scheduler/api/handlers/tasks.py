@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 from hai_scheduler.api import convert
@@ -19,6 +20,7 @@ from hai_scheduler.api.schemas import (
 from hai_scheduler.core.model import Task, TaskId, TaskState
 from hai_scheduler.ports import TaskFilter
 from hai_scheduler.service.errors import Invalid
+from hai_scheduler.service.queries import PIECE
 
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _LIVE = frozenset(state for state in TaskState if not state.ended)
@@ -46,7 +48,12 @@ async def show_all(ask: Ask[TaskQuery, Nothing]) -> TaskPage:
     )
     page = await ask.services.queries.tasks(ask.caller, where, cursor=query.cursor, limit=query.limit)
     now = ask.services.queries.clock.now()
-    return TaskPage(items=[convert.summary(view, ask.caller, now) for view in page.items], next_cursor=page.cursor)
+    items = []
+    for number, view in enumerate(page.items, 1):
+        items.append(convert.summary(view, ask.caller, now))
+        if number % PIECE == 0:
+            await asyncio.sleep(0)
+    return TaskPage(items=items, next_cursor=page.cursor)
 
 
 def _states(text: str | None) -> frozenset[TaskState] | None:

@@ -1,0 +1,144 @@
+"""A whole service with a real HTTP server, a database on disk and a loop that schedules, for those who misuse it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from databases import sqlite_url
+from hai_scheduler.adapters.memory.bus import MemoryBus
+from hai_scheduler.adapters.memory.clock import SystemClock
+from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
+from hai_scheduler.adapters.sql.store import SqlStore, open_store
+from hai_scheduler.api.kinds import LimitSettings
+from hai_scheduler.api.limits import Gate
+from hai_scheduler.app import Parts, World, assemble
+from hai_scheduler.core.model import Node, Priority, Quota
+from hai_scheduler.secret import Secret
+from hai_scheduler.service.run_tokens import RunTokens
+from hai_scheduler.service.settings import ServiceSettings
+from integration.api.conftest import PLACES, PREFIX, READ, WRITE, FakeHub, _user, served
+
+#: Clients that one user runs at once.
+CLIENTS = 64
+
+
+@dataclass
+class Crowd:
+    """The service, and those who ask it."""
+
+    root: str
+    store: SqlStore
+    cluster: MemoryCluster
+    parts: Parts
+    hub: FakeHub
+    tokens: RunTokens
+    client: aiohttp.ClientSession
+    #: Statuses of answers, by who asked.
+    statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
+    #: The most requests that were worked on at once: of one client, and of all, by kind.
+    most: Counter[str] = field(default_factory=Counter)
+
+    async def ask(self, who: str, method: str, path: str, **options: Any) -> tuple[int, Any]:
+        """A request; its status and what was answered."""
+        headers = {"Authorization": f"Bearer {who}-token", **options.pop("headers", {})}
+        url = f"{self.root}{PREFIX}api/v1{path}"
+        async with self.client.request(method, url, headers=headers, **options) as response:
+            self.statuses[who, response.status] += 1
+            kind = response.content_type
+            found = await (response.json(content_type=None) if kind.endswith("json") else response.read())
+            return response.status, found
+
+    async def submit(self, who: str, name: str, **body: Any) -> int:
+        """A task of that user; its number."""
+        body = {"name": name, "command": ["true"], "cwd": "/", "hold": True, **body}
+        status, task = await self.ask(who, "POST", "/tasks", json=body)
+        assert status == 201, task
+        return int(task["id"])
+
+    @contextlib.asynccontextmanager
+    async def misused(self, attack: Callable[[int], Awaitable[object]]) -> AsyncIterator[None]:
+        """While it lasts, so many clients of one user do that again and again, each at its own pace."""
+
+        async def client(number: int) -> None:
+            while True:
+                await attack(number)
+
+        clients = [asyncio.create_task(client(number)) for number in range(CLIENTS)]
+        try:
+            yield
+        finally:
+            for one in clients:
+                one.cancel()
+            ends = await asyncio.gather(*clients, return_exceptions=True)
+        assert all(isinstance(end, asyncio.CancelledError) for end in ends), ends
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait for what the attack brings about."""
+        async with asyncio.timeout(120):
+            while not condition():  # noqa: ASYNC110  # nobody rings a bell for it
+                await asyncio.sleep(0.01)
+
+    async def until_true(self, look: Callable[[], Awaitable[bool]]) -> None:
+        """Ask until the answer is yes."""
+        async with asyncio.timeout(120):
+            while not await look():  # noqa: ASYNC110  # it is asked over the network
+                await asyncio.sleep(0.05)
+
+
+@pytest.fixture
+def limits() -> LimitSettings:
+    """The limits of the service; a test may have its own."""
+    return LimitSettings()
+
+
+@pytest.fixture
+async def crowd(tmp_path: Path, limits: LimitSettings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Crowd]:
+    """The service, with users mallory, bob and carol."""
+    clock = SystemClock()
+    store, bus = await open_store(sqlite_url(tmp_path / "hai.sqlite")), MemoryBus(clock)
+    cluster = MemoryCluster(clock, [Node(name=f"node-{n}", gpus=2) for n in (1, 2)], notices=notices_of(store))
+    tokens = RunTokens(Secret("run secret"))
+    parts = assemble(
+        World(store=store, cluster=cluster, bus=bus, clock=clock),
+        ServiceSettings(),
+        tokens=tokens,
+        places=PLACES,
+        holder="test",
+    )
+    async with store.write() as tx:
+        for level in Priority:
+            await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
+    await parts.cycle.tick()
+    scheduling = asyncio.create_task(parts.cycle.run())
+    async with served(parts.services, tokens, limits) as (root, hub, client):
+        for name in ("mallory", "bob", "carol"):
+            hub.tokens[f"{name}-token"] = _user(name, READ, WRITE)
+        found = Crowd(root=root, store=store, cluster=cluster, parts=parts, hub=hub, tokens=tokens, client=client)
+        _watch_places(monkeypatch, found.most)
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as many:
+            found.client = many
+            yield found
+    await parts.cycle.stop()
+    await scheduling
+    await cluster.close()
+    await store.close()
+
+
+def _watch_places(monkeypatch: pytest.MonkeyPatch, most: Counter[str]) -> None:
+    take = Gate._take
+
+    def watched(gate: Gate, client: Any) -> None:
+        take(gate, client)
+        for name, number in ((f"{gate.kind} of one", client.working), (f"{gate.kind} of all", gate.working)):
+            most[name] = max(most[name], number)
+
+    monkeypatch.setattr(Gate, "_take", watched)
