@@ -8,20 +8,11 @@ import logging
 import os
 import secrets
 import signal
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from hai_client.accepting import raise_file_limit
-from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
-from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, announce
-from hai_scheduler.adapters.local.nodes import local_nodes
-from hai_scheduler.adapters.memory.bus import MemoryBus
-from hai_scheduler.adapters.memory.clock import SystemClock
-from hai_scheduler.adapters.sockets.bus import open_bus as open_socket_bus
-from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.api.application import make_application, make_server
 from hai_scheduler.api.auth import Auth
 from hai_scheduler.api.metrics import Metrics
@@ -29,10 +20,10 @@ from hai_scheduler.api.routes import API
 from hai_scheduler.api.services import Services
 from hai_scheduler.config import ConfigError, Settings
 from hai_scheduler.core.model import Priority, Quota
-from hai_scheduler.files import Files
-from hai_scheduler.kubernetes_start import open_kubernetes
 from hai_scheduler.loop_server import listen
-from hai_scheduler.ports import Bus, Clock, Cluster, Store
+from hai_scheduler.opening import World as World
+from hai_scheduler.opening import close_world, open_world, places_of
+from hai_scheduler.ports import Store
 from hai_scheduler.secret import Secret
 from hai_scheduler.service.admin import Administration
 from hai_scheduler.service.belonging import Belonging
@@ -74,17 +65,6 @@ log = logging.getLogger(__name__)
 
 #: How much nicer than the scheduling loop the API is on one machine (`nice`).
 NICER: Final = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """The adapters that were chosen."""
-
-    store: Store
-    cluster: Cluster
-    bus: Bus
-    clock: Clock
-    files: Files | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,7 +298,7 @@ def _prepare_state(settings: Settings) -> Secret:
 async def _serve_loop(settings: Settings, secret: Secret, stop: asyncio.Event, *, alone: bool) -> None:
     holder = f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(4)}"
     lock = await take(settings.state_dir, holder, alone=alone, stop=stop)
-    places = _places(settings)
+    places = places_of(settings)
     room = WaitingRoom(address=settings.health_ip, port=settings.health_port, root="")
     try:
         world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret), room, stop)
@@ -335,7 +315,7 @@ async def _serve_loop(settings: Settings, secret: Secret, stop: asyncio.Event, *
             )
             await _run_loop(parts, settings, stop)
         finally:
-            await _close(world)
+            await close_world(world)
     finally:
         if lock is not None:
             lock.free()
@@ -346,7 +326,7 @@ async def _serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *,
         # Beside the loop, and all that runs on this machine: a flood of requests leaves them their share.
         os.nice(NICER)
     lock = await take_for_api(settings.state_dir, alone=alone, stop=stop)
-    places = _places(settings)
+    places = places_of(settings)
     room = WaitingRoom(address=settings.ip, port=settings.port, root=f"{settings.prefix}{API}")
     try:
         world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret), room, stop)
@@ -355,7 +335,7 @@ async def _serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *,
         try:
             await _run_api(assemble_api(world, settings.service, places=places), settings, secret, places, stop)
         finally:
-            await _close(world)
+            await close_world(world)
     finally:
         if lock is not None:
             lock.free()
@@ -363,85 +343,14 @@ async def _serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *,
 
 async def _begin(settings: Settings, api_url: str, secret: Secret) -> World:
     """The world, fit for use. Raises Temporary while something of it is away: then nothing of it is left open."""
-    world = await _open_world(settings, api_url)
+    world = await open_world(settings, api_url)
     try:
         await _default_quota(world.store, {node.group for node in await world.cluster.nodes()})
         await compare_secrets(world.store, secret)
     except BaseException:
-        await _close(world)
+        await close_world(world)
         raise
     return world
-
-
-async def _close(world: World) -> None:
-    await world.bus.close()
-    await world.cluster.close()
-    await world.store.close()
-
-
-def _places(settings: Settings) -> Places:
-    """Where ranks find things, as they see them."""
-    if settings.kubernetes is not None:
-        return Places(api_url=settings.kubernetes.api_url, checkpoint_root=settings.kubernetes.checkpoint_root)
-    return Places(
-        api_url=f"http://{_reachable(settings.ip)}:{settings.port}{settings.prefix}api/v1",
-        checkpoint_root=str(settings.state_dir / "checkpoints"),
-    )
-
-
-async def _open_world(settings: Settings, api_url: str) -> World:
-    clock = SystemClock()
-    if settings.kubernetes is not None:
-        store = await _open_store(settings)
-        try:
-            pods = await open_kubernetes(settings.kubernetes, store.logs, clock, acts=settings.role == "loop")
-        except BaseException:
-            await store.close()
-            raise
-        return World(store=store, cluster=pods, bus=await _open_bus(settings, clock), clock=clock)
-    nodes = local_nodes(count=settings.nodes, gpus_per_node=settings.gpus_per_node, file=settings.nodes_file)
-    cluster = LocalCluster(
-        LocalSettings(
-            runs_dir=settings.state_dir / "runs",
-            nodes=nodes,
-            api_url=api_url,
-            path_prefix=(str(Path(sys.executable).parent),),
-            # The loop makes and removes folders; the API sees them only if it looks.
-            shared=settings.redis_url is not None or settings.role == "api",
-        )
-    )
-    store = await _open_store(settings)
-    return World(store=store, cluster=cluster, bus=await _open_bus(settings, clock), clock=clock, files=LocalFiles())
-
-
-async def _open_store(settings: Settings) -> SqlStore:
-    try:
-        return await open_store(settings.db_url)
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"HaiScheduler.db_url: {error.name} is missing: pip install 'hai-platform[postgres]'"
-        ) from None
-    except ValueError as error:
-        raise ConfigError(f"HaiScheduler.db_url: {error}") from None
-
-
-async def _open_bus(settings: Settings, clock: Clock) -> Bus:
-    """The doorbell of this process and of the others: those of this machine, or all replicas."""
-    here = MemoryBus(clock)
-    if settings.redis_url is None:
-        with writable("state-dir", settings.state_dir / "bus", ConfigError):
-            return await open_socket_bus(settings.state_dir / "bus", here)
-    try:
-        # Only where it is used must the client of Redis be installed.
-        from hai_scheduler.adapters.redis.bus import open_bus
-
-        return await open_bus(settings.redis_url.reveal(), here)
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"HaiScheduler.redis_url: {error.name} is missing: pip install 'hai-platform[redis]'"
-        ) from None
-    except ValueError as error:
-        raise ConfigError(f"HaiScheduler.redis_url: {error}") from None
 
 
 async def _run_loop(parts: LoopParts, settings: Settings, stop: asyncio.Event) -> None:
@@ -506,10 +415,3 @@ async def _default_quota(store: Store, groups: set[str]) -> None:
         for group in sorted(groups):
             for priority in Priority:
                 await tx.put_quota(Quota(subject="public", group=group, priority=priority, limit=None))
-
-
-def _reachable(ip: str) -> str:
-    """The address at which local ranks reach a service that listens on `ip`."""
-    if ip in ("", "0.0.0.0", "::"):  # noqa: S104  # compared with, not bound to
-        return "127.0.0.1"
-    return f"[{ip}]" if ":" in ip else ip
