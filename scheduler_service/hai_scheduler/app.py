@@ -10,29 +10,20 @@ import secrets
 import signal
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from hai_client.accepting import raise_file_limit
-from hai_scheduler.adapters.local.accounts import Accounts, users_folder
-from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
-from hai_scheduler.adapters.local.files import LocalFiles
+from hai_scheduler.adapters.local.accounts import Accounts
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, announce
-from hai_scheduler.adapters.local.nodes import local_nodes
-from hai_scheduler.adapters.memory.bus import MemoryBus
-from hai_scheduler.adapters.memory.clock import SystemClock
-from hai_scheduler.adapters.sockets.bus import open_bus as open_socket_bus
-from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.api.application import make_application, make_server
 from hai_scheduler.api.auth import Auth
 from hai_scheduler.api.metrics import Metrics
 from hai_scheduler.api.routes import API
 from hai_scheduler.api.services import Services
 from hai_scheduler.config import ConfigError, Settings
-from hai_scheduler.files import Files
-from hai_scheduler.kubernetes_start import open_kubernetes
 from hai_scheduler.loop_server import listen
-from hai_scheduler.ports import Bus, Clock, Cluster, Store
+from hai_scheduler.opening import World as World
+from hai_scheduler.opening import accounts_of, close_world, open_world, places_of
 from hai_scheduler.secret import Secret
 from hai_scheduler.service.admin import Administration
 from hai_scheduler.service.belonging import Belonging
@@ -57,7 +48,6 @@ from hai_scheduler.service.loop_status import StatusReader, Telling
 from hai_scheduler.service.mount_rules import MountRules
 from hai_scheduler.service.named_environments import NamedEnvironments
 from hai_scheduler.service.news import News
-from hai_scheduler.service.orders import Workers
 from hai_scheduler.service.orphans import Orphans
 from hai_scheduler.service.own_quota import OwnQuotas
 from hai_scheduler.service.policy_book import PolicyBook
@@ -75,7 +65,6 @@ from hai_scheduler.service.workers import Here
 from hai_scheduler.service_secret import compare_secrets, kept_secret
 from hai_scheduler.starting import WaitingRoom, when_it_is_there, writable
 from hai_scheduler.state_lock import take, take_for_api
-from hai_scheduler.worker_pool import ProcessWorkers, default_number
 
 log = logging.getLogger(__name__)
 
@@ -84,19 +73,6 @@ NICER: Final = 5
 #: How long a thread that computes may keep those waiting that have something to answer, in seconds. Each statement of
 #: the database passes from thread to thread several times, and each time it would wait Python's usual 5 ms.
 SWITCH_S = 0.0005
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """The adapters that were chosen."""
-
-    store: Store
-    cluster: Cluster
-    bus: Bus
-    clock: Clock
-    files: Files | None = None
-    #: Who computes; None: this process does.
-    workers: Workers | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,8 +312,8 @@ def _prepare_state(settings: Settings) -> Secret:
 async def _serve_loop(settings: Settings, secret: Secret, stop: asyncio.Event, *, alone: bool) -> None:
     holder = f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(4)}"
     lock = await take(settings.state_dir, holder, alone=alone, stop=stop)
-    accounts = _accounts(settings)
-    places = _places(settings, accounts)
+    accounts = accounts_of(settings)
+    places = places_of(settings, accounts)
     room = WaitingRoom(address=settings.health_ip, port=settings.health_port, root="")
     try:
         world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret, accounts), room, stop)
@@ -354,7 +330,7 @@ async def _serve_loop(settings: Settings, secret: Secret, stop: asyncio.Event, *
             )
             await _run_loop(parts, settings, stop)
         finally:
-            await _close(world)
+            await close_world(world)
     finally:
         if lock is not None:
             lock.free()
@@ -365,8 +341,8 @@ async def _serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *,
         # Beside the loop, and all that runs on this machine: a flood of requests leaves them their share.
         os.nice(NICER)
     lock = await take_for_api(settings.state_dir, alone=alone, stop=stop)
-    accounts = _accounts(settings)
-    places = _places(settings, accounts)
+    accounts = accounts_of(settings)
+    places = places_of(settings, accounts)
     room = WaitingRoom(address=settings.ip, port=settings.port, root=f"{settings.prefix}{API}")
     try:
         world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret, accounts), room, stop)
@@ -375,7 +351,7 @@ async def _serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *,
         try:
             await _run_api(assemble_api(world, settings.service, places=places), settings, secret, places, stop)
         finally:
-            await _close(world)
+            await close_world(world)
     finally:
         if lock is not None:
             lock.free()
@@ -383,109 +359,15 @@ async def _serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *,
 
 async def _begin(settings: Settings, api_url: str, secret: Secret, accounts: Accounts | None) -> World:
     """The world, fit for use. Raises Temporary while something of it is away: then nothing of it is left open."""
-    world = await _open_world(settings, api_url, accounts)
+    world = await open_world(settings, api_url, accounts)
     try:
         await decide(world.store, {node.group for node in await world.cluster.nodes()}, settings.service.default_quota)
         await warn_if_closed(world.store)
         await compare_secrets(world.store, secret)
     except BaseException:
-        await _close(world)
+        await close_world(world)
         raise
     return world
-
-
-async def _close(world: World) -> None:
-    if world.workers is not None:
-        await world.workers.close()
-    await world.bus.close()
-    await world.cluster.close()
-    await world.store.close()
-
-
-def _accounts(settings: Settings) -> Accounts | None:
-    """Who runs as whom on this machine; None: everybody as this process. Raises ConfigError."""
-    if not settings.unix_users:
-        return None
-    try:
-        return Accounts.open(settings.unix_users, users_folder(settings.state_dir))
-    except (ValueError, OSError) as error:
-        raise ConfigError(f"unix-users: {error}") from None
-
-
-def _places(settings: Settings, accounts: Accounts | None) -> Places:
-    """Where ranks find things, as they see them."""
-    if settings.kubernetes is not None:
-        return Places(api_url=settings.kubernetes.api_url, checkpoint_root=settings.kubernetes.checkpoint_root)
-    return Places(
-        api_url=f"http://{_reachable(settings.ip)}:{settings.port}{settings.prefix}api/v1",
-        checkpoint_root=str(settings.state_dir / "checkpoints" if accounts is None else accounts.checkpoints),
-    )
-
-
-async def _open_world(settings: Settings, api_url: str, accounts: Accounts | None) -> World:
-    clock = SystemClock()
-    if settings.kubernetes is not None:
-        store = await _open_store(settings)
-        try:
-            pods = await open_kubernetes(settings.kubernetes, store.logs, clock, acts=settings.role == "loop")
-        except BaseException:
-            await store.close()
-            raise
-        bus = await _open_bus(settings, clock)
-        return World(store=store, cluster=pods, bus=bus, clock=clock, workers=_workers(settings))
-    nodes = local_nodes(count=settings.nodes, gpus_per_node=settings.gpus_per_node, file=settings.nodes_file)
-    cluster = LocalCluster(
-        LocalSettings(
-            runs_dir=settings.state_dir / "runs",
-            nodes=nodes,
-            api_url=api_url,
-            path_prefix=(str(Path(sys.executable).parent),),
-            # The loop makes and removes folders; the API sees them only if it looks.
-            shared=settings.redis_url is not None or settings.role == "api",
-            accounts=accounts,
-        )
-    )
-    store = await _open_store(settings)
-    bus = await _open_bus(settings, clock)
-    workers, files = _workers(settings), LocalFiles(accounts)
-    return World(store=store, cluster=cluster, bus=bus, clock=clock, files=files, workers=workers)
-
-
-def _workers(settings: Settings) -> Workers | None:
-    """Those of the process that answers. Nothing is started yet."""
-    if settings.role == "loop":
-        return None
-    return ProcessWorkers(Secret(settings.db_url), number=settings.workers or default_number())
-
-
-async def _open_store(settings: Settings) -> SqlStore:
-    try:
-        return await open_store(settings.db_url)
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"HaiScheduler.db_url: {error.name} is missing: pip install 'hai-platform[postgres]'"
-        ) from None
-    except ValueError as error:
-        raise ConfigError(f"HaiScheduler.db_url: {error}") from None
-
-
-async def _open_bus(settings: Settings, clock: Clock) -> Bus:
-    """The doorbell of this process and of the others: those of this machine, or all replicas."""
-    here = MemoryBus(clock)
-    if settings.redis_url is None:
-        with writable("state-dir", settings.state_dir / "bus", ConfigError):
-            return await open_socket_bus(settings.state_dir / "bus", here)
-    try:
-        # Only where it is used must the client of Redis be installed.
-        from hai_scheduler.adapters.redis.bus import open_bus
-
-        return await open_bus(settings.redis_url.reveal(), here)
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"HaiScheduler.redis_url: {error.name} is missing: pip install 'hai-platform[redis]'"
-        ) from None
-    except ValueError as error:
-        raise ConfigError(f"HaiScheduler.redis_url: {error}") from None
 
 
 async def _run_loop(parts: LoopParts, settings: Settings, stop: asyncio.Event) -> None:
@@ -540,10 +422,3 @@ async def _announce(settings: Settings, api_url: str) -> None:
         await asyncio.to_thread(announce, runs, api_url, alone=settings.redis_url is None)
     except OSError as error:
         log.error("%s cannot be written (%s): ranks that started before a move do not hear", runs / ADDRESS_FILE, error)
-
-
-def _reachable(ip: str) -> str:
-    """The address at which local ranks reach a service that listens on `ip`."""
-    if ip in ("", "0.0.0.0", "::"):  # noqa: S104  # compared with, not bound to
-        return "127.0.0.1"
-    return f"[{ip}]" if ":" in ip else ip

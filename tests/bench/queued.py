@@ -30,10 +30,14 @@ def measure(report: Report, platform: Platform) -> None:
 
 
 def _load(report: Report, platform: Platform, when: str) -> None:
-    service, hub = platform.service_pid(), hub_pid(platform)
-    report.add(QUEUE, f"service memory (RSS), {when}", rss_mib(service), "MiB")
+    hub = hub_pid(platform)
+    for role, name in (("loop", "loop"), ("api", "API")):
+        report.add(QUEUE, f"{name} memory (RSS), {when}", rss_mib(platform.service_pid(role)), "MiB")
     report.add(QUEUE, f"Hub memory (RSS), {when}", rss_mib(hub), "MiB", "the proxy is inside")
-    report.add(QUEUE, f"service CPU, {when}", cpu_share(service, 4), "%", "of a core, nobody asks")
+    for role, name in (("loop", "loop"), ("api", "API")):
+        report.add(
+            QUEUE, f"{name} CPU, {when}", cpu_share(platform.service_pid(role), 4), "%", "of a core, nobody asks"
+        )
 
 
 def _submissions(report: Report, platform: Platform) -> None:

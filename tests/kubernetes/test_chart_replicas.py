@@ -30,13 +30,13 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
 def leaders(platform: Platform) -> dict[str, str]:
     """What each replica itself says of who leads, by the name of its pod; '' from one that does not answer.
 
-    A request to the Service, or a tunnel to it, would reach either: each is asked through the API server.
+    Only the loops lead, and no Service is in front of them: each is asked through the API server.
     """
     said: dict[str, str] = {}
     for pod in platform.objects("pods", platform.namespace, "app.kubernetes.io/component=scheduler"):
         name = str(pod["metadata"]["name"])
-        base = f"/api/v1/namespaces/{platform.namespace}/pods/{name}:8082/proxy"
-        text = tool("kubectl", "get", "--raw", f"{base}/services/hai/api/v1/health/ready", check=False)
+        base = f"/api/v1/namespaces/{platform.namespace}/pods/{name}:8083/proxy"
+        text = tool("kubectl", "get", "--raw", f"{base}/health/ready", check=False)
         said[name] = str(json.loads(text)["leader"]) if text else ""
     return said
 

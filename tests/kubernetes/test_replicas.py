@@ -142,7 +142,7 @@ async def pair(
             yield pair
         finally:
             for replica in made:
-                if replica.process is not None and replica.process.returncode is None:
+                if replica.up:
                     await replica.end()
             await address.shut()
             redis.remove()

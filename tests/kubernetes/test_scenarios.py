@@ -101,7 +101,8 @@ def test_an_interrupted_training_over_two_nodes_ends_with_the_weights_of_an_undi
         wait_for("both to train", lambda: trained_for(platform, task, user, 3), SOON)  # noqa: B023
 
     urgent = platform.submit("urgent", user="dee", nodes=2, gpus=platform.world.half, priority="VERY_HIGH")
-    os.kill(platform.service_pid(), signal.SIGKILL)  # in the middle of it all; the Hub starts it again
+    for role in ("loop", "api"):
+        os.kill(platform.service_pid(role), signal.SIGKILL)  # in the middle of it all; it is started again
     platform.world.open_gate("urgent")
     platform.until(urgent, "succeeded", user="dee")
     ended = {user: platform.until(task, "succeeded", user=user) for user, task in tasks.items()}
@@ -133,12 +134,12 @@ def test_an_interrupted_training_over_two_nodes_ends_with_the_weights_of_an_undi
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_service_that_is_killed_while_it_creates_a_gang_starts_it_once(platform: PodPlatform, moment: str) -> None:
     """The API server has taken a part of it, and nothing of that has been recorded."""
-    name, before = f"killed-{moment}", platform.service_pid()
+    name, before = f"killed-{moment}", platform.service_pid("loop")
     trap = platform.world.trap(moment)
     task = platform.submit(name, nodes=2)
     wait_for("the service to be killed", lambda: not trap.exists(), SOON)
     platform.until(task, "running")
-    assert platform.service_pid() != before
+    assert platform.service_pid("loop") != before
     platform.until_lines(name, 2, "started")
     platform.world.open_gate(name)
     ended = platform.until(task, "succeeded")

@@ -116,6 +116,18 @@ def test_it_is_refused_while_a_service_schedules(state: Path, tmp_path: Path) ->
     assert tasks(state / "hai.sqlite") == ["a", "b"]
 
 
+@pytest.mark.parametrize("alone", [True, False], ids=["the only API", "one of several"])
+def test_it_is_refused_while_an_api_uses_the_folder(state: Path, tmp_path: Path, alone: bool) -> None:
+    file = tmp_path / "copy"
+    assert run_backup(words(state, file)) == 0
+    lock = StateLock.try_take_for_api(state, alone=alone)
+    assert lock is not None
+    with pytest.raises(Invalid, match="a scheduler service uses"):
+        run_restore(words(state, file))
+    lock.free()
+    assert run_restore(words(state, file)) == 0
+
+
 def test_it_is_refused_while_a_service_uses_the_folder_that_does_not_lead(state: Path, tmp_path: Path) -> None:
     file = tmp_path / "copy"
     run_backup(words(state, file))

@@ -6,6 +6,7 @@ and at once when a trouble begins or ends. So an idle tick writes nothing more t
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from contextlib import suppress
@@ -163,7 +164,11 @@ class StatusReader:
     clock: Clock
     #: As last read; None before the first look, or where nothing is written.
     status: LoopStatus | None = None
+    #: Seconds within which the database has to answer.
+    patience: float = 1.0
     _since: float = 0.0
+    #: The look at the database that is under way.
+    _looking: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Look for ever, now and then: a change is dated by the look that has seen it."""
@@ -173,7 +178,20 @@ class StatusReader:
             await self.clock.sleep(_LOOK_EVERY_S)
 
     async def look(self) -> None:
-        """Read the row. Raises Temporary."""
+        """Read the row. Raises Temporary, also where the database does not answer in time.
+
+        A look at a database that has frozen cannot always be given up: all that ask meanwhile wait for the same one.
+        """
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look())
+            self._looking.add_done_callback(lambda look: look.cancelled() or look.exception())
+        looking = self._looking
+        done, _ = await asyncio.wait({looking}, timeout=self.patience)
+        if not done:
+            raise Temporary("the state database does not answer")
+        looking.result()
+
+    async def _look(self) -> None:
         async with self.store.read() as tx:
             self.hear(await tx.setting(SETTING))
 

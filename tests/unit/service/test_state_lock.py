@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.state_lock import FILE, StateLock, take
+from hai_scheduler.state_lock import FILE, StateLock, take, take_for_api
 
 HOLD = (
     "import asyncio, signal, sys\n"
@@ -80,3 +80,28 @@ async def test_a_file_system_without_locks_costs_only_the_wait_for_the_lease(
     (tmp_path / FILE).mkdir()
     assert await take(tmp_path, "any", alone=True, stop=asyncio.Event()) is None
     assert "cannot be locked" in caplog.text
+
+
+async def test_the_loop_and_the_api_of_a_folder_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    stop = asyncio.Event()
+    loop = await take(tmp_path, "the loop", alone=True, stop=stop)
+    api = await take_for_api(tmp_path, alone=True, stop=stop)
+    assert loop is not None
+    assert api is not None
+    assert (tmp_path / FILE).read_text() == "the loop\n", "the API names nobody"
+    loop.free()
+    api.free()
+
+
+async def test_a_second_api_waits_unless_they_are_replicas(tmp_path: Path) -> None:
+    stop = asyncio.Event()
+    first = await take_for_api(tmp_path, alone=False, stop=stop)
+    second = await take_for_api(tmp_path, alone=False, stop=stop)
+    assert first is not None
+    assert second is not None
+    assert StateLock.try_take_for_api(tmp_path, alone=True) is None
+    first.free()
+    second.free()
+    alone = StateLock.try_take_for_api(tmp_path, alone=True)
+    assert alone is not None
+    alone.free()
