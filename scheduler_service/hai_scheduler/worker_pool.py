@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from hai_scheduler.frames import pack, read_frame
 from hai_scheduler.secret import Secret
-from hai_scheduler.service.errors import HaiError, Unavailable
+from hai_scheduler.service.errors import TooCostly, Unavailable
 from hai_scheduler.service.fair_queue import FairQueue
 from hai_scheduler.service.orders import ExperimentOrder, Facts, ForecastOrder, Order, SearchOrder, WhatIfOrder
 from hai_scheduler.service.work import PLAIN
@@ -37,12 +37,6 @@ IDLE: Final = 300.0
 #: Variables that the process is given, besides those of these beginnings: none of the service's secrets.
 _VARIABLES: Final = frozenset({"PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH"})
 _BEGINNINGS: Final = ("LC_", "PYTHON", "PG", "SSL_")
-
-
-class TooCostly(HaiError):
-    """The computation needs more than one request may take."""
-
-    code = "too_large"
 
 
 def default_number() -> int:

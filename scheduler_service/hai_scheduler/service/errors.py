@@ -54,3 +54,15 @@ class Unavailable(HaiError):
     """The service cannot do it now."""
 
     code = "unavailable"
+
+
+class TooManyWaiting(HaiError):
+    """The user has as many requests waiting to be computed as he may."""
+
+    code = "too_many"
+
+
+class TooCostly(HaiError):
+    """To compute it needs more than one request may take."""
+
+    code = "too_large"

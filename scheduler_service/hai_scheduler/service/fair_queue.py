@@ -9,17 +9,11 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import Final
 
-from hai_scheduler.service.errors import HaiError, Unavailable
+from hai_scheduler.service.errors import TooManyWaiting, Unavailable
 
 #: Requests that wait, of all users and of one.
 MOST_WAITING: Final = 512
 MOST_WAITING_OF_ONE: Final = 64
-
-
-class TooManyWaiting(HaiError):
-    """The user has as many requests waiting as he may."""
-
-    code = "too_many"
 
 
 class FairQueue:

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from hai_scheduler.service.errors import Unavailable
-from hai_scheduler.service.fair_queue import FairQueue, TooManyWaiting
+from hai_scheduler.service.errors import TooManyWaiting, Unavailable
+from hai_scheduler.service.fair_queue import FairQueue
 
 
 class Office:
