@@ -60,7 +60,7 @@ class ProcessWorkers:
         self._db_url, self._memory, self._idle, self._patience = db_url, memory, idle, patience
         self._queue = FairQueue(number)
         self._process: _Process | None = None
-        self._starting: asyncio.Task[_Process] | None = None
+        self._starting: asyncio.Task[None] | None = None
         self._ending: asyncio.TimerHandle | None = None
 
     @property
@@ -84,7 +84,7 @@ class ProcessWorkers:
         """End the process and whatever it does."""
         self._stay()
         if self._starting is not None:
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(OSError):
                 await self._starting
         if self._process is not None:
             await self._process.end()
@@ -93,18 +93,22 @@ class ProcessWorkers:
     async def _worker(self) -> _Process:
         if self._process is None or self._process.gone:
             if self._starting is None:
-                self._starting = asyncio.create_task(_Process.start(self._db_url, self._memory))
-            starting = self._starting
+                self._starting = asyncio.create_task(self._start())
             try:
                 # Who hangs up does not take the process from the others.
-                self._process = await asyncio.shield(starting)
+                await asyncio.shield(self._starting)
             except OSError as error:
                 log.error("no worker process can be started: %s", error)
                 raise Unavailable("The service cannot compute anything now: try again in a moment.") from None
-            finally:
-                if starting.done() and self._starting is starting:
-                    self._starting = None
+        assert self._process is not None
         return self._process
+
+    async def _start(self) -> None:
+        try:
+            self._process = await _Process.start(self._db_url, self._memory)
+            self._leave_later()  # whoever wanted it may be gone
+        finally:
+            self._starting = None
 
     def _stay(self) -> None:
         if self._ending is not None:

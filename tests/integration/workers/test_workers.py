@@ -113,6 +113,24 @@ async def test_a_process_that_is_killed_is_replaced(workers) -> None:
     assert workers.pid != first
 
 
+@pytest.mark.parametrize("closed", [True, False], ids=["closed", "idle"])
+async def test_who_hangs_up_while_it_starts_leaves_no_process_behind(store, tmp_path, closed: bool) -> None:
+    idle = 60.0 if closed else 0.5
+    workers = ProcessWorkers(Secret(sqlite_url(tmp_path / "hai.sqlite")), number=1, idle=idle)
+    asking = asyncio.create_task(workers.do("ann", short(), FACTS))
+    await asyncio.sleep(0)
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    assert workers.pid is None, "it has only been ordered"
+    await until(lambda: workers.pid is not None)
+    pid = workers.pid
+    if closed:
+        await workers.close()
+    await until(lambda: _ended(pid))
+    assert workers.pid is None
+    await workers.close()
+
+
 async def test_closing_ends_everything(workers) -> None:
     asking = asyncio.create_task(workers.do("ann", endless(), FACTS))
     await until(lambda: children(workers))
