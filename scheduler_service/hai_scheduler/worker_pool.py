@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from hai_scheduler.frames import pack, read_frame
 from hai_scheduler.secret import Secret
-from hai_scheduler.service.errors import HaiError, Unavailable
+from hai_scheduler.service.errors import TooCostly, Unavailable
 from hai_scheduler.service.fair_queue import FairQueue
 from hai_scheduler.service.orders import ExperimentOrder, Facts, ForecastOrder, Order, SearchOrder, WhatIfOrder
 from hai_scheduler.service.work import PLAIN
@@ -39,12 +39,6 @@ _VARIABLES: Final = frozenset({"PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "
 _BEGINNINGS: Final = ("LC_", "PYTHON", "PG", "SSL_")
 
 
-class TooCostly(HaiError):
-    """The computation needs more than one request may take."""
-
-    code = "too_large"
-
-
 def default_number() -> int:
     """Half of the cores that this process may use, at least one: the others are for ticks and requests."""
     return max(1, len(os.sched_getaffinity(0)) // 2)
@@ -66,7 +60,7 @@ class ProcessWorkers:
         self._db_url, self._memory, self._idle, self._patience = db_url, memory, idle, patience
         self._queue = FairQueue(number)
         self._process: _Process | None = None
-        self._starting: asyncio.Task[_Process] | None = None
+        self._starting: asyncio.Task[None] | None = None
         self._ending: asyncio.TimerHandle | None = None
 
     @property
@@ -90,7 +84,7 @@ class ProcessWorkers:
         """End the process and whatever it does."""
         self._stay()
         if self._starting is not None:
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(OSError):
                 await self._starting
         if self._process is not None:
             await self._process.end()
@@ -99,18 +93,22 @@ class ProcessWorkers:
     async def _worker(self) -> _Process:
         if self._process is None or self._process.gone:
             if self._starting is None:
-                self._starting = asyncio.create_task(_Process.start(self._db_url, self._memory))
-            starting = self._starting
+                self._starting = asyncio.create_task(self._start())
             try:
                 # Who hangs up does not take the process from the others.
-                self._process = await asyncio.shield(starting)
+                await asyncio.shield(self._starting)
             except OSError as error:
                 log.error("no worker process can be started: %s", error)
                 raise Unavailable("The service cannot compute anything now: try again in a moment.") from None
-            finally:
-                if starting.done() and self._starting is starting:
-                    self._starting = None
+        assert self._process is not None
         return self._process
+
+    async def _start(self) -> None:
+        try:
+            self._process = await _Process.start(self._db_url, self._memory)
+            self._leave_later()  # whoever wanted it may be gone
+        finally:
+            self._starting = None
 
     def _stay(self) -> None:
         if self._ending is not None:

@@ -65,3 +65,9 @@ class TooMany(HaiError):
         super().__init__(message)
         #: When to try again, in seconds.
         self.retry_after = retry_after
+
+
+class TooCostly(HaiError):
+    """To compute it needs more than one request may take."""
+
+    code = "too_large"

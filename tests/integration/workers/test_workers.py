@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from builders import a_task, at
-from databases import sqlite_url
+from builders import T0, a_task, at
+from databases import empty_postgres, postgres_url, sqlite_url
 from hai_scheduler.adapters.log_parts import read_log
 from hai_scheduler.adapters.sql.reader import open_reader
-from hai_scheduler.core.model import Priority, RunId, TaskSpec
+from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.core.model import Priority, Quota, RunId, TaskSpec
 from hai_scheduler.ports import LogPlace, Temporary
 from hai_scheduler.secret import Secret
 from hai_scheduler.service.errors import Unavailable
@@ -112,6 +113,24 @@ async def test_a_process_that_is_killed_is_replaced(workers) -> None:
     assert workers.pid != first
 
 
+@pytest.mark.parametrize("closed", [True, False], ids=["closed", "idle"])
+async def test_who_hangs_up_while_it_starts_leaves_no_process_behind(store, tmp_path, closed: bool) -> None:
+    idle = 60.0 if closed else 0.5
+    workers = ProcessWorkers(Secret(sqlite_url(tmp_path / "hai.sqlite")), number=1, idle=idle)
+    asking = asyncio.create_task(workers.do("ann", short(), FACTS))
+    await asyncio.sleep(0)
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    assert workers.pid is None, "it has only been ordered"
+    await until(lambda: workers.pid is not None)
+    pid = workers.pid
+    if closed:
+        await workers.close()
+    await until(lambda: _ended(pid))
+    assert workers.pid is None
+    await workers.close()
+
+
 async def test_closing_ends_everything(workers) -> None:
     asking = asyncio.create_task(workers.do("ann", endless(), FACTS))
     await until(lambda: children(workers))
@@ -152,10 +171,38 @@ async def test_it_goes_behind_everybody_else_in_line_for_the_processor(workers) 
 
 async def test_it_cannot_write(store, tmp_path) -> None:
     reader = open_reader(sqlite_url(tmp_path / "hai.sqlite"))
+    with pytest.raises(RuntimeError, match="for reading"):
+        reader.write()
     with pytest.raises(Temporary, match="readonly"):
-        async with reader.write() as tx:
-            await tx.put_setting("paused", "yes")
+        await reader.logs.append(RunId("1.1"), 0, offset=0, data=b"x", keep=10)
+    async with reader.read() as tx:
+        assert len(await tx.unfinished_tasks()) == 300
     await reader.close()
+
+
+async def test_it_reads_postgresql_as_well() -> None:
+    url = postgres_url()
+    await empty_postgres(url, drop=True)
+    store = await open_store(url)
+    async with store.write() as tx:
+        await tx.put_quota(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
+        for number in range(1, 60):
+            task = a_task(number, user=f"user-{number % 7}", nodes=1 + number % 3, submitted_at=T0)
+            await tx.add_task(task, TaskSpec(command=("x",), cwd="/"))
+    await store.logs.append(RunId("1.1"), 0, offset=0, data=b"a step\n", keep=10**6)
+    workers = ProcessWorkers(Secret(url), number=1)
+    here = Here(store)
+    for order in (replace(short(7), hypothetical=True), short(1)):
+        for _ in range(2):
+            assert await workers.do("ann", order, FACTS) == await here.do("ann", order, FACTS)
+    asking = asyncio.create_task(workers.do("ann", endless(), FACTS))
+    await until(lambda: children(workers))
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    log = RunLog(run=1, run_id=RunId("1.1"), ranks=1, place=LogPlace())
+    assert (await workers.do("ann", _search("STEP", log))).counts == {(1, 0): 1}
+    await workers.close()
+    await store.close()
 
 
 def _log(folder: Path, lines: list[str]) -> RunLog:

@@ -10,7 +10,15 @@ from hai_scheduler.ports import Conflict, LeaseLost, NotFound, Temporary
 from hai_scheduler.service import errors
 from hai_scheduler.service.experiments import InvalidExperiment
 
-CLASSES = [errors.Unknown, errors.NotAllowed, errors.InTheWay, errors.NeverFits, errors.Unavailable, errors.TooMany]
+CLASSES = [
+    errors.Unknown,
+    errors.NotAllowed,
+    errors.InTheWay,
+    errors.NeverFits,
+    errors.Unavailable,
+    errors.TooMany,
+    errors.TooCostly,
+]
 
 
 @pytest.mark.parametrize("kind", CLASSES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from sqlalchemy import event
 
@@ -10,16 +10,24 @@ from hai_scheduler.adapters.sql.engine import connect, parse
 from hai_scheduler.adapters.sql.store import SqlStore
 
 
-def open_reader(url: str) -> SqlStore:
-    """The store of this address, as it is: tables are neither looked at nor made, and nothing can be written.
+class SqlReader(SqlStore):
+    """A store in which nobody writes facts."""
 
-    Raises ValueError for an address that `open_store` would not take. Nothing is connected yet.
+    def write(self) -> NoReturn:
+        """Raises RuntimeError."""
+        raise RuntimeError("this store is for reading: orders are carried out without writing anything")
+
+
+def open_reader(url: str) -> SqlReader:
+    """The store of this address as it is: tables are neither looked at nor made.
+
+    SQLite itself refuses to write through it; PostgreSQL does in every view. Nothing is connected yet. Raises
+    ValueError for an address that `open_store` would not take.
     """
     engine = connect(parse(url))
     if engine.dialect.name == "sqlite":
-        # PostgreSQL is told so for each view (`engine.reading`).
         event.listen(engine.sync_engine, "connect", _read_only)
-    return SqlStore(engine)
+    return SqlReader(engine)
 
 
 def _read_only(connection: Any, _record: object) -> None:
