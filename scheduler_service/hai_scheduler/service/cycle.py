@@ -66,10 +66,13 @@ class Cycle:
     _planner: Planner = field(default_factory=Planner)
     _live: LiveTasks = field(default_factory=LiveTasks)
     _pace: Pace = field(default_factory=Pace)
+    #: Whether the last tick has changed anything.
+    _worked: bool = False
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def tick(self) -> bool:
         """Do one tick; whether this replica is the leader. Raises Temporary and Conflict: try again."""
+        self._worked = False
         if not await self._lead():
             return False
         began = time.perf_counter()
@@ -100,6 +103,7 @@ class Cycle:
             mark = await tx.mark()
             told = await tx.last_event_seq() > first_seq
             await self.decisions.write(tx, snapshot.now, tasks.all(), made.verdicts)
+        self._worked = told or bool(effects)
         self.leadership.keep()
         self._steadiness.settle()
         self.decisions.settle()
@@ -245,15 +249,16 @@ class Cycle:
     async def run(self) -> None:
         """Tick until `stop`. A tick is begun by a ring, by a change of the cluster or by the time.
 
-        A storm of rings never takes more than half of the process from those who ask (pace.py). However rare ticks are
-        to be, the lease is held and watched.
+        A storm of rings for nothing never takes more than half of a core (pace.py). However rare ticks are to be, the
+        lease is held and watched.
         """
         async with self.bus.listen(TICK) as ears:
             changes = asyncio.create_task(self._ring_on_changes())
             try:
                 while not self._stopping.is_set():
                     await self._tick_safely()
-                    await self.clock.sleep(self._pace.rest(self.watch.tick_seconds, self.clock.now()))
+                    took, now = self.watch.tick_seconds, self.clock.now()
+                    await self.clock.sleep(self._pace.rest(took, now, working=self._worked))
                     await ears.wait(min(self.settings.tick_every, self.leadership.length / 4).total_seconds())
             finally:
                 changes.cancel()
