@@ -53,7 +53,7 @@ PAGE = 200
 IDLE_MS, SHARE = 20.0, 0.8
 _HOLDS = Priority.VERY_HIGH
 _LONG = Behaviour(work=timedelta(days=30))
-_SHORT = Behaviour(work=timedelta(seconds=1))
+_SHORT = Behaviour(work=timedelta(seconds=0.05))
 
 #: The parts of a tick, by who does them; one that is inside of another counts in both.
 PARTS: list[tuple[Any, str, str]] = [
@@ -235,7 +235,7 @@ async def _churn(bench: Bench) -> float:
     took, before, began = 0.0, await _ended(bench), time.process_time()
     for _ in range(2 * CHURNED):
         await bench.submit("churn", "user-3", Priority.NORMAL, _SHORT)
-        await bench.clock.advance(0.5)
+        await bench.clock.advance(0.03)
         took += await bench.tick()
     bench.churn_cpu = (time.process_time() - began) / (2 * CHURNED)
     return (await _ended(bench) - before) / took

@@ -233,7 +233,7 @@ class GroupPlan:
     def _serve_lane(self, lane: Lane, priority: Priority) -> None:
         """Look at the tasks of a priority for as long as anything can be done for anybody."""
         self._open_priority()
-        hopeless = Hopeless(self.refused, self._is_hopeless)
+        hopeless = Hopeless(self.refused, self._is_hopeless, self._are_hopeless)
         while not self.blocked and not self._nothing_left(lane):
             entry = lane.pop(hopeless)
             if entry is None:
@@ -262,6 +262,12 @@ class GroupPlan:
         if size in self.refused or size in self.refused_to.get(task.user, ()):
             return True
         return size in self.refused_unless_passing and not self._passes(task)
+
+    def _are_hopeless(self, user: str, size: Size) -> bool | None:
+        """What `_is_hopeless` says of each task of that user and size without a promise; None if they differ."""
+        if size in self.refused or size in self.refused_to.get(user, ()):
+            return True
+        return None if size in self.refused_unless_passing else False
 
     def _nothing_left(self, lane: Lane) -> bool:
         """Whether nothing can be done for any task that is left in the lane."""

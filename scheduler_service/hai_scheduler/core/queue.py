@@ -72,9 +72,11 @@ class Hopeless:
     #: Sizes of which no task has any hope, unless it was promised nodes.
     sizes: AbstractSet[Size]
     task: Callable[[Task], bool]
+    #: What `task` says of every task of a user and size that was promised no nodes; None if that depends on the task.
+    every: Callable[[str, Size], bool | None] = lambda _user, _size: None
 
 
-_NOBODY = Hopeless(frozenset(), lambda _: False)
+_NOBODY = Hopeless(frozenset(), lambda _: False, lambda _user, _size: False)
 
 
 class Lane:
@@ -175,9 +177,12 @@ def _in_order(rank: float, use: float, parts: Sequence[Part], hopeless: Hopeless
     """The tasks by seat, without the hopeless: first submission, or what their user has dealt out (O3)."""
     left: list[Task] = []
     for part in parts:
-        refused = () if part.promised else hopeless.sizes
-        some = [tasks for size, tasks in part.by_size.items() if size not in refused]
-        left += [task for tasks in some for task in tasks if not hopeless.task(task)]
+        for size, tasks in part.by_size.items():
+            over = None if part.promised else size in hopeless.sizes or hopeless.every(part.hand[0], size)
+            if over is None:
+                left += [task for task in tasks if not hopeless.task(task)]
+            elif not over:
+                left += tasks
     if not left:
         return []
     own = {part.hand for part in parts if part.dealt}

@@ -76,6 +76,8 @@ class Cycle:
     _pace: Pace = field(default_factory=Pace)
     #: What the latest tick itself could not do.
     _trouble: str | None = None
+    #: Whether the last tick has changed anything.
+    _worked: bool = False
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def tick(self) -> bool:
@@ -94,6 +96,7 @@ class Cycle:
 
         Raises Temporary and Conflict: try again.
         """
+        self._worked = False
         if not await self._lead():
             self.launching.drop()
             return False
@@ -128,6 +131,7 @@ class Cycle:
             told = await tx.last_event_seq() > first_seq
             await self.decisions.write(tx, snapshot.now, tasks.all(), made.verdicts)
             await self.telling.with_lease(tx, snapshot.now)
+        self._worked = told or bool(effects)
         self.leadership.keep()
         self._steadiness.settle()
         self.decisions.settle()
@@ -281,15 +285,16 @@ class Cycle:
     async def run(self) -> None:
         """Tick until `stop`. A tick is begun by a ring, by a change of the cluster or by the time.
 
-        A storm of rings never takes more than half of the process from those who ask (pace.py). However rare ticks are
-        to be, the lease is held and watched.
+        A storm of rings for nothing never takes more than half of a core (pace.py). However rare ticks are to be, the
+        lease is held and watched.
         """
         async with self.bus.listen(TICK) as ears:
             changes = asyncio.create_task(self._ring_on_changes())
             try:
                 while not self._stopping.is_set():
                     await self._tick_safely()
-                    await self.clock.sleep(self._pace.rest(self.watch.tick_seconds, self.clock.now()))
+                    took, now = self.watch.tick_seconds, self.clock.now()
+                    await self.clock.sleep(self._pace.rest(took, now, working=self._worked))
                     await ears.wait(min(self.settings.tick_every, self.leadership.length / 4).total_seconds())
             finally:
                 changes.cancel()

@@ -8,14 +8,17 @@ from typing import Final
 
 #: Seconds of ticks that may follow each other without a rest: a task that others leave for needs two.
 BURST_S: Final = 1.0
+#: What a tick that changes something owes, of the time that it took: where there is work, the loop works.
+WORKING: Final = 0.25
 #: The longest rest, seconds.
 LONGEST_S: Final = 1.0
 
 
 @dataclass(slots=True)
 class Pace:
-    """Ticks take half of the process at most, however often they are rung for, but for a burst after a quiet time.
+    """Ticks that find nothing to do take half of the time at most, however often they are rung for.
 
+    Ticks that change something take four fifths; after a quiet time there may be a burst of either.
     What a tick wants done after its commit is done beside it (launching.py), while it rests.
     """
 
@@ -23,11 +26,11 @@ class Pace:
     _owed: float = 0.0
     _since: datetime | None = None
 
-    def rest(self, taken: float, now: datetime) -> float:
-        """Seconds to rest now, after a tick of that many seconds."""
+    def rest(self, taken: float, now: datetime, *, working: bool = False) -> float:
+        """Seconds to rest now, after a tick of that many seconds; whether it has changed anything."""
         if self._since is not None:
             paid = max(0.0, (now - self._since).total_seconds() - taken)
             self._owed = max(0.0, self._owed - paid)
-        self._owed += taken
+        self._owed += taken * WORKING if working else taken
         self._since = now
         return min(LONGEST_S, max(0.0, self._owed - BURST_S))

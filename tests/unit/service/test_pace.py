@@ -16,13 +16,15 @@ def test_what_others_leave_for_is_not_kept_waiting_between_two_ticks() -> None:
 
 
 @pytest.mark.parametrize("taken", [0.05, 0.4, 0.9])
-def test_a_storm_of_rings_takes_half_of_the_process_at_most(taken: float) -> None:
+@pytest.mark.parametrize(("working", "share"), [(False, 0.5), (True, 0.8)])
+def test_a_storm_of_rings_takes_a_share_of_the_time_at_most(taken: float, *, working: bool, share: float) -> None:
     pace, now, ticks = Pace(), T0, 0.0
     while now - T0 < timedelta(minutes=1):
         now += timedelta(seconds=taken)
         ticks += taken
-        now += timedelta(seconds=pace.rest(taken, now))
-    assert ticks <= (now - T0).total_seconds() / 2 + BURST_S
+        now += timedelta(seconds=pace.rest(taken, now, working=working))
+    length = (now - T0).total_seconds()
+    assert share * length - 2 <= ticks <= share * length + 4 * BURST_S
 
 
 def test_a_quiet_time_pays_what_is_owed() -> None:
