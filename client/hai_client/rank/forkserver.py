@@ -56,14 +56,14 @@ class CommandLine:
         if not 0 < self._start < self._end:
             raise Unusable("the kernel does not say where the command line is")
 
-    def has_room(self, words: list[str]) -> bool:
-        """Whether these words can be shown."""
-        return len(_joined(words)) <= self._end - self._start
+    def check_room(self, words: list[str]) -> None:
+        """Raises Unusable where there is no room for these words."""
+        if len(_joined(words)) > self._end - self._start:
+            raise Unusable(f"the command line has no room for {words[-1]}")
 
     def write(self, words: list[str]) -> None:
         """Show other words. Raises Unusable where there is no room."""
-        if not self.has_room(words):
-            raise Unusable(f"the command line has no room for {words[-1]}")
+        self.check_room(words)
         room = self._end - self._start
         ctypes.memmove(self._start, _joined(words).ljust(room, b"\0"), room)
 
@@ -109,21 +109,21 @@ def _serve(line: socket.socket, shown: CommandLine) -> int:
                 os.waitpid(children.pop(fd), 0)
                 os.close(fd)
                 continue
-            folder = os.fsdecode(line.recv(2 * LONGEST_PATH))
+            folder, log = _receive(line)
             if not folder:
                 return 0
-            if not shown.has_room(_words(folder)):
-                line.send(REFUSED)
-                continue
             try:
+                shown.check_room(_words(folder))
                 pid = os.fork()
-            except OSError:
+            except (Unusable, OSError):
+                os.close(log)
                 line.send(REFUSED)
                 continue
             if pid == 0:
                 # Its number is another file's soon: the object must not close that one when it goes.
                 line.detach()
-                return _become_keeper(folder, shown)
+                return _become_keeper(folder, log, shown)
+            os.close(log)
             handle = processes.open_handle(pid)
             children[handle] = pid
             ended.register(handle, select.POLLIN)
@@ -135,11 +135,22 @@ def _serve(line: socket.socket, shown: CommandLine) -> int:
                 return 0
 
 
-def _become_keeper(folder: str, shown: CommandLine) -> int:
+def _receive(line: socket.socket) -> tuple[str, int]:
+    """The path of a folder and an open file; no path when the line is closed. Raises OSError."""
+    files = array.array("i")
+    path, beside, _, _ = line.recvmsg(2 * LONGEST_PATH, socket.CMSG_SPACE(files.itemsize), socket.MSG_CMSG_CLOEXEC)
+    for level, kind, data in beside:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            files.frombytes(data[: files.itemsize])
+    if path and not files:
+        raise OSError("a request came without a file for the keeper's output")
+    return os.fsdecode(path), files[0] if files else -1
+
+
+def _become_keeper(folder: str, log: int, shown: CommandLine) -> int:
     """In the child: be as a Python that was started for this rank."""
     os.setsid()
     os.chdir(folder)
-    log = os.open("supervisor.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
     null = os.open(os.devnull, os.O_RDWR)
     for fd, to in ((null, 0), (log, 1), (log, 2)):
         os.dup2(fd, to)

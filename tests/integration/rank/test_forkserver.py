@@ -18,7 +18,7 @@ from hai_client.rank.processes import read_arguments, read_environment, read_pro
 from hai_scheduler.adapters.local import LocalCluster, starting
 from hai_scheduler.adapters.local.starting import Child, Forked, Starter
 from hai_scheduler.core.model import RankState, RunId, TaskId
-from hai_scheduler.ports import Launch
+from hai_scheduler.ports import Launch, Temporary
 from integration.rank.test_local_cluster import RUN, World, settle, world
 
 __all__ = ["world"]
@@ -212,7 +212,7 @@ def test_many_threads_at_once_get_each_their_own_and_a_second_start_is_none(tmp_
 
 
 def test_a_child_that_was_let_go_is_not_waited_for(tmp_path: Path) -> None:
-    child = Starter(sys.executable)._spawn(tmp_path)
+    child = Starter(sys.executable)._spawn(tmp_path, 2)
     started = Child(child)
     started.let_go()
     assert started.ended()
@@ -221,6 +221,12 @@ def test_a_child_that_was_let_go_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_a_command_line_has_so_much_room_and_no_more() -> None:
     shown = CommandLine()
-    assert not shown.has_room(["x" * 10_000_000])
     with pytest.raises(Unusable, match="no room"):
         shown.write(["x" * 10_000_000])
+
+
+async def test_a_rank_whose_output_cannot_be_opened_is_not_started_and_says_why(world: World) -> None:
+    cluster = world.open()
+    (world.rank_folder() / "supervisor.log").mkdir(parents=True)
+    with pytest.raises(Temporary, match=r"run 5\.1 cannot be started: Is a directory"):
+        await cluster.launch(world.launch("true"))

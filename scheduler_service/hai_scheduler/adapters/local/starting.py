@@ -124,15 +124,20 @@ class ForkServer:
         """Its pid; None while there is none."""
         return None if self._process is None else self._process.pid
 
-    def start(self, folder: Path) -> Forked | None:
-        """Have a keeper forked for the rank of that folder; None if that cannot be had now."""
+    def start(self, folder: Path, output: int) -> Forked | None:
+        """Have a keeper forked for the rank of that folder; None if that cannot be had now.
+
+        Args:
+            folder: The rank's folder.
+            output: File descriptor for what the keeper and the supervisor print.
+        """
         with self._turn:
             # One that has died is noticed by its silence; of what it was asked for, a second one loses the lock.
             for _ in range(2):
                 if self._line is None and not self._open():
                     return None
                 try:
-                    return self._ask(os.fsencode(folder))
+                    return self._ask(os.fsencode(folder), output)
                 except OSError as error:
                     log.warning("the fork server of ranks does not answer and is started again: %s", error)
                     self._end()
@@ -163,10 +168,10 @@ class ForkServer:
         self._line = ours
         return True
 
-    def _ask(self, folder: bytes) -> Forked | None:
+    def _ask(self, folder: bytes, output: int) -> Forked | None:
         """Raises OSError when it does not answer."""
         assert self._line is not None
-        self._line.send(folder)
+        socket.send_fds(self._line, [folder], [output])
         answer, handles, _, _ = socket.recv_fds(self._line, 64, 1, socket.MSG_CMSG_CLOEXEC)
         if not answer:
             raise ConnectionResetError("it has ended")
@@ -207,19 +212,19 @@ class Starter:
 
     def start(self, folder: Path) -> Started:
         """Start the supervisor of the rank in that folder. Raises OSError."""
-        return self._server.start(folder) or Child(self._spawn(folder))
-
-    def _spawn(self, folder: Path) -> subprocess.Popen[bytes]:
         with (folder / "supervisor.log").open("ab") as output:
-            return subprocess.Popen(
-                [self.python, "-sP", "-m", "hai_client.rank", str(folder)],
-                cwd=folder,
-                env=supervisor_environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+            return self._server.start(folder, output.fileno()) or Child(self._spawn(folder, output.fileno()))
+
+    def _spawn(self, folder: Path, output: int) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [self.python, "-sP", "-m", "hai_client.rank", str(folder)],
+            cwd=folder,
+            env=supervisor_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
 
     def close(self) -> None:
         """Let go of what helps; all that it has started goes on."""
