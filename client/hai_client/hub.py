@@ -87,8 +87,8 @@ class Hub:
                 return self._token(user, note="hai login", scopes=scopes, auth=credentials)
             except Forbidden:
                 raise NotLoggedIn(
-                    f"user: {self._url} does not accept {user!r} with this password; somebody who has never "
-                    "signed in there does so once in a browser"
+                    f"user: {self._url} does not accept {user!r} with this password; after several failures it looks "
+                    "at none for up to a minute; somebody who has never signed in there does so once in a browser"
                 ) from None
             except Invalid:
                 continue

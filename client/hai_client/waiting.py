@@ -92,6 +92,8 @@ class Waiting:
         self._kinds: dict[str, OrderedDict[Hashable, tuple[float, Callable[[], object]]]] = {
             kind: OrderedDict() for kind in _ORDER
         }
+        #: Those that are being served: whether their clients lag behind what is sent, and how to close them.
+        self._served: OrderedDict[Hashable, tuple[Callable[[], bool], Callable[[], object]]] = OrderedDict()
         #: By kind, when the oldest has waited for too long.
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._seldom = Seldom(clock=loop.time)
@@ -118,19 +120,37 @@ class Waiting:
         if kind in _LIFE_S and kind not in self._timers:
             self._timers[kind] = self._loop.call_later(_LIFE_S[kind], self._look, kind)
 
+    def serves(self, connection: Hashable, lags: Callable[[], bool], close: Callable[[], object]) -> None:
+        """This connection is being served from now on.
+
+        Args:
+            connection: What the server knows it by.
+            lags: Whether some of the answer waits for the client to take it.
+            close: Closes it at once.
+        """
+        self.done(connection)
+        self._served[connection] = (lags, close)
+
     def done(self, connection: Hashable) -> None:
-        """This connection is being served, or is closed."""
+        """This connection is closed."""
+        self._served.pop(connection, None)
         for of_kind in self._kinds.values():
             of_kind.pop(connection, None)
 
     def make_room(self) -> bool:
-        """Close the connection that is the least loss, if there is one that waits.
+        """Close the connection that is the least loss, if there is one that waits, or whose client takes nothing.
 
         Its descriptor is free in the next turn of the event loop.
         """
         for kind in _ORDER:
             if self._kinds[kind]:
                 self._close_oldest(kind, "descriptors run short")
+                return True
+        for connection, (lags, close) in self._served.items():
+            if lags():
+                del self._served[connection]
+                close()
+                self._say("was sent an answer and did not take it", "descriptors run short")
                 return True
         return False
 
@@ -149,10 +169,13 @@ class Waiting:
     def _close_oldest(self, kind: str, why: str) -> None:
         _, (_, close) = self._kinds[kind].popitem(last=False)
         close()
+        self._say("waited without a whole request", why)
+
+    def _say(self, what: str, why: str) -> None:
         held_back = self._seldom.due()
         if held_back is not None:
             more = f" ({held_back} more since the last such line)" if held_back else ""
-            self._log.warning("A connection that waited without a whole request was closed: %s%s", why, more)
+            self._log.warning("A connection that %s was closed: %s%s", what, why, more)
 
 
 _OF_LOOP: WeakKeyDictionary[asyncio.AbstractEventLoop, Waiting] = WeakKeyDictionary()
@@ -188,7 +211,7 @@ class HeedsWaiting:
         book.waits(server_conn, IDLE if server_conn in self._seen else NEW, request_conn.stream.close)
         self._seen.add(server_conn)
         inner = super().start_request(server_conn, request_conn)  # type: ignore[misc]  # tornado's, which stands behind
-        return _Request(inner, book, server_conn, request_conn.stream.close)
+        return _Request(inner, book, server_conn, request_conn.stream)
 
     def on_close(self, server_conn: Any) -> None:
         """The connection is closed."""
@@ -201,21 +224,24 @@ class HeedsWaiting:
 class _Request:
     """A request of tornado's on its way in: notes how far it has come, and hands everything on."""
 
-    def __init__(self, inner: Any, book: Waiting, server_conn: Any, close: Callable[[], object]) -> None:
-        self._inner, self._book, self._server_conn, self._close = inner, book, server_conn, close
+    def __init__(self, inner: Any, book: Waiting, server_conn: Any, stream: Any) -> None:
+        self._inner, self._book, self._server_conn, self._stream = inner, book, server_conn, stream
+
+    def _serve(self) -> None:
+        self._book.serves(self._server_conn, self._stream.writing, self._stream.close)
 
     def headers_received(self, start_line: Any, headers: Any) -> Any:
         if "Transfer-Encoding" in headers or headers.get("Content-Length", "0") != "0":
-            self._book.waits(self._server_conn, BODY, self._close)
+            self._book.waits(self._server_conn, BODY, self._stream.close)
         else:
-            self._book.done(self._server_conn)
+            self._serve()
         return self._inner.headers_received(start_line, headers)
 
     def data_received(self, chunk: bytes) -> Any:
         return self._inner.data_received(chunk)
 
     def finish(self) -> Any:
-        self._book.done(self._server_conn)
+        self._serve()
         return self._inner.finish()
 
     def on_connection_close(self) -> Any:

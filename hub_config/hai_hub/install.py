@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from traitlets.config import Config
 
+from hai_client.calm import logging_config
 from hai_hub import ports
 from hai_hub.adding import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
-from hai_hub.calm import logging_config
 from hai_hub.culler_setup import install_culler
 from hai_hub.login_records import LoginRecords
 from hai_hub.logs import API_LOG, LOOP_LOG

@@ -32,6 +32,11 @@ class _Connection(web.RequestHandler):
         self._book.done(self)
         super().connection_lost(exc)
 
+    def lags(self) -> bool:
+        """Whether some of an answer waits for the client to take it."""
+        transport = self.transport
+        return isinstance(transport, asyncio.WriteTransport) and transport.get_write_buffer_size() > 0
+
     def abort(self) -> None:
         """Close it at once."""
         if self.transport is not None:
@@ -52,11 +57,16 @@ def heeding_bodies(handle: Handle, log: logging.Logger) -> Handle:
     async def heeding(request: web.Request) -> web.StreamResponse:
         book, connection = waiting(log), request.protocol
         assert isinstance(connection, _Connection)
+
+        def serve() -> None:
+            if connection.transport is not None:
+                book.serves(connection, connection.lags, connection.abort)
+
         if request.body_exists and not request.content.is_eof():
             book.waits(connection, BODY, connection.abort)
-            request.content.on_eof(lambda: book.done(connection))
+            request.content.on_eof(serve)
         else:
-            book.done(connection)
+            serve()
         try:
             return await handle(request)
         finally:

@@ -11,6 +11,7 @@ from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
 from hai_client.accepting import accept_handler
+from hai_client.calm import calm
 from hai_client.waiting import BODY_S, IDLE_S, HeedsWaiting
 from hai_scheduler.api.auth import Auth, Callback, Home, UserBook
 from hai_scheduler.api.endpoint import Endpoint
@@ -70,7 +71,9 @@ class Server(HeedsWaiting, HTTPServer):
 
 
 def make_server(application: Application) -> HTTPServer:
-    """A server with limits that suit: bodies are bounded by the handlers, headers and slowness here."""
+    """A server with limits that suit: bodies are bounded by the handlers, headers, slowness and noise here."""
+    # Refused requests, and malformed ones.
+    calm(__name__, "tornado.general")
     return Server(
         application,
         body_timeout=BODY_S,

@@ -55,7 +55,7 @@ def test_a_header_that_does_not_come_is_waited_for_for_some_seconds() -> None:
     world.loop.advance(HEADER_S - 1)
     world.waits("later", NEW)
     world.waits("served", NEW)
-    world.book.done("served")
+    world.book.serves("served", lambda: False, lambda: world.closed.append("served"))
     assert world.closed == []
     world.loop.advance(1)
     assert world.closed == ["slow"]
@@ -103,6 +103,20 @@ def test_room_is_made_by_the_oldest_that_is_the_least_loss() -> None:
     while world.book.make_room():
         pass
     assert world.closed == ["new", "newer", "body", "idle"]
+
+
+def test_after_those_that_wait_go_those_who_take_nothing_of_their_answer_and_never_the_others() -> None:
+    world = World()
+    lagging = {"served": False, "stalled": True}
+    for name in lagging:
+        world.book.serves(name, lambda name=name: lagging[name], lambda name=name: world.closed.append(name))
+    world.waits("idle", IDLE)
+    assert [world.book.make_room() for _ in range(3)] == [True, True, False]
+    assert world.closed == ["idle", "stalled"]
+    lagging["served"] = True
+    world.waits("served", IDLE)
+    world.book.done("served")
+    assert not world.book.make_room()
 
 
 def test_a_connection_waits_in_one_way_at_a_time() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from hai_hub.calm import Calm
+import pytest
+
+from hai_client.calm import MOST, Calm, calm
 
 
 def record(line: int, text: str = "line %d", *words: object) -> logging.LogRecord:
@@ -29,3 +31,17 @@ def test_noise_of_one_place_leaves_the_others_their_lines() -> None:
     assert calm.filter(record(1))
     assert not calm.filter(record(1))
     assert calm.filter(record(2))
+    failure = record(1)
+    failure.levelno = logging.ERROR
+    assert calm.filter(failure)
+
+
+def test_a_logger_is_calmed_once_however_often_it_is_asked_for(caplog: pytest.LogCaptureFixture) -> None:
+    name = "test.calm"
+    calm(name)
+    calm(name)
+    with caplog.at_level(logging.INFO, name):
+        for number in range(3 * MOST):
+            logging.getLogger(name).info("noise %d", number)
+    assert len(caplog.records) == MOST
+    assert len(logging.getLogger(name).filters) == 1

@@ -1,7 +1,7 @@
 """A log that noise cannot fill: each place in the code writes only so many lines in a while.
 
-Every request of anybody is a line of the Hub's log, and every malformed one. Without a bound a crowd of them would have
-the lines that matter rotated away. Logins have a file of their own besides (`login_records`).
+Requests of anybody are lines of a server's log, malformed ones too. Without a bound a crowd of them would have the
+lines that matter rotated away.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ class Calm(logging.Filter):
         super().__init__()
         self._most, self._period_s, self._clock = most, period_s, clock
         #: By place: when its period began, how many went through, how many were left out. Places are few.
-        self._places: dict[tuple[str, int], tuple[float, int, int]] = {}
+        self._places: dict[tuple[str, int, int], tuple[float, int, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether this record is written."""
-        place = (record.pathname, record.lineno)
+        # A server's refusals must not hide its failures, which the same line of code may log.
+        place = (record.pathname, record.lineno, record.levelno)
         now = self._clock()
         began, passed, left_out = self._places.get(place, (now, 0, 0))
         if now - began >= self._period_s:
@@ -48,6 +49,18 @@ class Calm(logging.Filter):
             record.msg = f"{record.getMessage()} ({left_out} more such lines were left out before this one)"
             record.args = ()
         return True
+
+
+def calm(*names: str) -> None:
+    """Make loggers calm: what they log themselves, not what comes from those below them.
+
+    Args:
+        names: Theirs.
+    """
+    for name in names:
+        logger = logging.getLogger(name)
+        if not any(isinstance(known, Calm) for known in logger.filters):
+            logger.addFilter(Calm())
 
 
 def logging_config() -> dict[str, object]:
