@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
+from hai_scheduler.app import serve
 from hai_scheduler.config import ConfigError, HaiScheduler
 
 BASE = ["--state-dir", "/tmp/state", "--port", "1"]
@@ -39,6 +41,18 @@ def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
     file.write_text("c.SchedulingPolicy.slice = '1h'\nc.SchedulingPolicy.min_run = '5m'\n")
     policy = HaiScheduler().settings([*BASE, "--config", str(file), "--slice=2h"]).service.policy.default
     assert (policy.slice.total_seconds(), policy.min_run.total_seconds()) == (7200, 300)
+
+
+def test_a_service_that_may_not_change_its_user_says_what_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hai_scheduler.adapters.local.accounts.lacking_rights", lambda: ["CAP_SETUID"])
+    settings = HaiScheduler().settings(
+        ["--state-dir", str(tmp_path / "s"), "--port", "1", "--unix-users", "{username}"]
+    )
+    with pytest.raises(ConfigError, match=r"^unix-users: .*CAP_SETUID is missing: start the platform as root"):
+        asyncio.run(serve(settings))
+    assert not (tmp_path / "s-users").exists()
 
 
 def test_unix_users_are_for_one_machine(tmp_path: Path) -> None:
