@@ -72,6 +72,7 @@ describe('the ending of a run', () => {
     ['succeeded', true, 'succeeded'],
     ['failed', null, 'failed'],
     ['node_lost', null, 'failed'],
+    ['supervisor_killed', null, 'failed'],
     ['turn_over', true, 'clean'],
     ['preempted', false, 'dirty'],
     ['user_stopped', true, 'clean']

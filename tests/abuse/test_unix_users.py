@@ -323,6 +323,16 @@ async def test_what_was_the_runs_goes_with_it_and_what_was_saved_stays(world: Wo
     assert (world.users / "checkpoints" / BOB / "1" / "saved").read_text() == "x\n"
 
 
+async def test_what_a_service_that_was_killed_has_half_prepared_is_made_whole(world: World) -> None:
+    for half in (world.users / "checkpoints" / BOB, world.users / "run" / "1" / "1" / "0"):
+        half.mkdir(mode=0o700, parents=True)
+    (world.users / "run" / "1" / "1" / "0" / "token").touch(mode=0o600)
+    rank, said = await world.run(
+        1, BOB, "cat $HAI_TOKEN_FILE; echo; touch $HAI_CHECKPOINT_DIR/x; ls $HAI_CHECKPOINT_DIR"
+    )
+    assert (rank.exit_code, said) == (0, [f"run:1.1:token-of-{BOB}", "x"])
+
+
 # -- who has no account -------------------------------------------------------------------------------
 
 

@@ -105,12 +105,11 @@ class Accounts:
 
 
 def _give(folder: Path, account: Account) -> None:
-    """Make a folder of the account in one where only the platform may write; one that is there stays as it is."""
-    try:
-        folder.mkdir(mode=0o700)
-    except FileExistsError:
-        return
-    os.chown(folder, account.uid, account.gid)
+    """Make a folder of the account in one where only the platform may write; one that is somebody's stays as it is."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    # Also one that was made and not handed over: whoever did that may have been killed in between.
+    if folder.lstat().st_uid == os.geteuid():
+        os.chown(folder, account.uid, account.gid)
 
 
 def _remove(folder: Path) -> None:
