@@ -41,6 +41,8 @@ _LOOK_S: Final = 0.05
 #: What bob does between two looks at his tasks, in seconds: he reads.
 _THINKS_S: Final = 0.05
 _REST_S: Final = 2.0
+#: What has not come after so many seconds counts as having taken so long, and as lost.
+_PATIENCE_S: Final = 60.0
 #: What is aimed at, as multiples of what it is when all is quiet.
 SLOWER, LATER, URGENT_LATER = 3.0, 2.0, 2.0
 #: What is shorter than this, in seconds, is compared as if it were as long: a ratio of noise says nothing.
@@ -136,7 +138,7 @@ def _submit(line: Line, name: str, **more: Any) -> int:
             raise RuntimeError(f"{name} was refused with {status}: {task}")
         return status == 201
 
-    wait_for(f"{name} to be submitted", accepted)
+    wait_for(f"{name} to be submitted", accepted, _PATIENCE_S)
     return int(found[0])
 
 
@@ -214,7 +216,7 @@ def _submit_urgent(platform: Platform, found: Measured, seconds: float) -> None:
         began = time.perf_counter()
         try:
             task = _submit(line, "urgent", priority="VERY_HIGH")
-            wait_for("the urgent task to start", lambda: _has_started(line, task))  # noqa: B023  # called at once
+            wait_for("the urgent task to start", lambda: _has_started(line, task), _PATIENCE_S)  # noqa: B023  # called at once
         except pytest.fail.Exception as error:
             # It counts with the time that it was waited for, at least.
             found.failed[str(error).partition(";")[0]] += 1
@@ -244,6 +246,8 @@ def _add(report: Report, attack: str, quiet: Measured, attacked: Measured, statu
     before, now = percentile(quiet.urgent, 50), percentile(attacked.urgent, 50)
     report.add(topic, "urgent task, submitted to started, p50", now, "s", f"quiet {before:.2f} s; of {URGENT} each")
     report.add(topic, "urgent task, times quiet", _ratio(now, before), "x", at_most=URGENT_LATER)
+    # The table comes at the end, and an attack that holds everything up may be the last.
+    say("; ".join(f"{f.name} {f.value:g} {f.unit}" for f in report.figures if f.topic == topic and f.target))
     report.add(topic, "other user's requests refused or lost", sum(attacked.failed.values()), "", answers, at_most=0)
 
 

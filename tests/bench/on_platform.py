@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bench import browser, queued, running, starting, urgent
 from bench.figures import Report, say
+from bench.rest import without_limits
 from e2e.conftest import Platform
 
 WARM = 3
@@ -25,7 +26,7 @@ def measure(report: Report, nodes: int, *, cold: bool) -> None:
 
 def _with_running_tasks(report: Report, folder: Path, nodes: int) -> None:
     folder.mkdir()
-    platform = Platform(folder, nodes=nodes)
+    platform = Platform(folder, nodes=nodes, options=without_limits(folder))
     try:
         say("starting")
         report.add(starting.TOPIC, "`hai up` to ready, new state folder", starting.start(platform), "s")
@@ -47,7 +48,7 @@ def _with_running_tasks(report: Report, folder: Path, nodes: int) -> None:
 
 def _with_a_queue(report: Report, folder: Path, nodes: int) -> None:
     folder.mkdir()
-    platform = Platform(folder, nodes=nodes)
+    platform = Platform(folder, nodes=nodes, options=without_limits(folder))
     try:
         say("a long queue")
         platform.start()

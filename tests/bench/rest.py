@@ -8,11 +8,28 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from e2e.conftest import Platform
 
 API = "/services/hai/api/v1"
+
+
+#: Budgets that no measurement meets: what is measured is the service, not its limits (bench.fairness measures those).
+_AMPLE = """
+for kind in ("read", "write", "expensive"):
+    setattr(c.ApiLimits, kind, {"at_once": 64, "total": 64, "rate": 100000, "burst": 100000, "waiting": 10000})
+c.ApiLimits.stream = {"at_once": 1000, "rate": 100000, "burst": 100000}
+c.ApiLimits.wait = "60s"
+"""
+
+
+def without_limits(folder: Path) -> tuple[str, ...]:
+    """Words of `hai up` for a service that holds up no client. The file for it is written into the folder."""
+    file = folder / "ample.py"
+    file.write_text(_AMPLE)
+    return ("--scheduler-config", str(file))
 
 
 class Wire:
