@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-import os
-=======
 import asyncio
->>>>>>> unixusers
+import os
 from pathlib import Path
 
 import pytest
@@ -56,7 +53,6 @@ def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
     assert (policy.slice.total_seconds(), policy.min_run.total_seconds()) == (7200, 300)
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("arguments", "starts"),
     [
@@ -85,18 +81,18 @@ def test_how_many_ranks_start_at_once_follows_from_the_kind_of_cluster(arguments
 def test_only_one_machine_is_open_to_everybody_unless_it_is_written(arguments: list[str], nodes: int | None) -> None:
     kubernetes = ["--KubernetesSettings.api_url=http://hai", "--KubernetesSettings.namespace=work"]
     assert HaiScheduler().settings([*BASE, *kubernetes, *arguments]).service.default_quota == nodes
-=======
+
+
 def test_a_service_that_may_not_change_its_user_says_what_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hai_scheduler.adapters.local.accounts.lacking_rights", lambda: ["CAP_SETUID"])
     settings = HaiScheduler().settings(
-        ["--state-dir", str(tmp_path / "s"), "--port", "1", "--unix-users", "{username}"]
+        ["--role", "loop", "--state-dir", str(tmp_path / "s"), "--port", "1", "--unix-users", "{username}"]
     )
     with pytest.raises(ConfigError, match=r"^unix-users: .*CAP_SETUID is missing: start the platform as root"):
         asyncio.run(serve(settings))
     assert not (tmp_path / "s-users").exists()
->>>>>>> unixusers
 
 
 def test_unix_users_are_for_one_machine(tmp_path: Path) -> None:
