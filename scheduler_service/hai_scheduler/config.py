@@ -288,6 +288,7 @@ class HaiScheduler(Application):
         state_dir = Path(self.state_dir).resolve()
         # `Auth` reads it; a file that is not there ends the service here, with a sentence.
         secret_of("JUPYTERHUB_API_TOKEN", os.environ)
+        unix_users = self._accounts()
         policy, policy_written = SchedulingPolicy(parent=self).numbers()
         kubernetes = KubernetesSettings(parent=self).frozen() if self.cluster == "kubernetes" else None
         return Settings(
@@ -305,7 +306,7 @@ class HaiScheduler(Application):
             gpus_per_node=self.gpus_per_node,
             nodes_file=Path(self.nodes_file) if self.nodes_file else None,
             workers=self.workers,
-            unix_users=self._accounts(),
+            unix_users=unix_users,
             service=ServiceSettings(
                 policy=policy,
                 policy_written=policy_written,
