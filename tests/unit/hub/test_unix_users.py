@@ -13,7 +13,7 @@ from hai_hub import unix_users
 from hai_hub.errors import UpError
 from hai_hub.install import install
 from hai_hub.options import parse
-from hai_hub.services import service_command
+from hai_hub.services import Role, service_command
 from hai_hub.settings import HubSettings
 from hai_hub.unix_users import SYSTEM_STATE_DIR, require_account, require_rights
 from hai_hub.up import command
@@ -76,10 +76,12 @@ def test_the_local_user_needs_an_account_that_is_not_roots() -> None:
 
 
 def test_hub_and_service_are_told(settings: HubSettings) -> None:
-    assert "--unix-users" not in service_command(settings)
     chosen = replace(settings, unix_users="hub-{username}")
-    words = service_command(chosen)
-    assert words[words.index("--unix-users") + 1] == "hub-{username}"
+    roles: tuple[Role, ...] = ("loop", "api")
+    for role in roles:
+        assert "--unix-users" not in service_command(settings, role)
+        words = service_command(chosen, role)
+        assert words[words.index("--unix-users") + 1] == "hub-{username}"
     config = Config()
     install(config, chosen)
     assert config.HaiLocalSpawner.unix_users == "hub-{username}"
