@@ -59,7 +59,7 @@ def installed(calls: Path) -> Callable[[str], None]:
 def test_config_prints_every_value_with_what_it_means(capsys: pytest.CaptureFixture[str]) -> None:
     assert command(["config"]) == 0
     text = capsys.readouterr().out
-    assert "  # Replicas of the Deployment: one leads, all answer.\n  replicas: 2\n" in text
+    assert "  # Replicas of the Deployment that schedules: one leads, the others stand by.\n  replicas: 2\n" in text
 
 
 def test_config_names_what_is_wrong_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
