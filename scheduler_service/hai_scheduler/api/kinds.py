@@ -57,8 +57,8 @@ DEFAULTS: Final[Mapping[Kind, Budget]] = MappingProxyType(
         Kind.WRITE: Budget(at_once=4, total=16, rate=20, burst=200),
         Kind.EXPENSIVE: Budget(at_once=2, total=4, rate=5, burst=50),
         # Who has so many open is told so at once: waiting for one to end would take an hour.
-        # What they bring counts as well: half a megabyte a second after the first ten.
-        Kind.STREAM: Budget(at_once=32, total=1000, rate=15, burst=300, waiting=0),
+        # What they bring counts as well: half a megabyte a second after the first three.
+        Kind.STREAM: Budget(at_once=32, total=1000, rate=15, burst=96, waiting=0),
         # A gang of hundreds of ranks says the same thing at the same moment.
         Kind.RUN: Budget(at_once=32, total=128, rate=200, burst=2000, waiting=512),
         Kind.RUN_WAIT: Budget(at_once=8192, total=32768, rate=500, burst=16384, waiting=0),
