@@ -2,8 +2,8 @@
 
 Both frameworks try again at once and write a traceback each time, which serves nobody and fills a disk. Here the
 server keeps some descriptors for its own files. Beyond that it closes connections over which no request has come
-(`waiting`), or whose clients take nothing; where all are being served, it tells clients to come back, and rests
-between tries.
+(`waiting`), or whose clients take nothing; where all are being served, it tells clients to come back, and rests between
+tries.
 """
 
 from __future__ import annotations

@@ -73,8 +73,6 @@ async def crowd(port: int, says: bytes, *, size: int = CROWD) -> AsyncIterator[l
         for _ in range(size):
             sock = socket.socket()
             held.append(sock)
-            # So that little of an answer that nobody takes has room on its way.
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             sock.setblocking(False)
             async with asyncio.timeout(PATIENCE):
                 await loop.sock_connect(sock, ("127.0.0.1", port))
@@ -102,17 +100,12 @@ async def is_served(up: Up) -> list[float]:
 HALF_A_HEADER = b"GET /hub/login HTTP/1.1\r\nHost: half\r\nX-Slow: "
 NO_BODY = b"POST /hub/login HTTP/1.1\r\nHost: half\r\nContent-Length: 1000\r\n\r\n"
 NOTHING_MORE = b"GET /services/nothing HTTP/1.1\r\nHost: half\r\n\r\n"
-#: The largest file that the Hub gives to anybody.
-TAKES_NOTHING = (
-    b"GET /hub/static/components/@fortawesome/fontawesome-free/metadata/icon-families.json"
-    b" HTTP/1.1\r\nHost: half\r\n\r\n"
-)
 
 
 @pytest.mark.parametrize(
     "says",
-    [b"", HALF_A_HEADER, NO_BODY, NOTHING_MORE, TAKES_NOTHING],
-    ids=["none", "header", "body", "idle", "stalled"],
+    [b"", HALF_A_HEADER, NO_BODY, NOTHING_MORE],
+    ids=["none", "header", "body", "idle"],
 )
 async def test_whoever_sends_a_whole_request_is_served_beside_two_thousand_who_do_not(
     confined: Confined, says: bytes
@@ -121,9 +114,8 @@ async def test_whoever_sends_a_whole_request_is_served_beside_two_thousand_who_d
     async with crowd(confined.port, says):
         took = await is_served(confined)
         assert max(took) < PATIENCE
-        # A connection of the scheduler, a file of the log, a database: the Hub's own work needs some. Answers that
-        # nobody takes hold three each, two of which are no accepted connections: they may take of what is kept.
-        assert confined.hub_files() < (FILES if says is TAKES_NOTHING else FILES - FILES // 16)
+        # A connection of the scheduler, a file of the log, a database: the Hub's own work needs some.
+        assert confined.hub_files() < FILES - FILES // 16
     assert (confined.state / "logs" / "hub.log").stat().st_size < 1024 * 1024
 
 
