@@ -77,6 +77,11 @@ class HubSettings:
         return f"http://127.0.0.1:{self.service_port}"
 
     @property
+    def users_are_apart(self) -> bool:
+        """Whether each user's servers and tasks run as a Unix account of their own."""
+        return "{username}" in self.unix_users
+
+    @property
     def server_mark(self) -> str:
         """How the variable begins by which processes of users' servers are known as this platform's."""
         if self.unix_users:

@@ -260,7 +260,7 @@ class _Up:
         if said := login.keep(self._login, settings.secret_file(LOGIN)):
             say(f"  {said}")
         farewell.resume(self._api(), self._state)
-        if caution := cautions.caution(root=os.geteuid() == 0, others=self._others()):
+        if caution := cautions.caution(root=os.geteuid() == 0, others=self._others(), apart=settings.users_are_apart):
             say(f"\n{textwrap.fill(caution, 100, break_on_hyphens=False)}")
         say(self._welcome(time.monotonic() - began))
 

@@ -92,3 +92,10 @@ def test_hub_and_service_are_told(settings: HubSettings) -> None:
 def test_servers_are_known_by_what_every_one_of_them_has(settings: HubSettings) -> None:
     assert settings.server_mark == f"HOME={settings.state_dir / 'home'}/"
     assert replace(settings, unix_users="x").server_mark == f"HAI_API_URL={settings.service_url}/services/hai/api/v1"
+
+
+@pytest.mark.parametrize(
+    ("template", "apart"), [("", False), ("{username}", True), ("hub-{username}", True), ("everybody", False)]
+)
+def test_users_are_apart_where_each_has_an_account(settings: HubSettings, template: str, apart: bool) -> None:
+    assert replace(settings, unix_users=template).users_are_apart is apart
