@@ -225,9 +225,9 @@ def test_nobody_else_is_told_the_superusers_password(render: Render) -> None:
             ]
             keys = {key for secret, key in sources if secret == "postgresql"}
             separate = bool(values)
-            wanted = {"hub": {"hub-password"}, "scheduler": {"scheduler-password"}} if separate else {
-                "hub": {"hub-password", "scheduler-password"}
-            }  # fmt: skip
+            own = {"scheduler-password"}
+            apart = {"hub": {"hub-password"}, "scheduler": own, "api": own}
+            wanted = apart if separate else {"hub": {"hub-password"} | own}
             assert keys == wanted.get(name, set()), name
             whole = [volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume]
             assert ("postgresql" in whole) is (name == "postgresql"), name
