@@ -10,8 +10,8 @@ from datetime import datetime
 from hai_scheduler.core.ledger import Ledger
 from hai_scheduler.core.model import Priority, Task, TaskId
 from hai_scheduler.core.placement import choose
+from hai_scheduler.core.places import Place, Queue
 from hai_scheduler.core.policy import Policy
-from hai_scheduler.core.queue import Place, Queue
 from hai_scheduler.core.quota import Account, Accounts
 from hai_scheduler.core.reservation import Reservation, earliest, passes
 from hai_scheduler.core.rules import Rules
@@ -77,13 +77,23 @@ class Answers:
         """What the task waits for."""
         kind = self.kinds.get(task_id)
         if kind is None:
-            kind = self.kinds[task_id] = self._kind(self.waiting[task_id], self._queue.place_of(task_id))
+            task = self.waiting[task_id]
+            kind = self.kinds[task_id] = self._kind(task, self._place_of(task))
         return kind
 
     def level_of(self, task_id: TaskId) -> Priority:
         """What the task counts as (Q4)."""
         held = self._held.get(task_id)
-        return self._queue.place_of(task_id).priority if held is None else held
+        if held is not None:
+            return held
+        task = self.waiting[task_id]
+        return self._queue.level_of(task, self._rank_of(task))
+
+    def _rank_of(self, task: Task) -> float:
+        return self._rules.ranks([task])[0]
+
+    def _place_of(self, task: Task) -> Place:
+        return self._queue.place_of(task, self._rank_of(task))
 
     def _kind(self, task: Task, place: Place) -> VerdictKind:
         units = self._accounts.units(task)
@@ -172,7 +182,7 @@ class Answers:
         task = self.waiting[task_id]
         if task_id in self._held:
             return Wait(VerdictKind.HELD, task, self._held[task_id], None, 0.0)
-        place = self._queue.place_of(task_id)
+        place = self._place_of(task)
         return Wait(self.kind_of(task_id), task, place.priority, place.position, place.rank)
 
     def _never(self, wait: Wait) -> _Data:
@@ -256,7 +266,7 @@ class Answers:
         return None, (), {**self._needs(wait), "together": max(zones.values(), default=0)}
 
     def _needs(self, wait: Wait) -> dict[str, Value]:
-        kept = self._kept_from(wait.task, self._queue.place_of(wait.task.id))
+        kept = self._kept_from(wait.task, self._place_of(wait.task))
         free = sum(name not in kept for name in self._free(wait.task, wait.priority))
         found: dict[str, Value] = {"needs": wait.task.nodes, "gpus": wait.task.gpus, "free": free}
         orphaned = sum(node.orphan is not None for node in self._ledger.floor.nodes.values())

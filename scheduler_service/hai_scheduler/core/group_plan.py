@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
@@ -16,11 +16,13 @@ from hai_scheduler.core.memory import Memory
 from hai_scheduler.core.model import NodeMark, Priority, Run, RunId, Task, TaskId
 from hai_scheduler.core.model import Rank as RunRank
 from hai_scheduler.core.must_leave import must_leave
+from hai_scheduler.core.parts import Part, Size, size_of
 from hai_scheduler.core.placement import choose
+from hai_scheduler.core.places import Queue
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.preemption import Chooser, Kind, Market, Offers, reason_for
 from hai_scheduler.core.quarantine import quarantines
-from hai_scheduler.core.queue import Hopeless, Lane, Part, Queue, Size, size_of
+from hai_scheduler.core.queue import Hopeless, Lane
 from hai_scheduler.core.quota import LEVELS, Accounts
 from hai_scheduler.core.reservation import Reservation, earliest, passes
 from hai_scheduler.core.rules import RULES, Rules
@@ -233,7 +235,7 @@ class GroupPlan:
     def _serve_lane(self, lane: Lane, priority: Priority) -> None:
         """Look at the tasks of a priority for as long as anything can be done for anybody."""
         self._open_priority()
-        hopeless = Hopeless(self.refused, self._is_hopeless, self._are_hopeless)
+        hopeless = Hopeless(self.refused, self._is_hopeless, self._are_hopeless, self._not_passing)
         while not self.blocked and not self._nothing_left(lane):
             entry = lane.pop(hopeless)
             if entry is None:
@@ -245,7 +247,7 @@ class GroupPlan:
             if self.aside:
                 self._take_back(task)
             if task.priority is None and (lower := self.accounts.level_of(task)) < priority:
-                lane.remove(task)  # its level was used up meanwhile (Q4)
+                lane.remove(task, entry[0])  # its level was used up meanwhile (Q4)
                 self.queue.lanes[lower].add(Part([task]), entry[0])
                 continue
             if not self._is_hopeless(task):
@@ -269,6 +271,13 @@ class GroupPlan:
             return True
         return None if size in self.refused_unless_passing else False
 
+    def _not_passing(self) -> Callable[[Task], bool]:
+        """What `_is_hopeless` says where `_are_hopeless` says None, whatever becomes of the head of the queue."""
+        head, rules = self.reservation, self.rules
+        if head is None or not self.ledger.keeps_free:
+            return lambda _: True
+        return lambda task: not passes(task, head, rules)
+
     def _nothing_left(self, lane: Lane) -> bool:
         """Whether nothing can be done for any task that is left in the lane."""
         return len(self.refused) >= len(lane.sizes) and not lane.promised
@@ -281,8 +290,8 @@ class GroupPlan:
             self.looks += 1
             lower = self.accounts.level_of(task)
             if lower < priority:
-                lane.remove(task)
                 (rank,) = self.rules.ranks([task])
+                lane.remove(task, rank)
                 self.queue.lanes[lower].add(Part([task]), rank)
 
     def _open_priority(self) -> None:

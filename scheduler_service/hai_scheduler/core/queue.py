@@ -4,65 +4,22 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
-from operator import attrgetter
+from operator import itemgetter
 
-from hai_scheduler.core.model import Priority, Task, TaskId
-from hai_scheduler.core.order import seats
-from hai_scheduler.core.quota import LEVELS
+from hai_scheduler.core.model import Task, TaskId
+from hai_scheduler.core.order import Seat
+from hai_scheduler.core.parts import SEAT, Part, Size, Stand, dealt_seats
 
 #: Rank, use of the user, seat (first submission, id), the task: smaller goes first within a priority (O2, O3).
 Entry = tuple[float, float, datetime, TaskId, Task]
-#: How much of a node a task wants, and of how many: no smaller in both means no easier to place.
-Size = tuple[int, int]
-#: Rank and user.
-Stand = tuple[float, str]
-#: One user's tasks at one level asked for, which the user may order himself (O3).
-Hand = tuple[str, Priority | None]
+#: So many of equals are taken one by one from the heads of their lists; then the rest is put in order at once.
+FEW = 64
 
-_ORDER = attrgetter("submitted_at", "id")
-#: More GPUs than any node has: how a whole node compares with k GPUs of one.
-_WHOLE = 1 << 30
-
-
-def size_of(task: Task) -> Size:
-    """The task's size."""
-    return (_WHOLE if task.gpus is None else task.gpus, task.nodes)
-
-
-class Part:
-    """Tasks of one user that ask for the same level and have the same rank. It does not change any more."""
-
-    __slots__ = ("by_size", "dealt", "hand", "promised")
-
-    def __init__(self, tasks: Sequence[Task]) -> None:
-        """There is at least one task."""
-        self.hand: Hand = (tasks[0].user, tasks[0].priority)
-        #: Whether the user has ordered any of them himself (O3), and whether any has been promised nodes (B3).
-        self.dealt = self.promised = False
-        self.by_size: defaultdict[Size, list[Task]] = defaultdict(list)
-        for task in tasks:
-            self.by_size[size_of(task)].append(task)
-            if task.custom_rank is not None:
-                self.dealt = True
-            if task.promise:
-                self.promised = True
-
-    @property
-    def first(self) -> Task:
-        """One of them."""
-        return next(iter(self.by_size.values()))[0]
-
-    def tasks(self) -> list[Task]:
-        """All of them."""
-        return [task for tasks in self.by_size.values() for task in tasks]
-
-    def is_over(self, refused: AbstractSet[Size]) -> bool:
-        """Whether all of them want what nobody can be given who was not promised it."""
-        return self.by_size.keys() <= refused and not self.promised
+_SEAT = itemgetter(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +31,8 @@ class Hopeless:
     task: Callable[[Task], bool]
     #: What `task` says of every task of a user and size that was promised no nodes; None if that depends on the task.
     every: Callable[[str, Size], bool | None] = lambda _user, _size: None
-
-
-_NOBODY = Hopeless(frozenset(), lambda _: False, lambda _user, _size: False)
+    #: Gives `task` for those for whom `every` says None; it goes on saying what is true now.
+    lasting: Callable[[], Callable[[Task], bool]] | None = None
 
 
 class Lane:
@@ -84,14 +40,17 @@ class Lane:
 
     def __init__(self, parts: Mapping[Stand, Part], use: Mapping[str, float]) -> None:
         """`parts` are the tasks that need not come in by `add`; `use` is what their users have held lately (O3)."""
+        self.use = use
         self._parts = parts
-        self._use = use
         #: AUTO tasks, and those that have been promised nodes, were unlucky on some, or fell from a higher level.
         self._added: defaultdict[Stand, list[Part]] = defaultdict(list)
-        #: Who was not begun, smallest first, and what is left to look at of those who were, last first.
+        #: Those of them that came in one by one.
+        self._alone: set[TaskId] = set()
+        #: Who was not begun, smallest first, and what is left to look at of those who were.
         self._heap: list[tuple[float, float, str]] = []
-        self._begun: list[Entry] = []
-        self._gone: set[TaskId] = set()
+        self._begun: Iterator[Entry] = iter(())
+        #: Tasks that wait in another lane, and their ranks.
+        self.gone: dict[TaskId, tuple[Task, float]] = {}
         #: AUTO tasks in it (Q4), and tasks with promised nodes (B3).
         self.auto: list[Part] = []
         self._promised: list[Task] = []
@@ -105,6 +64,8 @@ class Lane:
         user, asked = part.hand
         self._added[rank, user].append(part)
         self.sizes |= part.by_size.keys()
+        if len(part) == 1:
+            self._alone.add(part.first.id)
         if asked is None:
             self.auto.append(part)
         if part.promised:
@@ -112,22 +73,16 @@ class Lane:
 
     def begin(self) -> None:
         """All tasks are in it, and are looked at from the first on: from now, or once more."""
-        self._begun = []
-        self._heap = self._stands()
+        self._begun = iter(())
+        self._heap = [(rank, self.use[user], user) for rank, user in self.stands()]
         heapq.heapify(self._heap)
-        self.promised = sum(task.id not in self._gone for task in self._promised)
-
-    def _stands(self) -> list[tuple[float, float, str]]:
-        use, parts = self._use, self._parts
-        added = [(rank, use[user], user) for rank, user in self._added if (rank, user) not in parts]
-        return [(rank, use[user], user) for rank, user in parts] + added
+        self.promised = sum(task.id not in self.gone for task in self._promised)
 
     def pop(self, hopeless: Hopeless) -> Entry | None:
         """The next in order; None when all have been looked at, but for those that are hopeless already."""
         while True:
-            while self._begun:
-                entry = self._begun.pop()
-                if entry[4].id not in self._gone:
+            for entry in self._begun:
+                if entry[4].id not in self.gone:
                     self.promised -= bool(entry[4].promise)
                     return entry
             if not self._heap:
@@ -136,87 +91,105 @@ class Lane:
             if self._is_over((rank, user), hopeless.sizes):
                 heapq.heappop(self._heap)
             else:
-                self._begun = self._next(self._heap, hopeless)[::-1]
+                self._begun = self._next(self._heap, hopeless)
 
     def _is_over(self, stand: Stand, refused: AbstractSet[Size]) -> bool:
-        part = self._parts.get(stand)
-        if part is not None and not part.is_over(refused):
-            return False
-        return stand not in self._added or all(part.is_over(refused) for part in self._added[stand])
+        return all(part.is_over(refused) for part in self.parts_at(stand))
 
-    def _next(self, heap: list[tuple[float, float, str]], hopeless: Hopeless) -> list[Entry]:
+    def _next(self, heap: list[tuple[float, float, str]], hopeless: Hopeless) -> Iterator[Entry]:
         """The tasks of the next rank, and of the next user or users with equal use, in order."""
         rank, use, user = heapq.heappop(heap)
         stands = [(rank, user)]
         while heap and heap[0][1] == use and heap[0][0] == rank:
             stands.append((rank, heapq.heappop(heap)[2]))
-        parts = [part for stand in stands if (part := self._parts.get(stand)) is not None]
-        parts += [part for stand in stands for part in self._added.get(stand, ())]
-        return _in_order(rank, use, parts, hopeless)
+        left = _left([part for stand in stands for part in self.parts_at(stand)], hopeless)
+        return ((rank, use, *seat, task) for seat, task in _merged(left))
 
-    def remove(self, task: Task) -> None:
-        """The task waits in another lane."""
-        self._gone.add(task.id)
+    def remove(self, task: Task, rank: float) -> None:
+        """The task, which is in it at that rank, waits in another lane."""
+        self.gone[task.id] = task, rank
+
+    def holds(self, task: Task, rank: float) -> bool:
+        """Whether the task, which is of that rank, waits in it."""
+        if task.id in self.gone:
+            return False
+        return task.id in self._alone or any(task in part for part in self.parts_at((rank, task.user)))
 
     def is_gone(self, task: Task) -> bool:
         """Whether the task was removed."""
-        return task.id in self._gone
+        return task.id in self.gone
 
     def ranks(self) -> set[float]:
         """The ranks of its tasks."""
         return {rank for rank, _ in self._parts} | {rank for rank, _ in self._added}
 
-    def order(self) -> Iterator[Entry]:
-        """All of it."""
-        heap = sorted(self._stands())
-        while heap:
-            yield from (entry for entry in self._next(heap, _NOBODY) if entry[4].id not in self._gone)
+    def stands(self) -> list[Stand]:
+        """Whose tasks, of which rank, there are, in no order."""
+        return [*self._parts, *(stand for stand in self._added if stand not in self._parts)]
 
-
-def _in_order(rank: float, use: float, parts: Sequence[Part], hopeless: Hopeless) -> list[Entry]:
-    """The tasks by seat, without the hopeless: first submission, or what their user has dealt out (O3)."""
-    left: list[Task] = []
-    for part in parts:
-        for size, tasks in part.by_size.items():
-            over = None if part.promised else size in hopeless.sizes or hopeless.every(part.hand[0], size)
-            if over is None:
-                left += [task for task in tasks if not hopeless.task(task)]
-            elif not over:
-                left += tasks
-    if not left:
-        return []
-    own = {part.hand for part in parts if part.dealt}
-    if not own:
-        return [(rank, use, task.submitted_at, task.id, task) for task in sorted(left, key=_ORDER)]
-    hands: defaultdict[Hand, list[Task]] = defaultdict(list)
-    for part in parts:
-        if part.hand in own:
-            hands[part.hand] += part.tasks()
-    dealt = seats(hands.values())
-    return sorted((rank, use, *(dealt.get(task.id) or (task.submitted_at, task.id)), task) for task in left)
+    def parts_at(self, stand: Stand) -> Sequence[Part]:
+        """The user's tasks of that rank, those that were removed among them."""
+        part, added = self._parts.get(stand), self._added.get(stand, ())
+        return added if part is None else (part, *added)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a task stands in the queue: position from 1."""
+class _List:
+    """Tasks in the order of their seats, of which some may be hopeless."""
 
-    task: Task
-    priority: Priority
-    rank: float
-    position: int
+    tasks: Sequence[Task]
+    seat: Callable[[Task], Seat] = SEAT
+    hopeless: Callable[[Task], bool] | None = None
+
+    def rest(self, begin: int) -> Iterable[tuple[Seat, Task]]:
+        """Those from a place on that have hope, with their seats."""
+        for place in range(begin, len(self.tasks)):
+            task = self.tasks[place]
+            if self.hopeless is None or not self.hopeless(task):
+                yield self.seat(task), task
 
 
-class Queue:
-    """Lanes by priority, and where each task stands in all of them together."""
+def _left(parts: Sequence[Part], hopeless: Hopeless) -> list[_List]:
+    """The tasks without the hopeless, as they are now: in own seats, or as their user has dealt them out (O3)."""
+    dealt = dealt_seats(parts)
+    lists, own = [], []
+    for part in parts:
+        found = _with_hope(part, hopeless)
+        if dealt and part.first.id in dealt:
+            own += [task for each in found for _, task in each.rest(0)]
+        else:
+            lists += found
+    return [*lists, _List(sorted(own, key=lambda task: dealt[task.id]), lambda task: dealt[task.id])]
 
-    def __init__(self, lanes: Mapping[Priority, Lane]) -> None:
-        self.lanes = lanes
-        self._places: dict[TaskId, tuple[Entry, Priority, int]] | None = None
 
-    def place_of(self, task_id: TaskId) -> Place:
-        """Where the task stands, the queue having been served. Raises KeyError."""
-        if self._places is None:
-            every = ((entry, level) for level in LEVELS for entry in self.lanes[level].order())
-            self._places = {entry[4].id: (entry, level, number) for number, (entry, level) in enumerate(every, 1)}
-        entry, priority, position = self._places[task_id]
-        return Place(entry[4], priority, entry[0], position)
+def _with_hope(part: Part, hopeless: Hopeless) -> list[_List]:
+    if part.promised:
+        return [_List(sorted((task for task in part.tasks() if not hopeless.task(task)), key=SEAT))]
+    lists = []
+    for size, tasks in part.by_size.items():
+        over = size in hopeless.sizes or hopeless.every(part.hand[0], size)
+        if over is None:
+            lists.append(_List(tasks, hopeless=hopeless.lasting() if hopeless.lasting else hopeless.task))
+        elif not over:
+            lists.append(_List(tasks))
+    return lists
+
+
+def _merged(lists: Sequence[_List]) -> Iterator[tuple[Seat, Task]]:
+    """All of their tasks in order: a few from the heads of the lists, then the rest, if anybody asks so far."""
+    heads = [(each.seat(each.tasks[0]), number, 0) for number, each in enumerate(lists) if each.tasks]
+    heapq.heapify(heads)
+    for _ in range(FEW):
+        if not heads:
+            return
+        seat, number, place = heads[0]
+        tasks, hopeless = lists[number].tasks, lists[number].hopeless
+        if hopeless is None or not hopeless(tasks[place]):
+            yield seat, tasks[place]
+        if place + 1 < len(tasks):
+            heapq.heapreplace(heads, (lists[number].seat(tasks[place + 1]), number, place + 1))
+        else:
+            heapq.heappop(heads)
+    rest = [entry for _, number, place in heads for entry in lists[number].rest(place)]
+    rest.sort(key=_SEAT)
+    yield from rest

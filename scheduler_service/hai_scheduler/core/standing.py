@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from heapq import heappop, heappush
 from operator import itemgetter
 
 from hai_scheduler.core.floor import Floor
 from hai_scheduler.core.model import Priority, Task, TaskId, TaskState
+from hai_scheduler.core.parts import Part, Size, Stand, size_of
 from hai_scheduler.core.policy import Policy
-from hai_scheduler.core.queue import Part, Size, Stand, size_of
 from hai_scheduler.core.rules import Rules
 from hai_scheduler.core.turns import Span, Turn, span_of, turn_at
 
@@ -104,9 +104,9 @@ class Standing:
     def line_up(self, rules: Rules) -> None:
         """Put where it belongs what has come, take out what has gone, and move what time has moved (O2)."""
         moved = self._risen(rules)
-        lost: defaultdict[tuple[_Bin, Stand], set[TaskId]] = defaultdict(set)
+        lost: defaultdict[tuple[_Bin, Stand], list[Task]] = defaultdict(list)
         for task in (*self._gone, *moved):
-            lost[self._places.pop(task.id)].add(task.id)
+            lost[self._places.pop(task.id)].append(task)
         come = [*self._come, *moved]
         found: defaultdict[tuple[_Bin, Stand], list[Task]] = defaultdict(list)
         for rank, task in zip(rules.ranks(come), come, strict=True):
@@ -131,9 +131,9 @@ class Standing:
         risen -= {task.id for task in self._gone}
         return [self.waiting[task_id] for task_id in risen if task_id in self._places]
 
-    def _change(self, key: _Bin, stand: Stand, lost: Collection[TaskId], found: Sequence[Task]) -> None:
+    def _change(self, key: _Bin, stand: Stand, lost: Collection[Task], found: Collection[Task]) -> None:
         parts = self._bins[key]
-        before = parts.pop(stand).tasks() if stand in parts else []
-        tasks = [task for task in before if task.id not in lost] + list(found)
-        if tasks:
-            parts[stand] = Part(tasks)
+        before = parts.pop(stand, None)
+        after = Part(found) if before is None else before.changed(lost, found)
+        if after is not None:
+            parts[stand] = after
