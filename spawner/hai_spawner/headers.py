@@ -22,6 +22,8 @@ HOP_BY_HOP = frozenset(
         "upgrade",
     }
 )
+#: Servers behind believe it more than `X-Forwarded-For`, whoever has written it.
+NEVER_BELIEVED = frozenset({"x-real-ip"})
 #: The websocket client of the proxy makes its own.
 OF_THE_HANDSHAKE = frozenset(
     {"sec-websocket-extensions", "sec-websocket-key", "sec-websocket-protocol", "sec-websocket-version"}
@@ -37,7 +39,7 @@ def end_to_end(headers: CIMultiDictProxy[str], *, without: Iterable[str] = ()) -
 
 def forwarded(request: web.Request, *, without: Iterable[str] = ()) -> CIMultiDict[str]:
     """The request's headers for the server behind, with who asked and how appended (`X-Forwarded-*`)."""
-    headers = end_to_end(request.headers, without=without)
+    headers = end_to_end(request.headers, without=NEVER_BELIEVED.union(without))
     for key, value in (("X-Forwarded-For", request.remote or ""), ("X-Forwarded-Proto", request.scheme)):
         before = ",".join(headers.popall(key, ()))
         headers[key] = f"{before},{value}" if before else value

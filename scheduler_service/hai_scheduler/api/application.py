@@ -13,10 +13,11 @@ from tornado.web import Application, RequestHandler
 from hai_client.accepting import accept_handler
 from hai_client.calm import calm
 from hai_client.waiting import BODY_S, IDLE_S, HeedsWaiting
-from hai_scheduler.api.auth import Auth, Callback, Home, UserBook
+from hai_scheduler.api.auth import Auth, Callback, UserBook
 from hai_scheduler.api.endpoint import Endpoint
 from hai_scheduler.api.kinds import LimitSettings
 from hai_scheduler.api.limits import Limits
+from hai_scheduler.api.logins import Home
 from hai_scheduler.api.routes import API, ROUTES
 from hai_scheduler.api.services import Services
 from hai_scheduler.api.table import Table
@@ -41,7 +42,7 @@ def make_application(
     here = re.escape(prefix)
     return Application(
         [
-            (rf"{here}?", Home, {"auth": auth}),
+            (rf"{here}?", Home, {"auth": auth, "limits": gates}),
             (rf"{here}oauth_callback", Callback, {"auth": auth}),
         ],
         default_handler_class=Endpoint,
@@ -73,7 +74,7 @@ class Server(HeedsWaiting, HTTPServer):
 def make_server(application: Application) -> HTTPServer:
     """A server with limits that suit: bodies are bounded by the handlers, headers, slowness and noise here."""
     # Refused requests, and malformed ones.
-    calm(__name__, "tornado.general")
+    calm(__name__, "tornado.general", "tornado.application")
     return Server(
         application,
         body_timeout=BODY_S,

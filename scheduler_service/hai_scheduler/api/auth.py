@@ -115,6 +115,10 @@ class Auth:
         token = _token(handler)
         return token is not None and _digest(token) in self._known
 
+    def must_ask(self, handler: HubHandler) -> bool:
+        """Whether the request brings a token, or a cookie of ours, about which the Hub can be asked."""
+        return bool(self.hub.get_token(handler))
+
     def run(self, handler: HubHandler) -> RunId:
         """The run that the request speaks for. Raises Refused."""
         token = _token(handler)
@@ -203,21 +207,6 @@ class Callback(HubOAuthCallbackHandler):
     def set_default_headers(self) -> None:
         """As everywhere."""
         set_security_headers(self)
-
-
-class Home(HubHandler):
-    """The address that the Hub links to: on to the user's Lab."""
-
-    async def get(self) -> None:
-        """Redirect, by way of a login if need be."""
-        try:
-            await self.auth.caller(self)
-        except Refused as refused:
-            if refused.code != "unauthorized":
-                raise HTTPError(503 if refused.code == "unavailable" else 403, refused.detail) from None
-            self.redirect(self.get_login_url())
-            return
-        self.redirect(self.auth.lab_url)
 
 
 class UserBook:

@@ -19,11 +19,11 @@ from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError, stream_request_body
 
 from hai_scheduler.api import problems
-from hai_scheduler.api.addresses import address_of
 from hai_scheduler.api.auth import Auth, HubHandler, UserBook, has_scope
 from hai_scheduler.api.bodies import read_body, read_query
 from hai_scheduler.api.kinds import Kind
 from hai_scheduler.api.limits import Limits, Pass
+from hai_scheduler.api.logins import address, log_in
 from hai_scheduler.api.metrics import Metrics
 from hai_scheduler.api.params import Nothing
 from hai_scheduler.api.problems import Refused
@@ -135,38 +135,17 @@ class Endpoint(HubHandler):
     async def _identify(self, route: Route) -> str:
         """Find out who asks, and return whose budget it is. Raises Refused."""
         if route.access == OPEN:
-            return self._address()
+            return address(self)
         if route.access == RUN:
             self._who = self.auth.run(self)
             if self._who != self._path["run_id"]:
                 raise Refused("forbidden", "This token speaks for another run.")
             return self._who
-        caller = await self._log_in()
+        caller = await log_in(self, self._limits)
         self._check_scope(route, caller)
         await self._users.see(caller)
         self._who = caller
         return caller.name
-
-    async def _log_in(self) -> Caller:
-        """Ask the Hub who it is. One whom it has known lately passes; else an address has so many tries."""
-        if self.auth.has_known(self):
-            return await self.auth.caller(self)
-        attempt = self._limits[Kind.LOGIN].arrive(self._address(), 0.0)
-        try:
-            await attempt.begin()
-            return await self.auth.caller(self)
-        except Refused as refused:
-            if refused.code == "unauthorized":
-                attempt.charge(1.0)
-            raise
-        finally:
-            attempt.end()
-
-    def _address(self) -> str:
-        # tornado shows what a client may have written itself; underneath it knows the connection's other end.
-        context = getattr(self.request.connection, "context", None)
-        peer = str(getattr(context, "_orig_remote_ip", ""))
-        return address_of(self.request.headers.get_list("X-Forwarded-For"), peer)
 
     def _length(self) -> int:
         length = self.request.headers.get("Content-Length", "0")
@@ -203,6 +182,8 @@ class Endpoint(HubHandler):
             await self._refuse_in_time(self._refusal or HTTPError(404))
             return
         self._begun = True
+        # Of a body whose length was not said nothing has been counted when it began to arrive.
+        place.charge(self._limits.cost_of(route.budget, max(0, self._arrived - self._length())))
         try:
             await self._while_there(place.begin())
             answer = await self._call(route)

@@ -51,8 +51,9 @@ DEFAULTS: Final[Mapping[Kind, Budget]] = MappingProxyType(
     {
         # Health is cheap and must be answered: only a flood is held up.
         Kind.PUBLIC: Budget(at_once=64, total=512, rate=200, burst=2000),
-        # The rate counts failures alone.
-        Kind.LOGIN: Budget(at_once=8, total=32, rate=1, burst=60),
+        # The rate counts failures alone. On one machine all users have one address: some forgotten programs with tokens
+        # that have expired must not keep everybody's new tokens out.
+        Kind.LOGIN: Budget(at_once=8, total=32, rate=10, burst=120),
         Kind.READ: Budget(at_once=4, total=16, rate=30, burst=300),
         Kind.WRITE: Budget(at_once=4, total=16, rate=20, burst=200),
         Kind.EXPENSIVE: Budget(at_once=2, total=4, rate=5, burst=50),

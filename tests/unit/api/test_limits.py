@@ -294,3 +294,17 @@ def test_budgets_are_settings_and_what_is_left_out_keeps_its_default() -> None:
 def test_a_wrong_limit_is_named_with_its_value(option, named) -> None:
     with pytest.raises(ConfigError, match=named):
         HaiScheduler().settings([*BASE, f"--ApiLimits.{option}"])
+
+
+async def test_programs_that_were_forgotten_with_old_tokens_hold_up_nobody_at_their_address() -> None:
+    """On one machine all users, and the servers of all, have one address."""
+    world = World(DEFAULTS[Kind.LOGIN], Kind.LOGIN)
+    for _ in range(300):
+        for _ in range(5):
+            place = world.gate.arrive("127.0.0.1", 0.0)
+            place.charge(1.0)
+            place.end()
+        await world.clock.advance(1.0)
+    before = world.clock.steady()
+    assert await all_of(world, world.request("127.0.0.1", seconds=0.0)) == [200]
+    assert world.clock.steady() == before

@@ -106,7 +106,7 @@ def test_a_flood_of_names_takes_bounded_memory() -> None:
     slowing = Slowing(Clock())
     for number in range(MOST_PAIRS + 100):
         slowing.failed("1.2.3.4", f"u{number}")
-    assert len(slowing._pairs) == MOST_PAIRS
+    assert len(slowing._pairs) == len(slowing._names) == MOST_PAIRS
 
 
 def test_a_login_is_a_line_and_a_flood_of_failures_is_counted(tmp_path: Path) -> None:

@@ -93,6 +93,7 @@ async def test_method_path_query_headers_and_body_arrive_as_sent(world: World) -
                 "proto": request.headers["X-Forwarded-Proto"],
                 "own": request.headers.getall("X-Own"),
                 "hop": request.headers.get("X-Hop"),
+                "real": request.headers.get("X-Real-IP"),
                 "added": [name for name in ("Accept-Encoding", "User-Agent") if name in request.headers],
                 "body": await request.text(),
             },
@@ -103,7 +104,7 @@ async def test_method_path_query_headers_and_body_arrive_as_sent(world: World) -
     reader, writer = await asyncio.open_connection("127.0.0.1", int(world.url.rpartition(":")[2]))
     writer.write(
         b"PATCH /echo/a%20b/%2F?q=1&q=%26 HTTP/1.1\r\nHost: hub.example:80\r\nX-Own: 1\r\nX-Own: 2\r\nX-Hop: no\r\n"
-        b"X-Forwarded-For: 10.0.0.1\r\nConnection: close, X-Hop\r\nContent-Length: 4\r\n\r\nbody"
+        b"X-Forwarded-For: 10.0.0.1\r\nX-Real-IP: 10.0.0.2\r\nConnection: close, X-Hop\r\nContent-Length: 4\r\n\r\nbody"
     )
     answer = (await reader.read()).decode()
     writer.close()
@@ -119,6 +120,7 @@ async def test_method_path_query_headers_and_body_arrive_as_sent(world: World) -
         '"proto": "http"',
         '"own": ["1", "2"]',
         '"hop": null',
+        '"real": null',
         '"added": []',
         '"body": "body"',
     ):
