@@ -88,8 +88,8 @@ class Hub:
             except Forbidden:
                 raise NotLoggedIn(
                     f"user: {self._url} does not accept {user!r} with this password; after several failures it "
-                    "accepts none for up to a minute, the right one neither: wait, then try again. Who has lost his password "
-                    "gets a new one from an admin; who has never signed in there does so once in a browser"
+                    "accepts none for up to a minute, the right one neither: wait, then try again. Who has lost his "
+                    "password gets a new one from an admin; who has never signed in there does so once in a browser"
                 ) from None
             except Invalid:
                 continue

@@ -271,8 +271,8 @@ def _user_password(args: argparse.Namespace, ctx: Context) -> int:
 def _show(made: HubPassword, ctx: Context, what: str) -> None:
     url = ctx.settings().url
     ctx.out.note(
-        f"{made.name} {what}, and logs in at {url} or with `hai login --url {url} --user {shlex.quote(made.name)}`; the password is "
-        "shown only now"
+        f"{made.name} {what}, and logs in at {url} or with `hai login --url {url} --user {shlex.quote(made.name)}`; "
+        "the password is shown only now"
     )
     if made.warning:
         ctx.out.note(made.warning)
