@@ -87,8 +87,9 @@ class Hub:
                 return self._token(user, note="hai login", scopes=scopes, auth=credentials)
             except Forbidden:
                 raise NotLoggedIn(
-                    f"user: {self._url} does not accept {user!r} with this password; after several failures it looks "
-                    "at none for up to a minute; somebody who has never signed in there does so once in a browser"
+                    f"user: {self._url} does not accept {user!r} with this password; after several failures it "
+                    "accepts none for up to a minute, the right one neither: wait, then try again. Who has lost his "
+                    "password gets a new one from an admin; who has never signed in there does so once in a browser"
                 ) from None
             except Invalid:
                 continue
@@ -110,7 +111,8 @@ class Hub:
         except Conflict:
             raise Conflict(f"user: {name!r} exists already; `hai admin user list` shows everyone") from None
         except Forbidden:
-            raise self._no_right("add users") from None
+            what = "make somebody an admin of JupyterHub, which --admin does," if admin else "add users"
+            raise self._no_right(what, whom="an admin of JupyterHub" if admin else "an admin") from None
         except Invalid as error:
             if "invalid username" not in error.message.lower():
                 raise
@@ -159,8 +161,8 @@ class Hub:
         except NotFound as error:
             raise HaiError(f"{self._url} has no Hub that gives tokens ({error.message})") from None
 
-    def _no_right(self, what: str) -> Forbidden:
-        return Forbidden(f"token: does not allow to {what} at {self._url}; run `hai login` as an admin")
+    def _no_right(self, what: str, *, whom: str = "an admin") -> Forbidden:
+        return Forbidden(f"token: yours does not allow you to {what} at {self._url}; run `hai login` as {whom}")
 
 
 def _quoted(name: str) -> str:

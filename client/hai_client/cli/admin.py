@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -218,7 +219,7 @@ def _user_list(_args: argparse.Namespace, ctx: Context) -> int:
         ]
         for user in users
     ]
-    ctx.out.table([Column("NAME"), Column("ADMIN"), Column("ACTIVE"), Column("GROUPS")], rows)
+    ctx.out.table([Column("NAME"), Column("HUB ADMIN"), Column("ACTIVE"), Column("GROUPS")], rows)
     return 0
 
 
@@ -270,8 +271,8 @@ def _user_password(args: argparse.Namespace, ctx: Context) -> int:
 def _show(made: HubPassword, ctx: Context, what: str) -> None:
     url = ctx.settings().url
     ctx.out.note(
-        f"{made.name} {what}, and logs in at {url} or with `hai login --url {url} --user {made.name}`; the password is "
-        "shown only now"
+        f"{made.name} {what}, and logs in at {url} or with `hai login --url {url} --user {shlex.quote(made.name)}`; "
+        "the password is shown only now"
     )
     if made.warning:
         ctx.out.note(made.warning)

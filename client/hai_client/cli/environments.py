@@ -24,7 +24,7 @@ def _mine(_args: argparse.Namespace, ctx: Context) -> int:
     if ctx.json:
         ctx.out.json({"items": found})
     elif not found:
-        ctx.out.line("there is none that you may choose; your tasks run in the platform's own")
+        ctx.out.line("no environment is set up for you; your tasks run in the platform's own")
     else:
         columns = [Column("NAME"), Column("DEFAULT"), Column("IMAGE"), Column("PYTHON"), Column("DESCRIPTION")]
         rows = [[*_place(one), one.description] for one in found]

@@ -47,9 +47,10 @@ def _named(key: str, error: HaiError) -> str:
 
 def _tell(ctx: Context, task: Task) -> None:
     why = clean(task.message or (task.verdict.sentence if task.verdict else ""))
-    state = ctx.out.style(view.state(task), STATE_STYLES.get(task.state))
+    verb, rest = view.standing(state := view.state(task), why).split(" ", 1)
     name = ctx.out.style(clean(task.name), "bold")
-    ctx.out.line(f"{name} (task {task.id}) is {state}" + (f": {why}" if why else ""))
+    styled = ctx.out.style(state, STATE_STYLES.get(task.state))
+    ctx.out.line(f"{name} (task {task.id}) {verb} {styled}{rest[len(state) :]}")
 
 
 def _many(parser: argparse.ArgumentParser) -> None:

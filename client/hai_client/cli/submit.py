@@ -170,8 +170,7 @@ def _settled(ctx: Context, task: Task) -> Task:
 
 
 def sentence(ctx: Context, task: Task) -> str:
-    """`digits is task 41: queued, position 2; ...`."""
-    state = f"{task.state}, held" if task.held else task.state
+    """`digits is task 41: queued, position 2; ...`, or `digits is task 41: starting on node-1`."""
     place = ""
     if task.verdict is not None and task.verdict.position is not None:
         place = f", position {task.verdict.position}"
@@ -180,6 +179,9 @@ def sentence(ctx: Context, task: Task) -> str:
         # The service's sentences stand alone; this one goes on.
         why = why[0].lower() + why[1:]
     name = ctx.out.style(clean(task.name), "bold")
+    if why.startswith(task.state):
+        return f"{name} is task {task.id}: {why}"
+    state = f"{task.state}, held" if task.held and not why.startswith("held") else task.state
     return f"{name} is task {task.id}: {state}{place}" + (f"; {why}" if why else "")
 
 

@@ -55,11 +55,14 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
     if ctx.json:
         ctx.out.json({"items": found})
         return 0
-    if not found:
-        ended = "" if everything or args.state else "; `hai list -a` shows those that have ended"
-        ctx.out.line(f"no task{ended or ' fits'}")
-        return 0
     others = args.all_users or args.user is not None
+    if not found:
+        whose = "" if others else " of yours"
+        if everything or args.state:
+            ctx.out.line(f"no task{whose} is like that" if args.state or args.name else f"there is no task{whose}")
+        else:
+            ctx.out.line(f"no unfinished task{whose}; `hai list -a` shows those that have ended")
+        return 0
     columns = [Column("ID", right=True), Column("NAME"), *([Column("USER")] if others else []), Column("STATE")]
     columns += [Column("PRIORITY"), Column("NODES", right=True), Column("AGE", right=True, optional=True)]
     columns += [Column("RAN", right=True, optional=True), Column("NOW")]
@@ -102,7 +105,7 @@ def _explain(args: argparse.Namespace, ctx: Context) -> int:
     if ctx.json:
         ctx.out.json(found)
         return 0
-    view.write_sentence(ctx.out, f"task {found.task_id} is {found.state}: {found.sentence}")
+    view.write_sentence(ctx.out, f"task {found.task_id} {view.standing(found.state, found.sentence)}")
     if found.verdict is not None:
         view.verdict(ctx.out, found.verdict, sentence=False)
     view.facts(ctx.out, (("what if", change.sentence) for change in found.what_if))

@@ -27,6 +27,19 @@ def state(task: TaskSummary) -> str:
     return f"{task.state}, held" if task.held and task.state not in ENDED else task.state
 
 
+def standing(state: str, sentence: str) -> str:
+    """What follows a task's name: `is queued: Needs 2 nodes`, `is running on node-1`, `has failed: its command failed`.
+
+    Args:
+        state: The state, in a word or two.
+        sentence: The service's sentence on it, which names the state again where there is nothing to wait for.
+    """
+    verb = "has" if state in ("succeeded", "failed") else "is"
+    if sentence.lower().startswith(state):
+        return f"{verb} {state}{sentence[len(state) :]}"
+    return f"{verb} {state}" + (f": {sentence}" if sentence else "")
+
+
 def priority(task: TaskSummary) -> str:
     """What a task counts as, and what it asked for where that differs."""
     counts = task.effective_priority or task.priority

@@ -95,7 +95,7 @@ def test_only_admins_may(hai: Hai, platform: Any) -> None:
 
 def test_an_admin_writes_environments_and_users_see_theirs(hai: Hai, platform: Any) -> None:
     assert hai("admin", "environments", "list").out.startswith("no environments; ")
-    assert hai("environments").out == "there is none that you may choose; your tasks run in the platform's own\n"
+    assert hai("environments").out == "no environment is set up for you; your tasks run in the platform's own\n"
     out = hai(
         "admin", "environments", "set", "torch", "--image", "torch:2", "--python", "/opt/bin/python", "--for", "public",
         "-e", "HF_HOME=/hf/{user}", "-e", "A=b=c", "--default", "--description", "PyTorch",

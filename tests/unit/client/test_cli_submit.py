@@ -217,6 +217,14 @@ def test_an_absolute_workspace_is_kept(hai: Hai, platform: Any) -> None:
     assert sent(platform)["cwd"] == "/shared/code"
 
 
+def test_a_state_is_said_once_when_a_task_starts_at_once(hai: Hai, platform: Any) -> None:
+    def starts(call: Any) -> None:
+        platform.tasks[41].update(state="starting", verdict=None, message="Starting on node-1.")
+
+    platform.after = [starts]
+    assert hai("submit", "--", "true").out.splitlines()[0] == "true is task 41: starting on node-1"
+
+
 def test_the_services_sentence_becomes_part_of_the_answer(hai: Hai, platform: Any) -> None:
     verdict = {"kind": "CAPACITY", "sentence": "Needs 2 nodes but 1 is free.", "position": 1, "data": {}}
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hai_client.cli import view
 from hai_client.cli.output import Column, Output, clean, columns_of, cut
 
 Hai = Callable[..., Any]
@@ -46,11 +47,6 @@ def test_the_list_is_narrowed_by_the_service(hai: Hai, platform: Any, words: lis
     assert platform.calls[-1].query == query
 
 
-def test_an_empty_list_says_what_to_type(hai: Hai, platform: Any) -> None:
-    platform.tasks.clear()
-    assert hai("list").out == "no task; `hai list -a` shows those that have ended\n"
-
-
 def test_status_is_one_screen_with_the_reason_and_the_runs(hai: Hai) -> None:
     out = hai("status", "digits").out
     assert "digits, task 41 of alice: queued" in out
@@ -63,6 +59,29 @@ def test_status_is_one_screen_with_the_reason_and_the_runs(hai: Hai) -> None:
 
 def test_explain_answers_in_a_sentence(hai: Hai) -> None:
     assert hai("explain", "digits").out.splitlines()[0] == "task 41 is queued: it needs 2 nodes and 1 is free"
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence", "said"),
+    [
+        ("running", "Running on node-1 for 5 s.", "is running on node-1 for 5 s."),
+        ("succeeded", "Succeeded: every rank exited with status 0.", "has succeeded: every rank exited with status 0."),
+        ("stopped", "Stopped: it was stopped by hand.", "is stopped: it was stopped by hand."),
+        ("queued", "Needs 2 nodes but 1 is free.", "is queued: Needs 2 nodes but 1 is free."),
+    ],
+)
+def test_a_state_is_said_once(hai: Hai, platform: Any, state: str, sentence: str, said: str) -> None:
+    platform.tasks[41].update(state=state, message=sentence, verdict=None)
+    assert view.standing(state, sentence) == said
+    assert hai("priority", "digits", "HIGH").out == f"digits (task 41) {said}\n"
+
+
+def test_an_empty_list_says_whose_tasks_it_would_show(hai: Hai, platform: Any) -> None:
+    platform.tasks.clear()
+    assert hai("list").out == "no unfinished task of yours; `hai list -a` shows those that have ended\n"
+    assert hai("list", "-a").out == "there is no task of yours\n"
+    assert hai("list", "--name", "x").out == "no task of yours is like that\n"
+    assert hai("list", "-a", "--all-users").out == "there is no task\n"
 
 
 def test_describe_is_yaml_that_reads_back(hai: Hai, platform: Any) -> None:
@@ -356,6 +375,16 @@ def test_somebody_who_is_no_admin_is_told_so(hai: Hai, platform: Any) -> None:
 
 
 # --- logging in
+
+
+def test_who_may_add_users_and_no_admins_is_told_so(hai: Hai, platform: Any) -> None:
+    platform.admin = False
+    assert hai("admin", "user", "add", "carol").err.startswith("hai: token: yours does not allow you to add users at ")
+    assert re.fullmatch(
+        r"hai: token: yours does not allow you to make somebody an admin of JupyterHub, which --admin does, at \S+; "
+        r"run `hai login` as an admin of JupyterHub\n",
+        hai("admin", "user", "add", "carol", "--admin").err,
+    )
 
 
 def test_a_login_asks_for_all_rights_and_takes_what_there_is(hai: Hai, platform: Any, clean_environment: Path) -> None:
