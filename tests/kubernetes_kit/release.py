@@ -75,6 +75,33 @@ def until(what: str, found: Callable[[], Any]) -> Any:
     return there
 
 
+LOOK = ("get", "list", "watch")
+VERBS = (*LOOK, "create", "delete", "deletecollection", "patch", "update")
+
+
+def allowed(account: str, resource: str, namespace: str) -> set[str]:
+    """What the API server itself says that an account may do: SubjectAccessReviews, one a verb.
+
+    `resource` may have a part, such as `pods/exec`.
+    """
+    user = f"system:serviceaccount:{account}"
+    groups = ["system:serviceaccounts", "system:authenticated"]
+    kind, _, part = resource.partition("/")
+    attributes = {"resource": kind, "subresource": part, "namespace": namespace}
+    reviews = [
+        {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SubjectAccessReview",
+            "spec": {"user": user, "groups": groups, "resourceAttributes": {**attributes, "verb": verb}},
+        }
+        for verb in VERBS
+    ]
+    given = json.dumps({"apiVersion": "v1", "kind": "List", "items": reviews})
+    answers = tool("kubectl", "create", "-f", "-", "-o", 'jsonpath={.status.allowed}{"\\n"}', given=given).split()
+    assert len(answers) == len(VERBS)
+    return {verb for verb, answer in zip(VERBS, answers, strict=True) if answer == "true"}
+
+
 @dataclass
 class Platform:
     """An installation of its own."""
@@ -91,7 +118,7 @@ class Platform:
 
     @property
     def hub(self) -> str:
-        """The account of Hub and scheduler."""
+        """The account of the Hub, and of the scheduler where that is in the Hub's pod."""
         return f"{self.namespace}:hub"
 
     def helm(self, *more: str) -> None:
