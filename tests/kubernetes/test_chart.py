@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hai_client.schema import TaskRequest
-from kubernetes_kit.release import LOOK, Platform, allowed, installed, needs_images, state_of, until
+from kubernetes_kit.release import LOOK, Platform, allowed, assert_computes, installed, needs_images, state_of, until
 
 pytestmark = needs_images
 
@@ -37,6 +37,7 @@ def test_a_task_is_submitted_runs_as_pods_and_shows_its_log(platform: Platform) 
     for rank in (0, 1):
         assert f"rank {rank} of 2" in [line.text for line in client.logs(task.id, rank=rank)]
     until("nothing left", lambda: not platform.objects("pods", platform.work, f"hai.jupyter.org/task={task.id}"))
+    assert_computes(client, task, "rank 1 of 2")
 
 
 def test_an_upgrade_keeps_tasks_running_and_secrets_as_they_are(platform: Platform) -> None:

@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 
 from hai_client.schema import TaskRequest
-from kubernetes_kit.release import LOOK, Platform, allowed, installed, needs_images, state_of, tool, until
+from kubernetes_kit.release import (
+    LOOK,
+    Platform,
+    allowed,
+    assert_computes,
+    installed,
+    needs_images,
+    state_of,
+    tool,
+    until,
+)
 
 pytestmark = needs_images
 
@@ -127,7 +137,7 @@ def test_when_what_answers_is_killed_the_other_goes_on_and_scheduling_does_not_n
     task = client.submit(TaskRequest(command=("sh", "-c", "echo heard"), nodes=1, name="meanwhile", cwd="/tmp"))
     until("the end", lambda: state_of(client, task) in ("succeeded", "failed", "stopped"))
     assert state_of(client, task) == "succeeded", client.task(task.id)
-    assert "heard" in [line.text for line in client.logs(task.id, rank=0)]
+    assert_computes(client, task, "heard")
     assert the_leader(platform) == leader
     assert restarts(platform) == before
 

@@ -23,9 +23,10 @@ import yaml
 
 from hai_client.api import Client
 from hai_client.errors import HaiError
-from hai_client.schema import Task
+from hai_client.schema import Task, TaskRequest
 
-CHART = Path(__file__).parents[2] / "helm" / "hai"
+ROOT = Path(__file__).parents[2]
+CHART = ROOT / "helm" / "hai"
 VALUES = os.environ.get("HAI_TEST_CHART_VALUES", "")
 PATIENCE = float(os.environ.get("HAI_TEST_PATIENCE", "120")) * 3
 PASSWORD = secrets.token_hex(20)
@@ -210,3 +211,17 @@ def installed(folder: Path, more: Mapping[str, Any] | None = None) -> Iterator[P
 
 def state_of(client: Client, task: Task) -> str:
     return str(client.task(task.id).state)
+
+
+def assert_computes(client: Client, ended: Task, line: str) -> None:
+    """The scheduler's worker processes start in its container, reach the database and answer.
+
+    Args:
+        client: Of a user.
+        ended: A task of his that has printed the line.
+        line: Part of the line.
+    """
+    request = TaskRequest(command=("true",), nodes=1, name="thought-of", cwd="/tmp")
+    assert client.forecast(request).outcome == "now"
+    assert line in [hit.text for hit in client.search_logs(ended.id, line).lines]
+    assert client.parse_experiment((ROOT / "examples" / "digits.yml").read_text()).nodes == 2
