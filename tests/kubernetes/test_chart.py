@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hai_client.schema import TaskRequest
-from kubernetes_kit.release import Platform, installed, needs_images, state_of, tool, until
+from kubernetes_kit.release import LOOK, Platform, allowed, assert_computes, installed, needs_images, state_of, until
 
 pytestmark = needs_images
 
@@ -37,6 +37,7 @@ def test_a_task_is_submitted_runs_as_pods_and_shows_its_log(platform: Platform) 
     for rank in (0, 1):
         assert f"rank {rank} of 2" in [line.text for line in client.logs(task.id, rank=rank)]
     until("nothing left", lambda: not platform.objects("pods", platform.work, f"hai.jupyter.org/task={task.id}"))
+    assert_computes(client, task, "rank 1 of 2")
 
 
 def test_an_upgrade_keeps_tasks_running_and_secrets_as_they_are(platform: Platform) -> None:
@@ -69,8 +70,6 @@ def test_an_upgrade_keeps_tasks_running_and_secrets_as_they_are(platform: Platfo
     until("the stop", lambda: state_of(client, task) == "stopped")
 
 
-LOOK = ("get", "list", "watch")
-VERBS = (*LOOK, "create", "delete", "deletecollection", "patch", "update")
 #: With the scheduler in the Hub's pod one account does the work of both.
 MAY = {
     "pods": {*LOOK, "create", "delete", "deletecollection"},
@@ -82,25 +81,6 @@ MAY = {
     "configmaps": {"create"},
     "serviceaccounts": set(),
 }
-
-
-def allowed(account: str, resource: str, namespace: str) -> set[str]:
-    """What the API server itself says that an account may do: SubjectAccessReviews, one a verb."""
-    user = f"system:serviceaccount:{account}"
-    groups = ["system:serviceaccounts", "system:authenticated"]
-    attributes = {"resource": resource, "namespace": namespace}
-    reviews = [
-        {
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SubjectAccessReview",
-            "spec": {"user": user, "groups": groups, "resourceAttributes": {**attributes, "verb": verb}},
-        }
-        for verb in VERBS
-    ]
-    given = json.dumps({"apiVersion": "v1", "kind": "List", "items": reviews})
-    answers = tool("kubectl", "create", "-f", "-", "-o", 'jsonpath={.status.allowed}{"\\n"}', given=given).split()
-    assert len(answers) == len(VERBS)
-    return {verb for verb, answer in zip(VERBS, answers, strict=True) if answer == "true"}
 
 
 @pytest.mark.parametrize("resource", MAY)

@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 
 from hai_client.schema import TaskRequest
-from kubernetes_kit.release import Platform, installed, needs_images, state_of, tool, until
+from kubernetes_kit.release import (
+    LOOK,
+    Platform,
+    allowed,
+    assert_computes,
+    installed,
+    needs_images,
+    state_of,
+    tool,
+    until,
+)
 
 pytestmark = needs_images
 
@@ -94,3 +104,47 @@ def test_when_the_leader_is_gone_the_other_leads_and_running_tasks_do_not_notice
     assert len(client.runs(task.id)) == 1
     client.stop(task.id)
     until("the stop", lambda: state_of(client, task) == "stopped")
+
+
+def test_what_answers_may_look_and_change_nothing(platform: Platform) -> None:
+    account = f"{platform.namespace}:api"
+    for resource in ("pods", "services"):
+        assert allowed(account, resource, platform.work) == set(LOOK)
+    for resource in ("secrets", "configmaps", "persistentvolumeclaims", "pods/exec", "events"):
+        assert allowed(account, resource, platform.work) == set()
+    for resource in ("pods", "services", "secrets"):
+        assert allowed(account, resource, platform.namespace) == set()
+    assert allowed(account, "nodes", "") == set(LOOK)
+
+
+def test_what_schedules_may_not_do_what_is_the_hubs(platform: Platform) -> None:
+    account = f"{platform.namespace}:scheduler"
+    assert allowed(account, "pods", platform.work) == {*LOOK, "create", "delete", "deletecollection"}
+    assert allowed(account, "secrets", platform.work) == {"create", "delete"}
+    for resource in ("persistentvolumeclaims", "events", "pods/exec"):
+        assert allowed(account, resource, platform.work) == set()
+    for resource in ("pods", "services", "secrets"):
+        assert allowed(f"{platform.namespace}:hub", resource, platform.namespace) == set()
+        assert allowed(account, resource, platform.namespace) == set()
+
+
+def test_when_what_answers_is_killed_the_other_goes_on_and_scheduling_does_not_notice(platform: Platform) -> None:
+    client, leader = platform.client("ann"), the_leader(platform)
+    before = restarts(platform)
+    (first, *_) = platform.objects("pods", platform.namespace, "app.kubernetes.io/component=api")
+    name = first["metadata"]["name"]
+    tool("kubectl", "-n", platform.namespace, "delete", "pod", name, "--grace-period=0", "--force", "--wait=false")
+    task = client.submit(TaskRequest(command=("sh", "-c", "echo heard"), nodes=1, name="meanwhile", cwd="/tmp"))
+    until("the end", lambda: state_of(client, task) in ("succeeded", "failed", "stopped"))
+    assert state_of(client, task) == "succeeded", client.task(task.id)
+    assert_computes(client, task, "heard")
+    assert the_leader(platform) == leader
+    assert restarts(platform) == before
+
+
+def restarts(platform: Platform) -> dict[str, int]:
+    """How often the container of each loop has been started again, by its pod."""
+    found = platform.objects("pods", platform.namespace, "app.kubernetes.io/component=scheduler")
+    return {
+        pod["metadata"]["name"]: sum(one["restartCount"] for one in pod["status"]["containerStatuses"]) for pod in found
+    }

@@ -111,11 +111,11 @@ async def test_a_launch_that_was_killed_on_its_way_is_completed_by_the_next_serv
     launch = harness.launch(1, harness.waits(), "node-1", "node-2")
     create, made = Launcher._create, []
 
-    async def dies(self: Launcher, kind: str, body: dict[str, Any]) -> None:
+    async def dies(self: Launcher, kind: str, *args: Any) -> None:
         if made:
             raise asyncio.CancelledError
         made.append(kind)
-        await create(self, kind, body)
+        await create(self, kind, *args)
 
     with monkeypatch.context() as patch, suppress(asyncio.CancelledError):
         patch.setattr(Launcher, "_create", dies)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +13,30 @@ import pytest
 import yaml
 
 from hai_scheduler.adapters.kubernetes.client import Api, Unusable
-from hai_scheduler.adapters.kubernetes.startup import NEEDS
+from hai_scheduler.adapters.kubernetes.startup import NEEDS, NEEDS_OF_A_READER, Need
 from hai_scheduler.core.model import RankState, RunId
+from hai_scheduler.ports import NotFound, Temporary
 from kubernetes_kit.place import Place, admin
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 RUN = RunId("1.1")
 
 
-def rules(namespaced: bool) -> list[dict[str, Any]]:
-    wanted = [need for need in NEEDS if need.namespaced is namespaced]
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A process of the service: its account, what it asks for, and whether it acts."""
+
+    name: str
+    needs: tuple[Need, ...]
+    acts: bool
+
+
+LOOP = Account("loop", NEEDS, acts=True)
+API = Account("api", NEEDS_OF_A_READER, acts=False)
+
+
+def rules(account: Account, namespaced: bool) -> list[dict[str, Any]]:
+    wanted = [need for need in account.needs if need.namespaced is namespaced]
     return [
         {
             "apiGroups": [""],
@@ -32,34 +48,40 @@ def rules(namespaced: bool) -> list[dict[str, Any]]:
     ]
 
 
-def binding(kind: str, name: str, role: str, place: Place) -> dict[str, Any]:
-    subject = {"kind": "ServiceAccount", "name": "hai", "namespace": place.namespace}
+def binding(kind: str, name: str, account: Account, place: Place) -> dict[str, Any]:
+    subject = {"kind": "ServiceAccount", "name": account.name, "namespace": place.namespace}
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": f"{kind}Binding",
         "metadata": {"name": name},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name},
         "subjects": [subject],
     }
 
 
-async def token_of(api: Api, place: Place) -> str:
-    made = await api.request("POST", f"{place.path}/serviceaccounts", body={"metadata": {"name": "hai"}})
+async def token_of(api: Api, account: Account, place: Place) -> str:
+    made = await api.request("POST", f"{place.path}/serviceaccounts", body={"metadata": {"name": account.name}})
     name = made["metadata"]["name"]
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
     answer = await api.request("POST", f"{place.path}/serviceaccounts/{name}/token", body=body)
     return str(answer["status"]["token"])
 
 
+def of_the_cluster(account: Account, place: Place) -> str:
+    """The name of what gives it rights outside of the namespace."""
+    return f"{place.namespace}-{account.name}"
+
+
 @pytest.fixture
-async def kubeconfig(place: Place, tmp_path: Path) -> AsyncIterator[str]:
-    """Access as an account that may do what NEEDS says in the namespace, and nothing with nodes yet."""
+async def kubeconfig(place: Place, account: Account, tmp_path: Path) -> AsyncIterator[str]:
+    """Access as an account that may do what it asks for in the namespace, and nothing with nodes yet."""
     async with admin() as api:
-        token = await token_of(api, place)
-        role = {"metadata": {"name": "hai"}, "rules": rules(namespaced=True)}
+        token = await token_of(api, account, place)
+        role = {"metadata": {"name": account.name}, "rules": rules(account, namespaced=True)}
         inside = f"{RBAC}/namespaces/{place.namespace}"
         await api.request("POST", f"{inside}/roles", body=role)
-        await api.request("POST", f"{inside}/rolebindings", body=binding("Role", "hai", "hai", place))
+        bound = binding("Role", account.name, account, place)
+        await api.request("POST", f"{inside}/rolebindings", body=bound)
         configuration = api._client.configuration
         config = {
             "current-context": "hai",
@@ -80,28 +102,37 @@ async def kubeconfig(place: Place, tmp_path: Path) -> AsyncIterator[str]:
         await asyncio.to_thread(file.write_text, yaml.safe_dump(config))
         yield str(file)
         for kind in ("clusterrolebindings", "clusterroles"):
-            name = place.namespace
+            name = of_the_cluster(account, place)
             found = (await api.request("GET", f"{RBAC}/{kind}"))["items"]
             if any(thing["metadata"]["name"] == name for thing in found):
                 await api.request("DELETE", f"{RBAC}/{kind}/{name}")
 
 
-async def test_missing_rights_are_named_and_the_named_ones_are_enough(place, harness, kubeconfig: str) -> None:
+async def opened(place: Place, harness: Any, account: Account, kubeconfig: str) -> Any:
+    """A cluster of that account: it says which rights are missing, and is content when it has them."""
     with pytest.raises(Unusable, match="get nodes; list nodes; watch nodes"):
-        await harness.open_with(kubeconfig=kubeconfig)
+        await harness.open_with(kubeconfig=kubeconfig, acts=account.acts)
     async with admin() as api:
-        role = {"metadata": {"name": place.namespace}, "rules": rules(namespaced=False)}
+        name = of_the_cluster(account, place)
+        role = {"metadata": {"name": name}, "rules": rules(account, namespaced=False)}
         await api.request("POST", f"{RBAC}/clusterroles", body=role)
-        bound = binding("ClusterRole", place.namespace, place.namespace, place)
+        bound = binding("ClusterRole", name, account, place)
         await api.request("POST", f"{RBAC}/clusterrolebindings", body=bound)
 
     async def opens() -> Any:
         try:
-            return await harness.open_with(kubeconfig=kubeconfig)
+            return await harness.open_with(kubeconfig=kubeconfig, acts=account.acts)
         except Unusable:
             return None
 
-    cluster = await harness.settle(opens)
+    return await harness.settle(opens)
+
+
+@pytest.mark.parametrize("account", [LOOP], ids=["loop"])
+async def test_missing_rights_of_the_loop_are_named_and_the_named_ones_are_enough(
+    place, harness, account: Account, kubeconfig: str
+) -> None:
+    cluster = await opened(place, harness, account, kubeconfig)
     await cluster.launch(harness.launch(1, harness.waits()))
 
     async def runs() -> bool:
@@ -118,6 +149,24 @@ async def test_missing_rights_are_named_and_the_named_ones_are_enough(place, har
     await harness.settle(ended)
     await cluster.forget(RUN)
     assert await cluster.observe() == []
+
+
+@pytest.mark.parametrize("account", [API], ids=["api"])
+async def test_missing_rights_of_the_api_are_named_and_the_named_ones_are_enough_to_look_alone(
+    place, harness, cluster, account: Account, kubeconfig: str
+) -> None:
+    looks = await opened(place, harness, account, kubeconfig)
+    assert await looks.nodes() == await cluster.nodes()
+    await cluster.launch(harness.launch(1, harness.waits()))
+
+    async def sees() -> Any:
+        with suppress(NotFound, Temporary):
+            return await looks.addresses(RUN)
+
+    assert await harness.settle(sees)
+    await cluster.kill(RUN)
+    with pytest.raises(Unusable, match="create pods"):
+        await harness.open_with(kubeconfig=kubeconfig)
 
 
 async def test_a_namespace_that_is_missing_is_named(harness) -> None:

@@ -63,13 +63,13 @@ class KubernetesHarness(ClusterHarness):
     async def open(self) -> Cluster:
         return await self.open_with()
 
-    async def open_with(self, **settings: Any) -> KubernetesCluster:
-        """A cluster with other settings than the harness's own."""
+    async def open_with(self, *, acts: bool = True, **settings: Any) -> KubernetesCluster:
+        """A cluster with other settings than the harness's own; `acts` as of `open_cluster`."""
         chosen = self.place.settings(f"{self.service.url}/api", **{**self._settings, **settings})
         clock = SystemClock()
         api = BreakingApi(await connect(chosen), clock, parallel=chosen.parallel)
         try:
-            await check(api, chosen.namespace)
+            await check(api, chosen.namespace, acts=acts)
         except BaseException:
             await api.close()
             raise

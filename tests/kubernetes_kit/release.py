@@ -23,9 +23,10 @@ import yaml
 
 from hai_client.api import Client
 from hai_client.errors import HaiError
-from hai_client.schema import Task
+from hai_client.schema import Task, TaskRequest
 
-CHART = Path(__file__).parents[2] / "helm" / "hai"
+ROOT = Path(__file__).parents[2]
+CHART = ROOT / "helm" / "hai"
 VALUES = os.environ.get("HAI_TEST_CHART_VALUES", "")
 PATIENCE = float(os.environ.get("HAI_TEST_PATIENCE", "120")) * 3
 PASSWORD = secrets.token_hex(20)
@@ -75,6 +76,33 @@ def until(what: str, found: Callable[[], Any]) -> Any:
     return there
 
 
+LOOK = ("get", "list", "watch")
+VERBS = (*LOOK, "create", "delete", "deletecollection", "patch", "update")
+
+
+def allowed(account: str, resource: str, namespace: str) -> set[str]:
+    """What the API server itself says that an account may do: SubjectAccessReviews, one a verb.
+
+    `resource` may have a part, such as `pods/exec`.
+    """
+    user = f"system:serviceaccount:{account}"
+    groups = ["system:serviceaccounts", "system:authenticated"]
+    kind, _, part = resource.partition("/")
+    attributes = {"resource": kind, "subresource": part, "namespace": namespace}
+    reviews = [
+        {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SubjectAccessReview",
+            "spec": {"user": user, "groups": groups, "resourceAttributes": {**attributes, "verb": verb}},
+        }
+        for verb in VERBS
+    ]
+    given = json.dumps({"apiVersion": "v1", "kind": "List", "items": reviews})
+    answers = tool("kubectl", "create", "-f", "-", "-o", 'jsonpath={.status.allowed}{"\\n"}', given=given).split()
+    assert len(answers) == len(VERBS)
+    return {verb for verb, answer in zip(VERBS, answers, strict=True) if answer == "true"}
+
+
 @dataclass
 class Platform:
     """An installation of its own."""
@@ -91,7 +119,7 @@ class Platform:
 
     @property
     def hub(self) -> str:
-        """The account of Hub and scheduler."""
+        """The account of the Hub, and of the scheduler where that is in the Hub's pod."""
         return f"{self.namespace}:hub"
 
     def helm(self, *more: str) -> None:
@@ -183,3 +211,17 @@ def installed(folder: Path, more: Mapping[str, Any] | None = None) -> Iterator[P
 
 def state_of(client: Client, task: Task) -> str:
     return str(client.task(task.id).state)
+
+
+def assert_computes(client: Client, ended: Task, line: str) -> None:
+    """The scheduler's worker processes start in its container, reach the database and answer.
+
+    Args:
+        client: Of a user.
+        ended: A task of his that has printed the line.
+        line: Part of the line.
+    """
+    request = TaskRequest(command=("true",), nodes=1, name="thought-of", cwd="/tmp")
+    assert client.forecast(request).outcome == "now"
+    assert line in [hit.text for hit in client.search_logs(ended.id, line).lines]
+    assert client.parse_experiment((ROOT / "examples" / "digits.yml").read_text()).nodes == 2

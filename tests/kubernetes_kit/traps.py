@@ -29,8 +29,8 @@ def set_traps(folder: Path) -> None:
         spring("services")
         return made
 
-    async def after_create(self: Launcher, kind: str, body: Any) -> None:
-        await create(self, kind, body)
+    async def after_create(self: Launcher, kind: str, *args: Any) -> None:
+        await create(self, kind, *args)
         spring(kind)
 
     async def after_record(self: Launcher, *args: Any) -> bool:
