@@ -17,6 +17,7 @@ from hai_scheduler import worker_pool
 from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.api.kinds import DEFAULTS, Kind, LimitSettings
 from hai_scheduler.app import World, assemble
 from hai_scheduler.core.model import Priority, Quota, TaskSpec, TaskState
 from hai_scheduler.core.snapshot import Snapshot
@@ -98,7 +99,10 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
     watch = parts.services.queries.watch
     nodes = some_nodes(4)
     watch.show(Snapshot(now=clock.now(), nodes=nodes, tasks=tuple(tasks)), watch.policies, {}, seconds=0.1)
-    async with served(parts.services, tokens) as (root, _, client):
+    # What the workers' own queue does is to be seen, not the limits before it (test_fairness.py).
+    ample = replace(DEFAULTS[Kind.EXPENSIVE], at_once=64, total=64)
+    limits = LimitSettings(budgets={**DEFAULTS, Kind.EXPENSIVE: ample})
+    async with served(parts.services, tokens, limits) as (root, _, client):
         yield Platform(f"{root}{PREFIX}api/v1", client, workers, parts.services.forecasts)
     await workers.close()
     await store.close()
@@ -129,8 +133,7 @@ async def test_whoever_stays_with_eight_forecasts_has_one_computed_between_those
     await until(lambda: children(platform.workers))
     status, found = await platform.forecast("bob", nodes=1, priority="HIGH")
     assert (status, found["outcome"]) == (200, "now")
-    # Those that were refused meanwhile have cost nothing.
-    assert sum(one.done() and one.result()[0] == 200 for one in mallory) <= 1
+    assert sum(one.done() for one in mallory) <= 1
     for one in mallory:
         one.cancel()
     await asyncio.gather(*mallory, return_exceptions=True)
@@ -144,7 +147,7 @@ async def test_deeply_nested_files_and_searches_of_long_logs_wait_for_one_anothe
     await until(lambda: children(platform.workers))
     status, found = await platform.parse("bob", "version: 2\nname: x\nspec: {workspace: /w, entrypoint: a.py}\n")
     assert (status, found["name"]) == (200, "x")
-    assert sum(one.done() and one.result()[0] != 429 for one in mallory) <= 2
+    assert sum(one.done() for one in mallory) <= 2
     assert len(children(platform.workers)) <= 1
     for one in mallory[1:4]:
         one.cancel()
