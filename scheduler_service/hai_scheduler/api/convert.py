@@ -147,17 +147,17 @@ def report_of(body: RankReport) -> Report:
     )
 
 
-def summary(view: TaskView, caller: Caller, now: datetime) -> TaskSummary:
+def summary(view: TaskView, caller: Caller) -> TaskSummary:
     """A task in a list."""
-    return TaskSummary.model_validate(_summary(view, caller, now))
+    return TaskSummary.model_validate(_summary(view, caller))
 
 
-def detail(story: TaskStory, caller: Caller, now: datetime) -> TaskDetail:
+def detail(story: TaskStory, caller: Caller) -> TaskDetail:
     """A task with everything."""
     task, spec = story.view.task, story.spec
     return TaskDetail.model_validate(
         {
-            **_summary(story.view, caller, now),
+            **_summary(story.view, caller),
             "tags": list(spec.tags),
             "command": list(spec.command),
             "cwd": spec.cwd,
@@ -176,7 +176,7 @@ def detail(story: TaskStory, caller: Caller, now: datetime) -> TaskDetail:
     )
 
 
-def _summary(view: TaskView, caller: Caller, now: datetime) -> dict[str, object]:
+def _summary(view: TaskView, caller: Caller) -> dict[str, object]:
     task, run = view.task, view.task.live_run
     return {
         "id": task.id,
@@ -199,16 +199,22 @@ def _summary(view: TaskView, caller: Caller, now: datetime) -> dict[str, object]
         "checkpoint": _checkpoint(task.checkpoint),
         "reason": task.reason.value if task.reason else None,
         "message": view.message,
-        "verdict": None if view.verdict is None else verdict_out(view.verdict, caller, now),
+        # What is said of a task that waits is why it waits.
+        "verdict": None if view.verdict is None else _verdict_out(view.verdict, view.message, caller),
         "deadline": run.notice.deadline if run and run.notice else None,
+        "tags": [],
     }
 
 
 def verdict_out(verdict: Verdict, caller: Caller, now: datetime) -> VerdictOut:
     """Why a task waits. Names of other users' tasks are theirs: only ids are told."""
+    return _verdict_out(verdict, why(verdict, now), caller)
+
+
+def _verdict_out(verdict: Verdict, sentence: str, caller: Caller) -> VerdictOut:
     return VerdictOut(
         kind=verdict.kind.value,
-        sentence=why(verdict, now),
+        sentence=sentence,
         position=verdict.position,
         earliest_start=verdict.earliest_start,
         data=dict(verdict.data),

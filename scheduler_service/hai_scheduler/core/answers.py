@@ -9,6 +9,7 @@ from datetime import datetime
 
 from hai_scheduler.core.ledger import Ledger
 from hai_scheduler.core.model import Priority, Task, TaskId
+from hai_scheduler.core.parts import Size, size_of
 from hai_scheduler.core.placement import choose
 from hai_scheduler.core.places import Place, Queue
 from hai_scheduler.core.policy import Policy
@@ -59,6 +60,10 @@ class Answers:
         self._policy = policy
         self._reach: dict[tuple[Priority, int | None], tuple[int, defaultdict[str, int]]] = {}
         self._open: dict[tuple[Priority, int | None], list[str]] = {}
+        #: What is the same for many tasks: who holds nodes that they want, when they can start, orphaned nodes.
+        self._holders: dict[tuple[Priority, str] | None, tuple[Holder, ...]] = {}
+        self._starts: dict[tuple[str, Priority, float, Size], datetime | None] = {}
+        self._orphaned: int | None = None
 
     @property
     def ids(self) -> Collection[TaskId]:
@@ -228,21 +233,36 @@ class Answers:
 
     def _room(self, wait: Wait) -> _Data:
         """CAPACITY, TURN: who holds what it needs, and until when as far as is known."""
-        found = self._earliest(wait)
-        when = found.at if found is not None else None
-        turns = [*self._turns.values(), *self._ledger.started]
-        holders = _holders(turns)
+        when, holders = self._earliest_start(wait), self._held_by(None)
         if wait.kind is VerdictKind.TURN:
-            among = [turn for turn in turns if turn.priority <= wait.priority]
-            holders = _holders(turn for turn in among if turn.task.user != wait.task.user) or holders
+            holders = self._held_by((wait.priority, wait.task.user)) or holders
         data = self._needs(wait)
         return when, holders, {**data, "until": when} if wait.kind is VerdictKind.TURN else data
 
-    def _earliest(self, wait: Wait) -> Reservation | None:
+    def _held_by(self, among: tuple[Priority, str] | None) -> tuple[Holder, ...]:
+        """Who holds nodes: everybody, or at no more than a priority and not one user."""
+        if among not in self._holders:
+            turns = [*self._turns.values(), *self._ledger.started]
+            if among is not None:
+                turns = [turn for turn in turns if turn.priority <= among[0] and turn.task.user != among[1]]
+            self._holders[among] = _holders(turns)
+        return self._holders[among]
+
+    def _earliest_start(self, wait: Wait) -> datetime | None:
+        """When it can start at the earliest: the same for all like it that are promised nothing (B1, F3, P5)."""
+        task = wait.task
         kept = self.reservations.get(wait.priority)
-        if kept is not None and kept.task.id == wait.task.id:
-            return kept
-        return earliest(wait.task, wait.priority, wait.rank, self._ledger, self._rules)
+        if kept is not None and kept.task.id == task.id:
+            return kept.at
+        key = task.user, wait.priority, wait.rank, size_of(task)
+        plain = not (task.avoid or task.promise or task.left_for is not None)
+        if not plain or key not in self._starts:
+            found = earliest(task, wait.priority, wait.rank, self._ledger, self._rules)
+            when = found.at if found is not None else None
+            if not plain:
+                return when
+            self._starts[key] = when
+        return self._starts[key]
 
     def _reserved(self, wait: Wait) -> _Data:
         kept = self.reservations.get(wait.priority)
@@ -269,8 +289,9 @@ class Answers:
         kept = self._kept_from(wait.task, self._place_of(wait.task))
         free = sum(name not in kept for name in self._free(wait.task, wait.priority))
         found: dict[str, Value] = {"needs": wait.task.nodes, "gpus": wait.task.gpus, "free": free}
-        orphaned = sum(node.orphan is not None for node in self._ledger.floor.nodes.values())
-        return {**found, "orphaned": orphaned} if orphaned else found
+        if self._orphaned is None:
+            self._orphaned = sum(node.orphan is not None for node in self._ledger.floor.nodes.values())
+        return {**found, "orphaned": self._orphaned} if self._orphaned else found
 
     def _draining(self, wait: Wait) -> _Data:
         task, now = wait.task, self._rules.now

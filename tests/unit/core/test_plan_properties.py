@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 from random import Random
+from unittest.mock import patch
 
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from hai_scheduler.core import places
 from hai_scheduler.core.decisions import Keep, Plan, Start, Suspend
 from hai_scheduler.core.discipline import Discipline
 from hai_scheduler.core.memory import Memory
@@ -139,6 +141,17 @@ def test_what_is_remembered_of_other_clusters_changes_nothing(shots: list[Snapsh
         made, scratch = plan(shot, POLICY, memory=memory), plan(shot, POLICY)
         assert made.decisions == scratch.decisions
         assert dict(made.verdicts) == dict(scratch.verdicts)
+
+
+@given(snapshots(), st.sampled_from([0, 1, 2]))
+@FEW
+def test_a_verdict_is_the_same_whatever_was_asked_before(shot: Snapshot, enough: int) -> None:
+    """What is found for one task and holds for others, or for places, says of each what it says when asked alone."""
+    made = plan(shot, POLICY)
+    with patch.object(places, "_ENOUGH", enough):
+        after_others = dict(made.verdicts)
+    for task_id, verdict in after_others.items():
+        assert plan(shot, POLICY).verdicts[task_id] == verdict
 
 
 @given(snapshots())

@@ -47,10 +47,9 @@ async def show_all(ask: Ask[TaskQuery, Nothing]) -> TaskPage:
         user=query.user, states=_states(query.state), group=query.group, priority=query.priority, name=query.name
     )
     page = await ask.services.queries.tasks(ask.caller, where, cursor=query.cursor, limit=query.limit)
-    now = ask.services.queries.clock.now()
     items = []
     for number, view in enumerate(page.items, 1):
-        items.append(convert.summary(view, ask.caller, now))
+        items.append(convert.summary(view, ask.caller))
         if number % PIECE == 0:
             await asyncio.sleep(0)
     return TaskPage(items=items, next_cursor=page.cursor)
@@ -75,7 +74,7 @@ def _states(text: str | None) -> frozenset[TaskState] | None:
 async def show(ask: Ask[Nothing, Nothing]) -> TaskDetail:
     """One task."""
     story = await ask.services.queries.task(ask.caller, ask.path["task"])
-    return convert.detail(story, ask.caller, ask.services.queries.clock.now())
+    return convert.detail(story, ask.caller)
 
 
 async def stop(ask: Ask[Nothing, Nothing]) -> TaskDetail:
@@ -128,4 +127,4 @@ async def events(ask: Ask[TaskEventQuery, Nothing]) -> EventPage:
 async def _detail(ask: Ask[Nothing, object], task: Task) -> TaskDetail:
     """The task after a change, by its id: its name may mean another one by now."""
     story = await ask.services.queries.task(ask.caller, str(task.id))
-    return convert.detail(story, ask.caller, ask.services.queries.clock.now())
+    return convert.detail(story, ask.caller)
