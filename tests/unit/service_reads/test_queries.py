@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 
 import pytest
@@ -128,19 +127,3 @@ async def test_pages_are_whole_whatever_pieces_they_are_read_in(count: int, limi
         if cursor is None:
             break
     assert seen == list(range(count, 0, -1))
-
-
-async def test_a_large_queue_is_looked_at_in_pieces_that_let_others_on() -> None:
-    queries = Queries(store=MemoryStore(), clock=CLOCK, watch=Watch(), places=Places(api_url="", checkpoint_root="/c"))
-    others = 0
-
-    async def another() -> None:
-        nonlocal others
-        while True:
-            others += 1
-            await asyncio.sleep(0)
-
-    beside = asyncio.create_task(another())
-    assert len(await queries.levels([a_task()] * (20 * PIECE))) == 20 * PIECE
-    beside.cancel()
-    assert others >= 19
