@@ -226,6 +226,8 @@ def assemble_api(
     watch = watch if watch is not None else Watch()
     book = book if book is not None else PolicyBook(settings)
     following = Following(store=store, cluster=world.cluster, bus=bus, clock=clock, policies=book, watch=watch)
+    # Who reads is told what there is now, also where no ring was heard.
+    watch.asked = following.asked
     surroundings = Surroundings(store=store)
     workers, news = world.workers or Here(store), News(store=store, bus=bus)
     queries = Queries(store=store, clock=clock, watch=watch, places=places)

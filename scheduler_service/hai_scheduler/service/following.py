@@ -77,10 +77,10 @@ class Following:
             if self._looking is not None:
                 self._looking.cancel()
 
-    async def asked(self) -> None:
+    async def asked(self, bearable: float | None = None) -> None:
         """Somebody wants the view: look if it is too old for him, unless the rest after the last look is not over."""
-        now = self.clock.steady()
-        if self._looked_at is not None and (now - self._looked_at < self.bearable or now < self._rests_until):
+        now, bearable = self.clock.steady(), self.bearable if bearable is None else bearable
+        if self._looked_at is not None and (now - self._looked_at < bearable or now < self._rests_until):
             return
         with suppress(TimeoutError):
             async with asyncio.timeout(self.patience):

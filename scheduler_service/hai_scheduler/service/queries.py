@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Final
 
 from hai_scheduler.core.explain import message_of
 from hai_scheduler.core.model import Node, NodeMark, Priority, Quota, Run, Task, TaskId, TaskSpec
@@ -27,6 +28,9 @@ from hai_scheduler.service.watch import Watch
 
 #: Tasks that are read, or looked at, without letting others on: some milliseconds.
 PIECE = 50
+#: How old the reasons why tasks wait may be for those who read tasks, in seconds. Rings renew them at once; one may be
+#: lost, and what depends on the time alone does not ring.
+VIEW_BEARABLE: Final = 15.0
 #: `?user=` of an admin who asks for everybody.
 EVERYBODY = "*"
 
@@ -162,6 +166,7 @@ class Queries:
 
     async def task(self, caller: Caller, ref: str) -> TaskStory:
         """One task with everything. Raises Unknown."""
+        await self.watch.asked(VIEW_BEARABLE)
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
             spec, runs = await tx.get_spec(task.id), await tx.runs(task.id)
@@ -174,6 +179,7 @@ class Queries:
 
     async def summary(self, caller: Caller, ref: str) -> TaskView:
         """One task without its runs. Raises Unknown."""
+        await self.watch.asked(VIEW_BEARABLE)
         async with self.store.read() as tx:
             return self.view(await find(tx, caller, ref))
 
@@ -192,6 +198,7 @@ class Queries:
         """A page of tasks; `where.user` None is the caller himself. Raises NotAllowed and Invalid."""
         where = replace(where, user=whose(caller, where.user))
         before = None if cursor is None else _before(cursor)
+        await self.watch.asked(VIEW_BEARABLE)
         async with self.store.read() as tx:
             found = await _in_pieces(tx, where, before=before, limit=limit + 1)
             if not found and before is None:

@@ -5,10 +5,11 @@ In a process of the API it is what this one saw when it last looked (following.p
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Protocol
 
 from hai_scheduler.core.model import Node, TaskId
 from hai_scheduler.core.policy import Policies
@@ -17,7 +18,14 @@ from hai_scheduler.core.verdicts import Verdict
 from hai_scheduler.ports import Temporary
 
 
-async def _fresh_enough() -> None:
+class Asked(Protocol):
+    """Waits until the view is not older than its reader bears, for a moment at the longest (following.py)."""
+
+    async def __call__(self, bearable: float | None = None) -> None:
+        """`bearable` is in seconds; None: a few, for those who want to know how it is now."""
+
+
+async def _fresh_enough(bearable: float | None = None) -> None:
     """For a view that its writer renews without being asked."""
 
 
@@ -25,8 +33,7 @@ async def _fresh_enough() -> None:
 class Watch:
     """The view of the latest tick or look. One writer at a time, the loop of ticks or of looks; many readers."""
 
-    #: Wait until the view is not older than its readers bear, for a moment at the longest (following.py).
-    asked: Callable[[], Awaitable[None]] = _fresh_enough
+    asked: Asked = _fresh_enough
     #: Whether this process leads, as far as it knows; and whether it can be sure of that now.
     leading: bool = False
     sure: Callable[[], bool] = lambda: True
