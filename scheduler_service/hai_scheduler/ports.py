@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -107,6 +107,15 @@ class Lease:
     expires_at: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTask:
+    """A task that is to be stored; `task.id` is given then."""
+
+    task: Task
+    spec: TaskSpec
+    idempotency_key: str | None = None
+
+
 class Tx(DatabaseTx, BoundTx, Protocol):
     """One transaction: all of it or nothing. Reads see its own writes."""
 
@@ -115,6 +124,17 @@ class Tx(DatabaseTx, BoundTx, Protocol):
 
         With a key that the same user has used before, nothing is stored and the earlier task is returned.
         """
+        ...
+
+    async def add_tasks(self, new: Sequence[NewTask]) -> Sequence[Task]:
+        """Store all of them, as `add_task` does one after the other, but faster.
+
+        No two of them have the same user and key, and none has a key that `keyed` finds.
+        """
+        ...
+
+    async def keyed(self, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], Task]:
+        """The tasks that were stored with those keys, by user and key; unused keys are left out."""
         ...
 
     async def get_task(self, task_id: TaskId) -> Task:

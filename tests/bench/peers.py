@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from bench.figures import Report, say
-from bench.rest import Storm, Wire, storm
+from bench.rest import Storm, Wire, storm, without_limits
 from e2e.conftest import Platform, wait_for
 
 TOPIC = "beside Slurm"
@@ -89,7 +89,8 @@ def _hai(nodes: int, tasks: int) -> dict[str, float]:
         wire.ask("POST", "/tasks", {"name": f"held-{number}", "command": ["true"], "cwd": "/", "hold": True})
 
     with tempfile.TemporaryDirectory(prefix="hai-bench-", ignore_cleanup_errors=True) as folder:
-        platform = Platform(Path(folder), nodes=nodes)
+        # Slurm limits nobody either.
+        platform = Platform(Path(folder), nodes=nodes, options=without_limits(Path(folder)))
         try:
             platform.start()
             Wire(platform).ask("GET", "/me")  # from now on the service knows the token

@@ -170,6 +170,13 @@ class Queries:
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
             spec, runs = await tx.get_spec(task.id), await tx.runs(task.id)
+        return self._story(task, spec, runs)
+
+    def fresh(self, task: Task, spec: TaskSpec) -> TaskStory:
+        """A task that was stored a moment ago, as `task` shows it before its first run; nothing is read."""
+        return self._story(task, spec, ())
+
+    def _story(self, task: Task, spec: TaskSpec, runs: Sequence[Run]) -> TaskStory:
         return TaskStory(
             view=self.view(task),
             spec=spec,

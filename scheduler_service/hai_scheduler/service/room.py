@@ -7,6 +7,7 @@ somebody submits faster than ended tasks are forgotten.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -44,20 +45,24 @@ class Room:
     clock: Clock
     _known: dict[str, _Known] = field(default_factory=dict)
 
-    async def take(self, tx: Tx, user: str, size: int, *, stored: int = 1) -> None:
+    async def take(self, tx: Tx, user: str, size: int, *, ahead: Sequence[int] = ()) -> None:
         """Count a task of that size as the user's. Raises InTheWay and TooMany if there is no room for it.
 
-        `stored` says whether the transaction holds the task already (1) or not (0).
+        `ahead` are the sizes of those that were taken before it and that the transaction has not stored yet.
         """
+        known = await self.ask(tx, user, size, ahead=ahead)
+        known.size += size
+        known.tasks += 1
+
+    async def ask(self, tx: Tx, user: str, size: int, *, ahead: Sequence[int] = ()) -> _Known:
+        """As `take`, but nothing is counted."""
         known = self._known.get(user)
         if known is None or self._is_old(known, size):
             known = await self._measure(tx, user)
-            known.size -= size * stored
-            known.tasks -= stored
+            known.size += sum(ahead)
+            known.tasks += len(ahead)
         self._check(known, size)
-        if stored:
-            known.size += size
-            known.tasks += 1
+        return known
 
     async def _measure(self, tx: Tx, user: str) -> _Known:
         now = self.clock.steady()

@@ -5,71 +5,39 @@ Each is one transaction. Bad input is refused with the field, the value and the 
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shlex
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from hai_scheduler.core.environments import VARIABLE, Environment
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Held, Released
-from hai_scheduler.core.explain import amount, gang, nodes, quota_of
+from hai_scheduler.core.explain import amount, gang
 from hai_scheduler.core.lifecycle import Effect
-from hai_scheduler.core.model import Priority, Profile, Retry, Task, TaskId, TaskSpec, TaskState
+from hai_scheduler.core.model import Priority, Retry, Task, TaskId, TaskState
 from hai_scheduler.core.order import own_order
-from hai_scheduler.core.quota import Accounts, Cap, QuotaBook
+from hai_scheduler.core.quota import Accounts
 from hai_scheduler.core.reasons import Reason
-from hai_scheduler.core.sizes import size_of
-from hai_scheduler.core.use import share_of
 from hai_scheduler.files import Files
 from hai_scheduler.ports import Bus, Clock, Store, Tx
 from hai_scheduler.ports import Event as Line
+from hai_scheduler.service.admission import Admission, Admitted, New, OtherEnvironment
 from hai_scheduler.service.caller import Caller
+from hai_scheduler.service.caps import book_for, check_cap
 from hai_scheduler.service.changes import change
 from hai_scheduler.service.doorbell import ring_notices
 from hai_scheduler.service.effects import FEED, TICK
 from hai_scheduler.service.environment import PLATFORM_VARIABLES
-from hai_scheduler.service.errors import InTheWay, Invalid, NeverFits
+from hai_scheduler.service.errors import InTheWay, Invalid
 from hai_scheduler.service.fit import gpus_to_ask_for
 from hai_scheduler.service.lookup import check_name, find
 from hai_scheduler.service.policy_book import PolicyBook
-from hai_scheduler.service.room import Room
 from hai_scheduler.service.settings import ServiceSettings
+from hai_scheduler.service.submission import Submission as Submission
+from hai_scheduler.service.submission import spec_of
 from hai_scheduler.service.surroundings import Surroundings
 from hai_scheduler.service.watch import Watch
 
 #: The most retries that a task may ask for.
 MAX_RETRIES = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submission:
-    """A task as its user describes it."""
-
-    name: str
-    command: tuple[str, ...]
-    #: Absolute.
-    cwd: str
-    nodes: int = 1
-    #: GPUs on each of its nodes; None is whole nodes (U2).
-    gpus: int | None = None
-    #: None is AUTO (Q4).
-    priority: Priority | None = Priority.NORMAL
-    group: str = "training"
-    env: Mapping[str, str] = field(default_factory=dict)
-    profile: Profile = Profile.SIGTERM
-    #: None takes the policy's default.
-    grace: timedelta | None = None
-    time_limit: timedelta | None = None
-    checkpoint_dir: str | None = None
-    tags: tuple[str, ...] = ()
-    #: Submit it held.
-    hold: bool = False
-    #: None lets it fail when its command does (H2).
-    retry: Retry | None = None
-    #: None is the user's default.
-    environment: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,40 +54,48 @@ class Submissions:
     #: None where the files of ranks cannot be looked at from here.
     files: Files | None = None
     #: Made here, as it is nobody else's.
-    room: Room = field(init=False)
+    admission: Admission = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "room", Room(self.settings, self.clock))
+        admission = Admission(
+            store=self.store,
+            bus=self.bus,
+            clock=self.clock,
+            settings=self.settings,
+            watch=self.watch,
+            surroundings=self.surroundings,
+        )
+        object.__setattr__(self, "admission", admission)
 
     async def submit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Task:
         """Store a new task. With a key that the caller has used before, the earlier task is returned.
 
         Raises InTheWay if the earlier task was submitted with another description.
         """
-        gpus, environment = await self._checked(caller, submission)
-        async with self.store.write() as tx:
-            spec = _spec_of(submission, environment)
-            task = await tx.add_task(self._task_of(caller, submission, gpus), spec, idempotency_key=key)
-            before = () if key is None else await tx.events(after=0, limit=1, task_id=task.id)
-            if before:  # the key was used before
-                _check_same(task, before[0], submission)
-                return task
-            await self._check_room(tx, caller, task)
-            await self.room.take(tx, task.user, size_of(spec))
-            about = {"name": task.name, "nodes": task.nodes, "gpus": task.gpus}
-            if key is not None:
-                about["request"] = digest_of(submission)
-            await self._line(tx, caller, "task.submitted", task, **about)
-        await self._wake()
-        return task
+        return (await self.admit(caller, submission, key=key)).task
+
+    async def admit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Admitted:
+        """As `submit`; says what is known of the task without reading it."""
+        gpus = self._checked(submission)
+        environment = await self.admission.environment_for(caller, submission.environment)
+        while True:
+            await self._check_files(caller, submission, environment)
+            task = self._task_of(caller, submission, gpus)
+            new = New(caller=caller, submission=submission, task=task, environment=environment, key=key)
+            admitted = await self.admission.admit(new)
+            if not isinstance(admitted, OtherEnvironment):
+                return admitted
+            # It was changed a moment ago: its Python may be another one.
+            environment = await self.surroundings.choose(caller, submission.environment)
 
     async def rehearse(self, caller: Caller, submission: Submission) -> Task:
         """The task that `submit` would store, after the same checks; it has no id, and nothing is stored."""
-        gpus, environment = await self._checked(caller, submission)
+        gpus = self._checked(submission)
+        environment = await self.surroundings.choose(caller, submission.environment)
+        await self._check_files(caller, submission, environment)
         task = self._task_of(caller, submission, gpus)
         async with self.store.read() as tx:
-            await self._check_room(tx, caller, task, stored=0)
-            await self.room.take(tx, task.user, size_of(_spec_of(submission, environment)), stored=0)
+            await self.admission.check(tx, caller, task, spec_of(submission, environment))
         return task
 
     async def stop(self, caller: Caller, ref: str) -> Task:
@@ -146,7 +122,8 @@ class Submissions:
             if task.priority == priority:
                 return task
             owner = Caller(name=task.user)
-            await self._check_quota(tx, owner, task, priority)
+            book = await book_for(tx, owner, self.clock.now())
+            check_cap(book, task, priority, self.watch.gpus_per_node(task.group))
             run = task.live_run
             if run is not None and priority is not None and run.notice is None:
                 await self._check_use(tx, task, priority)
@@ -242,17 +219,10 @@ class Submissions:
 
     # -- checks -----------------------------------------------------------------------------------
 
-    async def _checked(self, caller: Caller, submission: Submission) -> tuple[int | None, Environment | None]:
-        """Refuse what is wrong with it by itself.
-
-        Returns:
-            How many GPUs of each node it takes (None is whole nodes) and its environment (None: the platform's own).
-        """
+    def _checked(self, submission: Submission) -> int | None:
+        """Refuse what is wrong with it by itself; how many GPUs of each node it takes, None is whole nodes."""
         self._check(submission)
-        gpus = gpus_to_ask_for(self.watch.nodes, submission.group, submission.nodes, submission.gpus)
-        environment = await self.surroundings.choose(caller, submission.environment)
-        await self._check_files(caller, submission, environment)
-        return gpus, environment
+        return gpus_to_ask_for(self.watch.nodes, submission.group, submission.nodes, submission.gpus)
 
     def _check(self, submission: Submission) -> None:
         check_shape(submission)
@@ -274,34 +244,9 @@ class Submissions:
         if fault is not None:
             raise Invalid(fault.field, fault.value, fault.message)
 
-    async def _book(self, tx: Tx, caller: Caller) -> QuotaBook:
-        groups_of = {user.name: user.groups for user in await tx.users()}
-        if caller.groups:
-            groups_of[caller.name] = caller.groups
-        return QuotaBook(await tx.quotas(), groups_of, self.clock.now())
-
-    async def _check_room(self, tx: Tx, caller: Caller, task: Task, *, stored: int = 1) -> None:
-        """Refuse a new task that is one too many or larger than every cap; the transaction is given up then.
-
-        `stored` says whether the task is among those counted (1) or not (0).
-        """
-        if await tx.count_tasks(caller.name) + 1 - stored > self.settings.tasks_per_user:
-            raise InTheWay(
-                f"You have {self.settings.tasks_per_user} unfinished tasks, which is the most: "
-                "wait for some to end, or stop some."
-            )
-        await self._check_quota(tx, caller, task, task.priority)
-
-    async def _check_quota(self, tx: Tx, caller: Caller, task: Task, priority: Priority | None) -> None:
-        """Refuse what is larger than every cap (Q5)."""
-        book = await self._book(tx, caller)
-        level, cap = book.largest(caller.name, task.group, priority)
-        if not cap.allows(share_of(task, self.watch.gpus_per_node(task.group))):
-            raise NeverFits(_too_large(task, priority, level, cap))
-
     async def _check_use(self, tx: Tx, task: Task, priority: Priority) -> None:
         """A running task may take a level over only within what is left of its quota."""
-        book = await self._book(tx, Caller(name=task.user))
+        book = await book_for(tx, Caller(name=task.user), self.clock.now())
         accounts = Accounts(book, task.group, self.watch.gpus_per_node(task.group))
         for other in await tx.unfinished_tasks():
             if other.live_run is not None and other.id != task.id and other.group == task.group:
@@ -333,36 +278,6 @@ def check_shape(submission: Submission) -> None:
     _check_retry(submission.retry)
 
 
-def digest_of(submission: Submission) -> str:
-    """A digest of all that was asked for, defaults included: equal submissions have equal ones."""
-    said = {**asdict(submission), "env": sorted(submission.env.items())}
-    if submission.retry is not None:
-        said["retry"]["exit_codes"] = sorted(submission.retry.exit_codes)
-    return hashlib.sha256(json.dumps(said, default=str, sort_keys=True).encode()).hexdigest()
-
-
-def _spec_of(submission: Submission, environment: Environment | None) -> TaskSpec:
-    return TaskSpec(
-        command=submission.command,
-        cwd=submission.cwd,
-        env=dict(submission.env),
-        checkpoint_dir=submission.checkpoint_dir,
-        environment=None if environment is None else environment.name,
-        tags=submission.tags,
-    )
-
-
-def _check_same(task: Task, submitted: Line, submission: Submission) -> None:
-    """Refuse to answer with the earlier task of a key if it is not what is asked for now."""
-    # The task itself cannot be compared: priority and hold may have been changed since.
-    digest = submitted.data.get("request")
-    if digest is not None and digest != digest_of(submission):
-        raise InTheWay(
-            f"Idempotency-Key: this key has submitted task {task.id} ({task.name}) before, with another description: "
-            "send the same body again to be answered with that task, or take a new key for a new task."
-        )
-
-
 def _check_variable(name: str) -> None:
     if not VARIABLE.fullmatch(name):
         raise Invalid(
@@ -385,22 +300,3 @@ def _check_retry(retry: Retry | None) -> None:
     for code in sorted(retry.exit_codes):
         if not 1 <= code <= 255:
             raise Invalid("retry_exit_codes", code, "an exit status of a failure is between 1 and 255")
-
-
-def _too_large(task: Task, asked: Priority | None, level: Priority, cap: Cap) -> str:
-    """Why no quota will ever do, and what would; `asked` None is AUTO."""
-    given = Priority.NORMAL if asked is None and cap.source == "none" else level
-    subject = shlex.quote(f"user:{task.user}")
-    remedy = f"`hai admin quota set {subject} {given.name} {task.nodes} --group {shlex.quote(task.group)}`"
-    if cap.source == "none":
-        where = "at any priority" if asked is None else f"at {level.name}"
-        other = "" if asked is None else "choose a priority that `hai quota` shows, or "
-        return (
-            f"priority: there is no quota for you {where} in group {task.group!r}: {other}ask an admin for some, "
-            f"who gives it with {remedy} (Q1)."
-        )
-    return (
-        f"nodes: {gang(task.nodes, task.gpus)} is more than the {nodes(cap.limit or 0)} that {quota_of(cap.source)} "
-        f"allows at {level.name} in group {task.group!r}: ask for fewer, choose another priority, or ask an admin for "
-        f"more, who gives it with {remedy} (Q5)."
-    )

@@ -67,14 +67,7 @@ class Surroundings:
         async with self.store.read() as tx:
             environments = await tx.environments()
             groups = caller.groups or await _groups_of(tx, caller.name)
-        if name is None:
-            return default_of(environments, caller.name, groups)
-        mine = usable(environments, caller.name, groups)
-        found = next((one for one in mine if one.name == name), None)
-        if found is None:
-            message = f"there is no environment {name!r} that you may use: {_choice(mine)}, or leave it out"
-            raise Invalid("environment", name, message)
-        return found
+        return chosen(environments, caller.name, groups, name)
 
     async def at_launch(self, tx: Tx, task: Task, spec: TaskSpec) -> Surrounding:
         """What the task's next run gets. Raises Unresolvable."""
@@ -119,6 +112,23 @@ class Surroundings:
             offers=offers,
             warnings=warnings,
         )
+
+
+def chosen(
+    environments: Sequence[Environment], user: str, groups: Collection[str], name: str | None
+) -> Environment | None:
+    """The environment of that name or, with None, the user's default; None is the platform's own.
+
+    Raises Invalid for one that there is not, or that is not for him.
+    """
+    if name is None:
+        return default_of(environments, user, groups)
+    mine = usable(environments, user, groups)
+    found = next((one for one in mine if one.name == name), None)
+    if found is None:
+        message = f"there is no environment {name!r} that you may use: {_choice(mine)}, or leave it out"
+        raise Invalid("environment", name, message)
+    return found
 
 
 def _still_there(environments: Iterable[Environment], name: str, user: str, groups: Collection[str]) -> Environment:

@@ -82,6 +82,12 @@ async def test_gpus_and_retries_that_cannot_be_are_refused_by_name(
     assert (await world.json("GET", "/tasks"))[1]["items"] == []
 
 
+async def test_a_new_task_is_answered_as_it_is_shown_afterwards(world) -> None:
+    body = {**TASK, "env": {"A": "1"}, "tags": ["x"], "grace_s": 1.5, "retries": 2, "priority": "AUTO", "hold": True}
+    made = (await world.json("POST", "/tasks", json=body))[1]
+    assert made == (await world.json("GET", f"/tasks/{made['id']}"))[1]
+
+
 async def test_the_same_key_makes_one_task(world) -> None:
     headers = {"Idempotency-Key": "4f2c"}
     first = (await world.json("POST", "/tasks", json=TASK, headers=headers))[1]

@@ -30,3 +30,28 @@ async def test_a_statement_goes_to_the_threads_of_sqlite_once(tmp_path: Path) ->
             assert len(trips) == 2
     finally:
         await engine.dispose()
+
+
+async def test_nothing_is_rolled_back_that_was_committed(tmp_path: Path) -> None:
+    engine = connect(parse(f"sqlite:///{tmp_path / 'x.sqlite'}"))
+    trips: list[str] = []
+    try:
+        async with engine.connect() as connection:
+            driver: Any = (await connection.get_raw_connection()).driver_connection
+        execute = driver._execute
+
+        async def counted(function: Any, *args: Any) -> Any:
+            trips.append(getattr(function, "__name__", ""))
+            return await execute(function, *args)
+
+        driver._execute = counted
+        async with engine.begin() as connection:
+            await connection.execute(text("CREATE TABLE t (x INTEGER)"))
+        assert trips.count("rollback") == 0
+        async with engine.connect() as connection:
+            await connection.execute(text("INSERT INTO t VALUES (1)"))
+        assert trips.count("rollback") == 1
+        async with engine.connect() as connection:
+            assert (await connection.execute(text("SELECT count(*) FROM t"))).scalar_one() == 0
+    finally:
+        await engine.dispose()

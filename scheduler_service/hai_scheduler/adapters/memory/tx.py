@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
@@ -14,7 +14,7 @@ from hai_scheduler.adapters.memory.database import DatabasePart
 from hai_scheduler.adapters.memory.state import HeldLease, State
 from hai_scheduler.adapters.memory.surroundings import SurroundingsPart
 from hai_scheduler.core.model import NodeMark, Quota, Run, Strike, Task, TaskId, TaskSpec, Use
-from hai_scheduler.ports import Conflict, Event, Lease, LeaseLost, NotFound, TaskFilter, UserRecord
+from hai_scheduler.ports import Conflict, Event, Lease, LeaseLost, NewTask, NotFound, TaskFilter, UserRecord
 
 
 class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
@@ -32,6 +32,15 @@ class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
         added = replace(task, id=number, version=1)
         self.state = replace(_with_task(state, added), last_task=number, specs=state.specs.put(number, _copy_of(spec)))
         return added
+
+    async def add_tasks(self, new: Sequence[NewTask]) -> Sequence[Task]:
+        """See `Tx.add_tasks`."""
+        return [await self.add_task(each.task, each.spec, idempotency_key=each.idempotency_key) for each in new]
+
+    async def keyed(self, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], Task]:
+        """See `Tx.keyed`."""
+        state = self._seen()
+        return {key: await self.get_task(TaskId(state.keys[key])) for key in keys if key in state.keys}
 
     async def get_task(self, task_id: TaskId) -> Task:
         """See `Tx.get_task`."""

@@ -84,6 +84,12 @@ class _Connection(AsyncAdapt_aiosqlite_connection):
 
     _cursor_cls = _Cursor
 
+    def rollback(self) -> None:
+        """SQLAlchemy rolls back what it has committed, too: no trip for nothing."""
+        connection: Any = self._connection
+        if connection._conn is None or connection._conn.in_transaction:
+            super().rollback()
+
 
 class _Driver(AsyncAdapt_aiosqlite_dbapi):
     def connect(self, *arg: Any, **kw: Any) -> AsyncAdapt_aiosqlite_connection:

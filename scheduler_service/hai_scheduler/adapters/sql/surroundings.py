@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Row, delete, select
 
-from hai_scheduler.adapters.sql.base import Part
+from hai_scheduler.adapters.sql.looking import LookingPart
 from hai_scheduler.adapters.sql.tables import ENVIRONMENTS, MOUNT_RULES
 from hai_scheduler.core.environments import Environment
 from hai_scheduler.core.model import MountKind
 from hai_scheduler.core.mounts import Action, MountRule
 
+# Made once: to put a statement together costs as much as to execute it.
+_MOUNT_RULES, _ENVIRONMENTS = select(MOUNT_RULES), select(ENVIRONMENTS)
 
-class SurroundingsPart(Part):
+
+class SurroundingsPart(LookingPart):
     """The part of a transaction that deals with what tasks and development containers find around them.
 
     Lists are sorted here, not by the database: its order depends on its language settings.
@@ -22,28 +26,40 @@ class SurroundingsPart(Part):
 
     async def mount_rules(self) -> Sequence[MountRule]:
         """See `Tx.mount_rules`."""
-        rows = await self._ask(select(MOUNT_RULES))
+        return list(await self._facts("mount_rules", self._read_mount_rules))
+
+    async def _read_mount_rules(self) -> Sequence[MountRule]:
+        rows = await self._ask(_MOUNT_RULES)
         return sorted((_rule_of(row) for row in rows), key=lambda rule: rule.name)
 
     async def put_mount_rule(self, rule: MountRule) -> None:
         """See `Tx.put_mount_rule`."""
+        await self._changes("mount_rules")
         await self._put(MOUNT_RULES, _rule_values(rule))
 
     async def delete_mount_rule(self, name: str) -> bool:
         """See `Tx.delete_mount_rule`."""
+        await self._changes("mount_rules")
         return (await self._change(delete(MOUNT_RULES).where(MOUNT_RULES.c.name == name))).rowcount > 0
 
     async def environments(self) -> Sequence[Environment]:
         """See `Tx.environments`."""
-        rows = await self._ask(select(ENVIRONMENTS))
+        known = await self._facts("environments", self._read_environments)
+        # Nobody shares their dicts.
+        return [replace(environment, variables=dict(environment.variables)) for environment in known]
+
+    async def _read_environments(self) -> Sequence[Environment]:
+        rows = await self._ask(_ENVIRONMENTS)
         return sorted((_environment_of(row) for row in rows), key=lambda environment: environment.name)
 
     async def put_environment(self, environment: Environment) -> None:
         """See `Tx.put_environment`."""
+        await self._changes("environments")
         await self._put(ENVIRONMENTS, _environment_values(environment))
 
     async def delete_environment(self, name: str) -> bool:
         """See `Tx.delete_environment`."""
+        await self._changes("environments")
         return (await self._change(delete(ENVIRONMENTS).where(ENVIRONMENTS.c.name == name))).rowcount > 0
 
 

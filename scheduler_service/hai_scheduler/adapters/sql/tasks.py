@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -22,6 +22,7 @@ from sqlalchemy import (
     insert,
     select,
     true,
+    tuple_,
     update,
 )
 
@@ -39,7 +40,7 @@ from hai_scheduler.adapters.sql.rows import (
 from hai_scheduler.adapters.sql.tables import RUNS, SETTINGS, SPECS, TASKS
 from hai_scheduler.core.model import Priority, Run, Task, TaskId, TaskSpec
 from hai_scheduler.core.sizes import size_of
-from hai_scheduler.ports import Conflict, NotFound, TaskFilter
+from hai_scheduler.ports import Conflict, NewTask, NotFound, TaskFilter
 
 #: A task with its latest run: the columns of the one, then those of the other.
 _TASKS: Select[Any] = select(*TASKS.c, *(column.label(f"run__{column.name}") for column in RUNS.c)).select_from(
@@ -57,7 +58,11 @@ _NEXT = select(func.coalesce(func.max(_ANY.c.change), 0) + 1).scalar_subquery()
 _SAVE = (
     update(TASKS).where(TASKS.c.id == bindparam("_id"), TASKS.c.version == bindparam("_version")).values(change=_NEXT)
 )
-_ADD = insert(TASKS).values(change=_NEXT)
+_ADD = insert(TASKS).returning(TASKS.c.id, sort_by_parameter_order=True)
+_ADD_SPECS = insert(SPECS)
+_KEYED = _TASKS.where(
+    tuple_(TASKS.c.user_name, TASKS.c.idempotency_key).in_(bindparam("keys", expanding=True)),
+)
 _SINCE = _TASKS.where(TASKS.c.change >= bindparam("since")).order_by(TASKS.c.change)
 
 
@@ -83,18 +88,44 @@ class TaskPart(LookingPart):
         """See `Tx.add_task`."""
         if idempotency_key is not None:
             # Nobody can slip in between: writers are serialised.
-            mine = and_(TASKS.c.user_name == task.user, TASKS.c.idempotency_key == idempotency_key)
-            for known in _tasks(await self._ask(_TASKS.where(mine))):
-                return known
-        self._changed_tasks = True
-        row = {**task_values(task), "version": 1, "saved_at": _now(), "idempotency_key": idempotency_key}
-        row["size"] = size_of(spec)
-        (number,) = (await self._change(_ADD, row)).inserted_primary_key or (0,)
-        added = replace(task, id=TaskId(number), version=1)
-        await self._change(insert(SPECS), spec_values(added.id, spec))
-        if added.run is not None:
-            await self._put(RUNS, run_values(added.id, added.run))
+            for earlier in (await self.keyed([(task.user, idempotency_key)])).values():
+                return earlier
+        (added,) = await self.add_tasks([NewTask(task=task, spec=spec, idempotency_key=idempotency_key)])
         return added
+
+    async def add_tasks(self, new: Sequence[NewTask]) -> Sequence[Task]:
+        """See `Tx.add_tasks`."""
+        if not new:
+            return []
+        # The number of the next write: writers are serialised, so that numbers grow in the order of commits.
+        number, now = ((await self._look()).change or 0) + 1, _now()
+        self._changed_tasks = True
+        rows = [
+            {
+                **task_values(each.task),
+                "version": 1,
+                "saved_at": now,
+                "idempotency_key": each.idempotency_key,
+                "size": size_of(each.spec),
+                "change": change,
+            }
+            for change, each in enumerate(new, number)
+        ]
+        ids = (await self._change(_ADD, rows)).scalars()
+        added = [replace(each.task, id=TaskId(given), version=1) for given, each in zip(ids, new, strict=True)]
+        specs = [spec_values(task.id, each.spec) for task, each in zip(added, new, strict=True)]
+        await self._change(_ADD_SPECS, specs)
+        for task in added:
+            if task.run is not None:
+                await self._put(RUNS, run_values(task.id, task.run))
+        return added
+
+    async def keyed(self, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], Task]:
+        """See `Tx.keyed`."""
+        if not keys:
+            return {}
+        rows = await self._ask(_KEYED, {"keys": list(keys)})
+        return {(row.user_name, row.idempotency_key): _task(row) for row in rows}
 
     async def get_task(self, task_id: TaskId) -> Task:
         """See `Tx.get_task`."""

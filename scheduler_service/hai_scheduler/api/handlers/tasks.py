@@ -32,7 +32,11 @@ async def submit(ask: Ask[Nothing, TaskSubmit]) -> TaskDetail:
     if key is not None and not _KEY.fullmatch(key):
         raise Invalid("Idempotency-Key", key, "must be 1 to 200 printable ASCII characters without spaces")
     submission = convert.submission_of(ask.body)
-    return await _detail(ask, await ask.services.submissions.submit(ask.caller, submission, key=key))
+    admitted = await ask.services.submissions.admit(ask.caller, submission, key=key)
+    if admitted.spec is None:
+        return await _detail(ask, admitted.task)
+    queries = ask.services.queries
+    return convert.detail(queries.fresh(admitted.task, admitted.spec), ask.caller, queries.clock.now())
 
 
 async def parse(ask: Ask[Nothing, YamlText]) -> TaskSubmit:
