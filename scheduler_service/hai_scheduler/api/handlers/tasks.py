@@ -35,8 +35,7 @@ async def submit(ask: Ask[Nothing, TaskSubmit]) -> TaskDetail:
     admitted = await ask.services.submissions.admit(ask.caller, submission, key=key)
     if admitted.spec is None:
         return await _detail(ask, admitted.task)
-    queries = ask.services.queries
-    return convert.detail(queries.fresh(admitted.task, admitted.spec), ask.caller, queries.clock.now())
+    return convert.detail(ask.services.queries.fresh(admitted.task, admitted.spec), ask.caller)
 
 
 async def parse(ask: Ask[Nothing, YamlText]) -> TaskSubmit:
