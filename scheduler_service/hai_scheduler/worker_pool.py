@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import sys
+import time
 from collections.abc import Mapping
 from itertools import count
 from typing import Any, Final
@@ -72,10 +73,16 @@ class ProcessWorkers:
         """Carry out the order when its user's turn has come; cancelled, it ends at once. Raises TooCostly too."""
         async with self._queue.place(user):
             self._stay()
+            process, began = None, time.monotonic()
             try:
                 async with asyncio.timeout(self._patience):
-                    return await (await self._worker()).carry_out(order, facts)
+                    process = await self._worker()
+                    return await process.carry_out(order, facts)
             except TimeoutError:
+                if process is not None and process.heard_at < began:
+                    # It has answered nobody meanwhile: it hangs, and would keep everybody waiting who comes.
+                    log.warning("the worker process %d does not answer and is ended", process.pid)
+                    await process.end()
                 raise Unavailable("The machine is too busy to compute this now: try again later.") from None
             finally:
                 self._leave_later()
@@ -137,6 +144,8 @@ class _Process:
         #: What it has been told.
         self._facts: Facts | None = None
         self.gone = False
+        #: When it answered last, or was started, by the clock that nobody sets.
+        self.heard_at = time.monotonic()
         self._listening = asyncio.create_task(self._listen())
 
     @classmethod
@@ -203,6 +212,7 @@ class _Process:
     async def _listen(self) -> None:
         while (message := await read_frame(self._out)) is not None:
             head, body = message
+            self.heard_at = time.monotonic()
             waiting = self._asked.get(head["done"])
             if waiting is not None and not waiting.done():
                 waiting.set_result((head, body))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import dataclass
 from datetime import timedelta
@@ -138,11 +139,20 @@ class Housekeeping:
             return await decide(self.store, self.watch.groups(), self.settings.default_quota)
         except Temporary as error:
             log.info("the default quota waits for the database: %s", error)
-            return False
+        except Exception:  # trying again is all that can be done
+            log.exception("the default quota could not be decided and is tried again")
+        return False
 
     async def run(self, every_seconds: float = 3600.0, users_every_seconds: float = 60.0) -> None:
-        """Sweep for ever, while this replica leads: what is old seldom, and what a user has too much of often."""
-        await self.decide_quota()
+        """Sweep for ever, while this replica leads: what is old seldom, and what a user has too much of often.
+
+        Nodes may come long after the first tasks: nothing waits for the default quota.
+        """
+        async with asyncio.TaskGroup() as both:
+            both.create_task(self.decide_quota())
+            both.create_task(self._sweep_for_ever(every_seconds, users_every_seconds))
+
+    async def _sweep_for_ever(self, every_seconds: float, users_every_seconds: float) -> None:
         next_all = self.clock.steady()
         while True:
             while not self.watch.leading:

@@ -113,6 +113,24 @@ async def test_a_process_that_is_killed_is_replaced(workers) -> None:
     assert workers.pid != first
 
 
+async def test_a_process_that_hangs_is_replaced(store, tmp_path) -> None:
+    workers = ProcessWorkers(Secret(sqlite_url(tmp_path / "hai.sqlite")), number=1, patience=15.0)
+    assert isinstance(await workers.do("ann", ExperimentOrder(text=EXPERIMENT)), Submission)
+    hangs = workers.pid
+    assert hangs is not None
+    os.kill(hangs, signal.SIGSTOP)
+    workers._patience = 0.5
+    with pytest.raises(Unavailable):
+        await workers.do("ann", ExperimentOrder(text=EXPERIMENT))
+    workers._patience = 60.0
+    try:
+        assert isinstance(await workers.do("ann", ExperimentOrder(text=EXPERIMENT)), Submission)
+        assert workers.pid != hangs
+    finally:
+        await workers.close()
+    await until(lambda: not Path(f"/proc/{hangs}").exists())
+
+
 @pytest.mark.parametrize("closed", [True, False], ids=["closed", "idle"])
 async def test_who_hangs_up_while_it_starts_leaves_no_process_behind(store, tmp_path, closed: bool) -> None:
     idle = 60.0 if closed else 0.5
