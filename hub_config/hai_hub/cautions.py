@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from hai_client.rank.identity import USERNAME, NoAccount, find_account
+
 OTHERS: Final = (
     "All users of this platform run as one Unix user: their tasks can read one another's files, the platform's secrets "
     "too, and so can act as anybody here, as the admin as well. Invite only people whom you trust with all of it. "
@@ -29,3 +31,19 @@ def caution(*, root: bool, others: int, apart: bool = False) -> str | None:
     if not others:
         return ROOT
     return f"{ROOT} {others} other{' user' if others == 1 else ' users'} may log in." if root else OTHERS
+
+
+def when_invited(user: str, unix_users: str) -> str | None:
+    """What an admin reads beside the password that he has made for a user; None where nothing is to be said.
+
+    Args:
+        user: The user as the Hub spells him.
+        unix_users: How Unix accounts are named (`hai up --unix-users`); empty: all users run as the platform's own.
+    """
+    said = [] if USERNAME in unix_users else [OTHERS]
+    if unix_users:
+        try:
+            find_account(unix_users, user)
+        except NoAccount as error:
+            said.append(f"{user} can log in, and not run anything yet: {error}")
+    return " ".join(said) or None

@@ -101,7 +101,7 @@ def _accounts(c: Config, settings: HubSettings) -> None:
         set_default(c, "Authenticator", "allow_existing_users", True)
     add_to_set(c, "Authenticator", "allowed_users", {settings.user})
     others = [route for route in apihandlers.default_handlers if route[0] != PASSWORDS]
-    apihandlers.default_handlers[:] = [*others, (PASSWORDS, PasswordHandler, {"apart": settings.users_are_apart})]
+    apihandlers.default_handlers[:] = [*others, (PASSWORDS, PasswordHandler, {"unix_users": settings.unix_users})]
     guard_logins(LoginRecords(settings.log_dir / "logins.log"), Slowing())
 
 

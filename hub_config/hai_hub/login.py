@@ -65,7 +65,7 @@ def keep(login: Settings, beside: Path) -> str | None:
         write_private(beside, f"{login.token}\n")
         return (
             f"`hai` goes on speaking to {before.url}, which runs, as {before.user or 'before'}; for this platform: "
-            f"`{choose}`, or for one terminal: export HAI_URL={login.url} HAI_TOKEN=$(cat {shlex.quote(str(beside))})"
+            f"`{choose}`, or for one terminal: {_export(login, beside)}"
         )
     if path.exists() and (before is None or (before.url, before.user) != (login.url, login.user)):
         kept = path.with_name("config.before-up.json")
@@ -84,6 +84,16 @@ def keep(login: Settings, beside: Path) -> str | None:
     except HaiError as error:
         raise UpError(str(error)) from error
     return said
+
+
+def exports(login: Settings, beside: Path) -> list[str]:
+    """What to type so that `hai` speaks to this platform: nothing, unless `keep` has left it another login."""
+    kept = _kept()
+    return [] if kept is not None and kept.url == login.url else [_export(login, beside)]
+
+
+def _export(login: Settings, beside: Path) -> str:
+    return f"export HAI_URL={login.url} HAI_TOKEN=$(cat {shlex.quote(str(beside))})"
 
 
 def _beside(url: str, user: str, beside: Path) -> Settings | None:

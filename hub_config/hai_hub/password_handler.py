@@ -11,20 +11,20 @@ from jupyterhub.scopes import needs_scope
 from tornado.web import HTTPError
 
 from hai_hub.authenticator import OwnPasswordAuthenticator, since
-from hai_hub.cautions import OTHERS
+from hai_hub.cautions import when_invited
 from hai_hub.errors import UpError
 
 
 class PasswordHandler(APIHandler):
     """One user's password. It can be made anew, and never be read."""
 
-    def initialize(self, apart: bool) -> None:
+    def initialize(self, unix_users: str) -> None:
         """Called by tornado with what the routing table says.
 
         Args:
-            apart: Whether each user's servers and tasks run as a Unix user of their own.
+            unix_users: How the Unix accounts of users are named; empty: they have none.
         """
-        self._apart = apart
+        self._unix_users = unix_users
 
     @needs_scope("admin:users")
     async def post(self, user_name: str) -> None:
@@ -46,4 +46,5 @@ class PasswordHandler(APIHandler):
         self.log.info("%s has made a password for %s", self.current_user.name, user.name)
         self.set_status(201)
         self.set_header("Cache-Control", "no-store")
-        self.finish(json.dumps({"name": user.name, "password": password, "warning": None if self._apart else OTHERS}))
+        warning = when_invited(user.name, self._unix_users)
+        self.finish(json.dumps({"name": user.name, "password": password, "warning": warning}))

@@ -337,6 +337,7 @@ class _Up:
             "Open the address and log in, or type in a second terminal:",
             "",
             *_activation(),
+            *self._exports(),
             f"  {_EXAMPLE.format(nodes=example)}",
             "  hai list",
             "  hai logs -f digits",
@@ -348,6 +349,12 @@ class _Up:
         if settings.ip not in ("127.0.0.1", "::1", "localhost"):
             lines += [f"It listens on {settings.ip} without encryption: only for networks that you trust."]
         return "\n".join(lines)
+
+    def _exports(self) -> list[str]:
+        """What the commands below it need where `hai` has kept its login for another platform."""
+        if self._login is None:
+            return []
+        return [f"  {line}" for line in login.exports(self._login, self._settings.secret_file(LOGIN))]
 
     def _others(self) -> int:
         """How many users there are beside the admin; 0 where the Hub does not say."""

@@ -222,6 +222,17 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
         shown = 30
         while True:
             await asyncio.sleep(_STILL_STARTING_S)
+            # The Hub asks the server's address alone until it gives up: it would not notice.
+            if self.proc is not None and (status := self.proc.poll()) is not None:
+                yield {"progress": shown, "message": self._ended(status)}
+                return
             shown = min(90, shown + 10)
             waited = time.monotonic() - self._started
             yield {"progress": shown, "message": f"JupyterLab is starting ({waited:.0f} s)"}
+
+    def _ended(self, status: int) -> str:
+        log = f"log lab-{file_name(self.user.name)}.log" if self.log_root else "Hub's log"
+        return (
+            f"JupyterLab has ended with status {status} and will not come up: stop the server. "
+            f"An administrator finds the reason in the {log}"
+        )

@@ -253,7 +253,7 @@ def message_of(task: Task, verdict: Verdict | None, now: datetime) -> str:
     if run.notice is None:
         if task.state is not TaskState.RUNNING:
             return f"Starting on {where}{_waits(run)}."
-        return f"Running on {where}{f' for {span(now - run.running_at)}' if run.running_at else ''}."
+        return f"Running on {where}{f' since {clock(run.running_at, now)}' if run.running_at else ''}."
     left = span(run.notice.deadline - now)
     verb = "Stopping" if task.state is TaskState.STOPPING else "Making room"
     return f"{verb} on {where}: {sentence_of(run.notice.reason)}; {left} left to save."

@@ -64,7 +64,7 @@ def test_explain_answers_in_a_sentence(hai: Hai) -> None:
 @pytest.mark.parametrize(
     ("state", "sentence", "said"),
     [
-        ("running", "Running on node-1 for 5 s.", "is running on node-1 for 5 s."),
+        ("running", "Running on node-1 since 08:12:00 UTC.", "is running on node-1 since 08:12:00 UTC."),
         ("succeeded", "Succeeded: every rank exited with status 0.", "has succeeded: every rank exited with status 0."),
         ("stopped", "Stopped: it was stopped by hand.", "is stopped: it was stopped by hand."),
         ("queued", "Needs 2 nodes but 1 is free.", "is queued: Needs 2 nodes but 1 is free."),

@@ -165,7 +165,7 @@ def test_every_change_has_a_sentence(change: WhatIf, text: str) -> None:
 
 def test_messages_say_what_a_task_does() -> None:
     up = a_task(state=TaskState.RUNNING, nodes=2)
-    assert message_of(up, None, at(65)) == "Running on node-1, node-2 for 1 min 5 s."
+    assert message_of(up, None, at(65)) == "Running on node-1, node-2 since 08:00:00 UTC."
     told = replace(up, state=TaskState.SUSPENDING, run=a_run(nodes=2, notice=a_notice(Reason.PREEMPTED)))
     assert "1 min 50 s left to save" in message_of(told, None, at(10))
     ranks = (Rank(rank=0, node="a", state=RankState.EXITED, exit_code=3),)

@@ -163,3 +163,15 @@ def test_a_dead_token_of_the_same_user_is_replaced_without_a_word(hub: FakeHub) 
     login.keep(Settings(hub.url, "dead", "ann"), BESIDE)
     assert login.keep(Settings(hub.url, "good", "ann"), BESIDE) is None
     assert json.loads(config_path().read_text())["token"] == "good"
+
+
+def test_what_is_to_be_typed_names_this_platform_where_the_command_speaks_to_another(
+    hub: FakeHub, tmp_path: Path
+) -> None:
+    here = Settings("http://127.0.0.1:9", "t", "ann")
+    beside = tmp_path / "up login"
+    save(Settings(hub.url, "good", "ann"))
+    assert "goes on speaking" in str(login.keep(here, beside))
+    assert login.exports(here, beside) == [f"export HAI_URL={here.url} HAI_TOKEN=$(cat '{beside}')"]
+    save(here)
+    assert login.exports(here, beside) == []

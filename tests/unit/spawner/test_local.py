@@ -92,6 +92,23 @@ async def test_output_goes_to_a_log_of_the_users_own(tmp_path: Path) -> None:
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
+async def test_progress_says_that_the_server_has_ended_instead_of_starting_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hai_spawner.local._STILL_STARTING_S", 0.0)
+    made = spawner(tmp_path, log_root=str(tmp_path), cmd=["/bin/sh", "-c", "exit 3", "--"], args=[])
+    made.ip, made.port = "127.0.0.1", 1
+    await made.start()
+    made.proc.wait()
+    async with asyncio.timeout(5):
+        said = [event["message"] async for event in made.progress()]
+    assert said[-1] == (
+        "JupyterLab has ended with status 3 and will not come up: stop the server. "
+        "An administrator finds the reason in the log lab-ann.log"
+    )
+    assert await made.poll() == 3
+
+
 def test_a_number_that_belongs_to_another_process_by_now_is_not_taken_for_the_server(tmp_path: Path) -> None:
     made = spawner(tmp_path)
     made.pid = os.getpid()
