@@ -74,6 +74,8 @@ class Belonging:
     _told: Mark | None = None
     #: Runs that the database was asked about before, and which of them are not its own.
     _known: dict[_Key, bool] = field(default_factory=dict)
+    #: Its own among them, as last shown: an ended run is shown for weeks, as the same object where nothing changes.
+    _own: dict[RunId, Observation] = field(default_factory=dict)
     #: Ended orphans that a line of history names, and those that the transaction at hand names.
     _named: set[_Key] = field(default_factory=set)
     _naming: set[_Key] = field(default_factory=set)
@@ -81,7 +83,11 @@ class Belonging:
     def forget(self) -> None:
         """Another may have led meanwhile."""
         self._marks, self._told = None, None
+        self._forget_runs()
+
+    def _forget_runs(self) -> None:
         self._known.clear()
+        self._own.clear()
 
     async def look(self) -> None:
         """Ask the cluster for its marks, once. Raises Temporary."""
@@ -95,7 +101,7 @@ class Belonging:
         own = await tx.mark()
         if own.database in self._marks and own.behind(self._marks[own.database]):
             # It may have forgotten, since it was last asked, what it said of runs.
-            self._known.clear()
+            self._forget_runs()
         strangers = await self._strangers(tx, observed)
         if is_behind(own, marks, strangers=bool(strangers)):
             own = await begin_epoch(tx, marks, [seen.run_id for seen in observed], now)
@@ -105,7 +111,7 @@ class Belonging:
         orphans = await self._note(tx, [seen for seen in strangers if key_of(seen) not in gone], now)
         asked = {orphan.key for orphan in orphans if orphan.ending}
         return Belongings(
-            ours={seen.run_id: seen for seen in observed if key_of(seen) not in kept},
+            ours={seen.run_id: seen for seen in observed if not kept or key_of(seen) not in kept},
             origin=own.origin,
             past=await tx.lost_past(),
             kill=[orphan.run_id for orphan in orphans if orphan.ending and orphan.live],
@@ -115,7 +121,8 @@ class Belonging:
 
     async def _strangers(self, tx: Tx, observed: Sequence[Observation]) -> list[Observation]:
         """Runs that the database does not know. What it has once said of a run stays true."""
-        news = [seen for seen in observed if key_of(seen) not in self._known]
+        others = [seen for seen in observed if self._own.get(seen.run_id) is not seen]
+        news = [seen for seen in others if key_of(seen) not in self._known]
         if news:
             origins = await tx.origins({TaskId(parts_of(seen.run_id)[0]) for seen in news})
             for seen in news:
@@ -123,7 +130,14 @@ class Belonging:
         if len(self._known) > 2 * len(observed) + 100:
             here = {key_of(seen) for seen in observed}
             self._known = {key: own for key, own in self._known.items() if key in here}
-        return [seen for seen in observed if not self._known[key_of(seen)]]
+            self._own = {seen.run_id: seen for seen in observed if self._own.get(seen.run_id) is seen}
+        strangers = []
+        for seen in others:
+            if self._known[key_of(seen)]:
+                self._own[seen.run_id] = seen
+            else:
+                strangers.append(seen)
+        return strangers
 
     def _may_go(self, seen: Observation, own: Mark) -> bool:
         """Whether an ended orphan is surely nobody's: another platform may still want to read how its own ended.

@@ -31,8 +31,11 @@ async def change(tx: Tx, task: Task, *events: Event, actor: str) -> tuple[Task, 
     if task == before:
         return task, tuple(effects)
     saved = await tx.save_task(task)
-    for kind, data in _lines(before, saved):
-        await tx.add_event(Line(at=events[-1].at, kind=kind, actor=actor, user=task.user, task_id=task.id, data=data))
+    at = events[-1].at
+    await tx.add_events(
+        Line(at=at, kind=kind, actor=actor, user=task.user, task_id=task.id, data=data)
+        for kind, data in _lines(before, saved)
+    )
     return saved, tuple(effects)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -73,6 +73,8 @@ class Cycle:
     _steadiness: Steadiness = field(default_factory=Steadiness)
     _planner: Planner = field(default_factory=Planner)
     _live: LiveTasks = field(default_factory=LiveTasks)
+    #: Runs of which nothing is left to do, as last shown: ended ones are shown for weeks.
+    _over: dict[RunId, Observation] = field(default_factory=dict)
     _pace: Pace = field(default_factory=Pace)
     #: What the latest tick itself could not do.
     _trouble: str | None = None
@@ -204,8 +206,22 @@ class Cycle:
             tasks.put(task)
         if ended:
             await tx.count_steps(ended, number=0)
-        effects += _left_behind(observed.values(), live)
+        effects += self._left_behind(observed, live)
         return tasks, list(dict.fromkeys(effects))
+
+    def _left_behind(self, observed: Mapping[RunId, Observation], live: Collection[RunId]) -> Iterator[Effect]:
+        """What is to be done about runs that belong to no live task: end them, or tell that their end is recorded."""
+        if len(self._over) > 2 * len(observed) + 100:
+            self._over = {run_id: shown for run_id, shown in observed.items() if self._over.get(run_id) is shown}
+        for run_id, shown in observed.items():
+            if self._over.get(run_id) is shown or run_id in live:
+                continue
+            if not shown.gone:
+                yield Kill(run_id)
+            elif shown.unsettled:
+                yield Settle(run_id)
+            else:
+                self._over[run_id] = shown
 
     async def _write_targets(
         self, tx: Tx, tasks: Unfinished, made: Plan, policies: Policies, belongings: Belongings
@@ -352,14 +368,3 @@ async def _given_up(tx: Tx, task: Task, observed: Mapping[RunId, Observation], n
     nothing = timedelta(0)
     leaves = AskedToSuspend(at=now, reason=Reason.RESTORED, at_most=nothing, limit=nothing)
     return (await change(tx, task, leaves, actor=SCHEDULER))[0]
-
-
-def _left_behind(observed: Iterable[Observation], live: Collection[RunId]) -> Iterator[Effect]:
-    """What is to be done about runs that belong to no live task: end them, or tell that their end is recorded."""
-    for shown in observed:
-        if shown.run_id in live:
-            continue
-        if not all(rank.state.gone for rank in shown.ranks):
-            yield Kill(shown.run_id)
-        elif shown.unsettled:
-            yield Settle(shown.run_id)

@@ -211,7 +211,7 @@ class LocalRun:
     @property
     def gone(self) -> bool:
         """Whether it has been observed that nothing of it is left."""
-        return all(rank.gone for rank in self.ranks.values())
+        return self._end is not None or all(rank.gone for rank in self.ranks.values())
 
     def let_go(self) -> None:
         """Part with supervisors that go on without this process."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -24,20 +24,44 @@ class Part:
         self._connection = connection
         self._writing = writing
         self._over = False
+        #: Rows that are written before anything else is asked, and at the end: one trip for all of a statement.
+        self._later: dict[Executable, list[Mapping[str, Any]]] = {}
 
     def end(self) -> None:
         """Nothing can be done in it any more."""
         self._over = True
 
     async def _ask(self, statement: Executable, values: Values | None = None) -> CursorResult[Any]:
-        if self._over:
-            raise RuntimeError("this transaction is over: use it inside its `async with` only")
+        self._check()
+        if self._later:
+            await self.flush()
         return await self._connection.execute(statement, values)
 
-    async def _change(self, statement: Executable, values: Values | None = None) -> CursorResult[Any]:
-        if not self._writing:
+    def _check(self, *, writes: bool = False) -> None:
+        if self._over:
+            raise RuntimeError("this transaction is over: use it inside its `async with` only")
+        if writes and not self._writing:
             raise RuntimeError("this is a read view: write in `Store.write()`")
+
+    async def _change(self, statement: Executable, values: Values | None = None) -> CursorResult[Any]:
+        self._check(writes=True)
         return await self._ask(statement, values)
+
+    def _change_later(self, statement: Executable, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Execute it for these rows in this transaction, at once with others of the same statement."""
+        self._check(writes=True)
+        if found := list(rows):
+            self._later.setdefault(statement, []).extend(found)
+
+    async def flush(self) -> None:
+        """Write what was to be written later."""
+        later, self._later = self._later, {}
+        for statement, rows in later.items():
+            await self._connection.execute(statement, rows)
+
+    def _put_later(self, table: Table, values: Mapping[str, Any]) -> None:
+        """As `_put`, with others of the table."""
+        self._change_later(_upsert(table, self._connection.dialect.name), [values])
 
     async def _put(self, table: Table, values: Mapping[str, Any]) -> None:
         """Insert the row, or write over the one with its primary key."""

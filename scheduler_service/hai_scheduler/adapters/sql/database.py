@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from sqlalchemy import select, text, update
+from sqlalchemy import bindparam, case, select, text, update
 
 from hai_scheduler.adapters.sql.looking import LookingPart
 from hai_scheduler.adapters.sql.tables import DATABASE, RUNS
@@ -18,6 +18,10 @@ _MANY = 500
 _SET_POSTGRESQL = text("SELECT setval('hai_tasks_id_seq', :last)")
 _SET_SQLITE = text("UPDATE sqlite_sequence SET seq = :last WHERE name = 'hai_tasks'")
 _BEGIN_SQLITE = text("INSERT INTO sqlite_sequence (name, seq) VALUES ('hai_tasks', :last)")
+_COUNT = update(DATABASE).values(
+    steps=DATABASE.c.steps + bindparam("count"),
+    number=case((DATABASE.c.number < bindparam("least"), bindparam("least")), else_=DATABASE.c.number),
+)
 
 
 class DatabasePart(LookingPart):
@@ -35,9 +39,7 @@ class DatabasePart(LookingPart):
 
     async def count_steps(self, count: int, *, number: int) -> None:
         """See `Tx.count_steps`."""
-        row = await self._look()
-        counted = {"steps": row.steps + count, "number": max(row.number, number)}
-        await self._change(update(DATABASE), counted)
+        await self._change(_COUNT, {"count": count, "least": number})
 
     async def begin_epoch(self, epoch: int, *, steps: int, after_task: int, past: LostPast) -> None:
         """See `Tx.begin_epoch`."""

@@ -13,19 +13,20 @@ from hai_scheduler.adapters.sql.tables import EVENTS
 from hai_scheduler.core.model import TaskId
 from hai_scheduler.ports import Event
 
+_ADD = insert(EVENTS)
+
 
 class EventPart(LookingPart):
     """The part of a transaction that deals with events."""
 
     async def add_event(self, event: Event) -> Event:
         """See `Tx.add_event`. Seqs follow commits because writers are serialised."""
-        (seq,) = (await self._change(insert(EVENTS), event_values(event))).inserted_primary_key or (0,)
+        (seq,) = (await self._change(_ADD, event_values(event))).inserted_primary_key or (0,)
         return replace(event, seq=seq)
 
     async def add_events(self, events: Iterable[Event]) -> None:
         """See `Tx.add_events`."""
-        if rows := [event_values(event) for event in events]:
-            await self._change(insert(EVENTS), rows)
+        self._change_later(_ADD, [event_values(event) for event in events])
 
     async def events(
         self, *, after: int, limit: int, user: str | None = None, task_id: TaskId | None = None

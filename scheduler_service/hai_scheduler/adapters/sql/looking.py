@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, TypeVar
 
@@ -21,6 +21,8 @@ from hai_scheduler.adapters.sql.tables import SETTINGS
 #: A row of settings with one random word for each small table, which changes whenever the table does: two equal words
 #: stand for the same rows, whatever became of the database between them.
 WORDS: Final = "~words"
+#: The small tables.
+FACTS: Final = ("environments", "marks", "mount_rules", "quotas", "settings", "strikes", "users", "uses")
 #: A row of settings that changes whenever tasks are forgotten, see `Head.forgotten`.
 FORGOTTEN: Final = "~forgotten"
 #: Settings that are the store's own.
@@ -59,6 +61,8 @@ class LookingPart(Part):
         self._known = known
         self._known_facts = known_facts
         self._seen: Row[Any] | None = None
+        #: The words of tables: a view does not change, and of several writers nobody writes but this one.
+        self._words: dict[str, str] | None = None
         #: Small tables that this transaction has changed: what it reads of them is nobody else's.
         self._own_words: set[str] = set()
 
@@ -68,13 +72,17 @@ class LookingPart(Part):
             self._seen = (await self._ask(_statement(self._connection.dialect.name))).one()
         return self._seen
 
+    def _change_later(self, statement: Executable, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._seen = None
+        super()._change_later(statement, rows)
+
     async def _change(self, statement: Executable, values: Values | None = None) -> CursorResult[Any]:
         self._seen = None
         return await super()._change(statement, values)
 
     async def _facts(self, table: str, read: Callable[[], Awaitable[_Rows]]) -> _Rows:
         """The rows of a small table, read unless they are known by the table's word. They must not be changed."""
-        word = _words(await self._look()).get(table)
+        word = (await self._known_words()).get(table)
         if word is None and self._writing and table not in self._own_words:
             await self._changes(table)
         if word is None or table in self._own_words:
@@ -89,10 +97,15 @@ class LookingPart(Part):
     async def _changes(self, table: str) -> None:
         """The table is about to be changed: it gets another word, once in a transaction."""
         if table not in self._own_words and self._writing:
-            words = {**_words(await self._look()), table: secrets.token_hex(8)}
+            # What is only ever read in views gets its word here, too.
+            some = {each: secrets.token_hex(8) for each in FACTS}
+            words = {**some, **await self._known_words(), table: secrets.token_hex(8)}
             await self._put(SETTINGS, {"name": WORDS, "value": json.dumps(words, sort_keys=True)})
+            self._words = words
             self._own_words.add(table)
 
-
-def _words(seen: Row[Any]) -> dict[str, str]:
-    return {} if seen.words is None else dict(json.loads(seen.words))
+    async def _known_words(self) -> dict[str, str]:
+        if self._words is None or self._over:
+            seen = await self._look()
+            self._words = {} if seen.words is None else dict(json.loads(seen.words))
+        return self._words

@@ -92,6 +92,7 @@ class SqlStore:
                 tx = self._transaction(connection, writing=True)
                 try:
                     yield tx
+                    await tx.flush()
                 finally:
                     tx.end()
 

@@ -114,10 +114,10 @@ class TaskPart(LookingPart):
         ids = (await self._change(_ADD, rows)).scalars()
         added = [replace(each.task, id=TaskId(given), version=1) for given, each in zip(ids, new, strict=True)]
         specs = [spec_values(task.id, each.spec) for task, each in zip(added, new, strict=True)]
-        await self._change(_ADD_SPECS, specs)
+        self._change_later(_ADD_SPECS, specs)
         for task in added:
             if task.run is not None:
-                await self._put(RUNS, run_values(task.id, task.run))
+                self._put_later(RUNS, run_values(task.id, task.run))
         return added
 
     async def keyed(self, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], Task]:
@@ -154,11 +154,14 @@ class TaskPart(LookingPart):
         self._changed_tasks = True
         row = {**task_values(saved), "version": saved.version, "saved_at": _now()}
         row |= {"_id": task.id, "_version": task.version}
-        if (await self._change(_SAVE, row)).rowcount == 0:
+        self._check(writes=True)
+        self._seen = None
+        # What is to be written later (runs, events) may come after it: a task does not refer to them.
+        if (await self._connection.execute(_SAVE, row)).rowcount == 0:
             stored = await self.get_task(task.id)
             raise Conflict(f"task {task.id} is at version {stored.version}, not {task.version}")
         if saved.run is not None:
-            await self._put(RUNS, run_values(saved.id, saved.run))
+            self._put_later(RUNS, run_values(saved.id, saved.run))
         return saved
 
     async def unfinished_tasks(self) -> Sequence[Task]:
