@@ -9,10 +9,12 @@ from typing import Any
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
+from hai_client.waiting import BODY_S, IDLE_S
 from hai_scheduler import __version__
 from hai_scheduler.service.errors import Unavailable
 from hai_scheduler.service.health import Health
 from hai_scheduler.service.readiness import Readiness
+from hai_scheduler.serving import Server
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +55,12 @@ def listen(readiness: Readiness, health: Health, *, address: str, port: int) -> 
         (r"/health/ready", _Ready, {"readiness": readiness}),
         (r"/health", _Health, {"health": health}),
     ]
-    server = HTTPServer(Application(handlers, log_function=_say_nothing), max_body_size=1024)
+    server = Server(
+        Application(handlers, log_function=_say_nothing),
+        body_timeout=BODY_S,
+        idle_connection_timeout=IDLE_S,
+        max_body_size=1024,
+    )
     server.listen(port, address=address)
     for listener in server._sockets.values():
         log.info("the loop tells its health at http://%s:%d/health", *listener.getsockname()[:2])

@@ -44,9 +44,11 @@ class Child:
             seconds: Processor time that it may take.
         """
         here, there = os.pipe2(os.O_CLOEXEC)
-        pid = os.fork()
+        parent, pid = os.getpid(), os.fork()
         if pid == 0:
-            _be_the_child(there, compute, memory, seconds)
+            # Else nothing would tell it, while it writes, that nobody reads any more.
+            os.close(here)
+            _be_the_child(parent, there, compute, memory, seconds)
         os.close(there)
         return cls(pid, here)
 
@@ -79,9 +81,9 @@ class Child:
         return status
 
 
-def _be_the_child(out: int, compute: Callable[[], bytes], memory: int, seconds: int) -> NoReturn:
+def _be_the_child(parent: int, out: int, compute: Callable[[], bytes], memory: int, seconds: int) -> NoReturn:
     try:
-        _set_apart(memory, seconds)
+        _set_apart(parent, memory, seconds)
         answer = pack({}, compute())
     except MemoryError:
         answer = pack({"failed": "memory"})
@@ -97,10 +99,13 @@ def _be_the_child(out: int, compute: Callable[[], bytes], memory: int, seconds: 
         os._exit(0)
 
 
-def _set_apart(memory: int, seconds: int) -> None:
+def _set_apart(parent: int, memory: int, seconds: int) -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        # It was killed before it was asked for, and nobody wants the answer.
+        os._exit(1)
     # What was there before is neither looked through nor, by that, copied.
     gc.freeze()
     with contextlib.suppress(OSError):

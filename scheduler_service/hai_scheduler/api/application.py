@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
-import socket
-from collections.abc import Iterable
 
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
-from hai_client.accepting import accept_handler
 from hai_client.calm import calm
-from hai_client.waiting import BODY_S, IDLE_S, HeedsWaiting
+from hai_client.waiting import BODY_S, IDLE_S
 from hai_scheduler.api.auth import Auth, Callback, UserBook
 from hai_scheduler.api.endpoint import Endpoint
 from hai_scheduler.api.kinds import LimitSettings
@@ -21,6 +18,7 @@ from hai_scheduler.api.logins import Home
 from hai_scheduler.api.routes import API, ROUTES
 from hai_scheduler.api.services import Services
 from hai_scheduler.api.table import Table
+from hai_scheduler.serving import Server
 
 log = logging.getLogger(__name__)
 
@@ -53,22 +51,6 @@ def make_application(
         xsrf_cookies=False,
         compress_response=False,
     )
-
-
-class Server(HeedsWaiting, HTTPServer):
-    """tornado's, but where file descriptors run out it closes connections that wait for a request, the oldest first.
-
-    Where there are none it rests and says so; some descriptors it keeps for the service itself.
-    """
-
-    waiting_log = log
-
-    def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
-        """Accept connections on these listening sockets."""
-        take_from = accept_handler(log)
-        for listener in sockets:
-            self._sockets[listener.fileno()] = listener
-            self._handlers[listener.fileno()] = take_from(listener, self._handle_connection)
 
 
 def make_server(application: Application) -> HTTPServer:

@@ -347,6 +347,8 @@ class Cycle:
                         await self.bus.ring(TICK)
             except Temporary as error:
                 log.warning("watching the cluster failed and starts again: %s", error)
+            except Exception:  # without it ticks are begun by the time alone; it must outlive any fault
+                log.exception("watching the cluster failed and starts again")
             await self.clock.sleep(1.0)
 
 

@@ -51,7 +51,7 @@ class Health:
         return WellBeing(silence=silence, wrong=self._wrong(self.news.status, silence))
 
     def _wrong(self, status: LoopStatus | None, silence: timedelta | None) -> str | None:
-        if status is not None and status.blind:
+        if status is not None and status.blind and self.news.unheard() < self.patience:
             return _BLIND
         if status is None or silence is None:
             return _NEVER

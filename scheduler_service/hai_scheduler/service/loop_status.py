@@ -212,5 +212,8 @@ class StatusReader:
         status = self.status
         if status is None or status.last_tick is None:
             return None
-        told = timedelta(seconds=max(0.0, self.clock.steady() - self._since))
-        return told + max(timedelta(0), status.at - status.last_tick)
+        return self.unheard() + max(timedelta(0), status.at - status.last_tick)
+
+    def unheard(self) -> timedelta:
+        """How long ago the loop said something; a loop that lives does, whether its ticks go through or not."""
+        return timedelta(seconds=max(0.0, self.clock.steady() - self._since))

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from hai_scheduler.ports import Temporary
-from hai_scheduler.worker_child import Child
+from hai_scheduler.worker_child import Child, _be_the_child
 
 MEMORY = 256 * 1024 * 1024
 
@@ -60,3 +60,15 @@ def test_it_is_ended_at_any_moment_and_leaves_nothing() -> None:
     with pytest.raises(ChildProcessError):
         os.waitpid(child.pid, os.WNOHANG)
     os.close(child._answer)
+
+
+def test_one_whose_parent_was_killed_while_it_began_computes_nothing() -> None:
+    here, there = os.pipe2(os.O_CLOEXEC)
+    somebody_else = os.getppid()
+    pid = os.fork()
+    if pid == 0:
+        _be_the_child(somebody_else, there, lambda: b"answer", 1 << 30, 5)
+    os.close(there)
+    with os.fdopen(here, "rb") as answer:
+        assert answer.read() == b""
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1

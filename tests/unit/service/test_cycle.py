@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -370,3 +372,28 @@ async def test_a_task_that_starts_says_why_it_is_not_up() -> None:
     assert after.state is TaskState.RUNNING
     assert after.run is not None
     assert after.run.ranks[0].message is None
+
+
+async def test_a_watch_on_the_cluster_that_fails_is_begun_again_and_keeps_the_loop_from_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    service = await Service().open()
+    watches = 0
+
+    async def changes(_cluster: object) -> AsyncIterator[None]:
+        nonlocal watches
+        watches += 1
+        raise OSError("unforeseen")
+        yield
+
+    monkeypatch.setattr(type(service.cluster), "changes", changes)
+    cycle = service.parts.cycle
+    running = asyncio.create_task(cycle.run())
+    await service.clock.advance(5)
+    assert watches > 1
+    await cycle.stop()
+    await service.clock.advance(10)
+    assert running.done()
+    await running
+    async with service.store.read() as tx:
+        assert await tx.lease() is None, "it was given up, so that another need not wait"

@@ -90,6 +90,17 @@ async def test_a_loop_that_has_died_is_told_of_by_its_silence() -> None:
     assert (await another_process(pair).look()).wrong == (await health.look()).wrong, "one that has just started"
 
 
+async def test_a_loop_that_has_died_while_it_saw_nothing_is_told_of_as_dead() -> None:
+    pair = await Pair().open()
+    health = another_process(pair)
+    pair.cluster.down = True
+    await pair.replicas[0].parts.cycle._tick_safely()
+    assert "cannot be seen" in str((await health.look()).wrong)
+    pair.cluster.down = False
+    await pair.clock.advance(60)
+    assert "has not ticked for 60 s" in str((await health.look()).wrong)
+
+
 @pytest.mark.parametrize("ahead", [3600.0, -3600.0], ids=["ahead", "behind"])
 async def test_clocks_that_disagree_do_not_make_a_living_loop_silent(ahead: float) -> None:
     pair = await Pair().open()

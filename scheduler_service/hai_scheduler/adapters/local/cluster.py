@@ -318,10 +318,25 @@ class LocalCluster:
             for rank in run.ranks.values():
                 rank.kill(self._settings.term_wait_s)
 
+    async def _find(self, run_id: RunId) -> LocalRun | None:
+        """The run, to read what is in its folder; None if there is none. Raises Temporary.
+
+        Where another process makes and removes folders this one is looked at, and not all that there are: a log is read
+        twice a second, and runs are kept for weeks.
+        """
+        if not self._settings.shared:
+            await self._load()
+            return self._runs.get(str(run_id))
+        folder = RunFolder(self._root, run_id)
+        with _as_temporary(f"the folder of run {run_id} cannot be read"):
+            return await in_reader(lambda: with_rights(folder.path, lambda: self._read_run(folder)))
+
+    def _read_run(self, folder: RunFolder) -> LocalRun | None:
+        return LocalRun(folder, self._starter) if folder.path.is_dir() else None
+
     async def read_log(self, run_id: RunId, rank: int, *, offset: int, limit: int) -> LogChunk:
         """Lines of a rank from a logical offset."""
-        await self._load()
-        run = self._runs.get(str(run_id))
+        run = await self._find(run_id)
         if run is None or rank not in run.ranks:
             raise NotFound(f"there is no rank {rank} of a run {run_id}")
         with _as_temporary(f"the log of run {run_id} cannot be read"):
@@ -340,8 +355,7 @@ class LocalCluster:
 
     async def addresses(self, run_id: RunId) -> tuple[str, ...] | None:
         """All ranks are on this machine. Raises NotFound."""
-        await self._load()
-        run = self._runs.get(str(run_id))
+        run = await self._find(run_id)
         if run is None or not run.ranks:
             raise NotFound(f"there is no run {run_id} here")
         return (MASTER,) * len(run.ranks)
