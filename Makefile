@@ -16,7 +16,7 @@ RUNTIME_EXTRAS := cluster examples gpu hub kubernetes kubespawner notebook postg
 .PHONY: help up install check test test-fast test-kubernetes e2e chaos bench bench-kubernetes bench-traces pictures reference helm images lock clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
 
 up: $(VENV)/.up  ## install what is missing and start the whole platform; ARGS="--port 8123" hands options on
 	@exec $(BIN)/hai up $(ARGS)
