@@ -39,7 +39,7 @@ class DatabasePart(LookingPart):
 
     async def count_steps(self, count: int, *, number: int) -> None:
         """See `Tx.count_steps`."""
-        await self._change(_COUNT, {"count": count, "least": number})
+        self._change_later(_COUNT, [{"count": count, "least": number}])
 
     async def begin_epoch(self, epoch: int, *, steps: int, after_task: int, past: LostPast) -> None:
         """See `Tx.begin_epoch`."""

@@ -72,7 +72,7 @@ class FactPart(LookingPart):
     async def put_use(self, use: Use) -> None:
         """See `Tx.put_use`."""
         await self._changes("uses")
-        await self._put(USES, use_values(use))
+        self._put_later(USES, use_values(use))
 
     async def delete_use(self, use: Use) -> None:
         """See `Tx.delete_use`."""
