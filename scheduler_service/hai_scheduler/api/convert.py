@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -34,7 +35,7 @@ from hai_scheduler.api.schemas import (
 from hai_scheduler.core.explain import why
 from hai_scheduler.core.model import Checkpoint, Notice, Priority, Profile, Quota, Rank, Retry, Run
 from hai_scheduler.core.reasons import Reason, sentence_of
-from hai_scheduler.core.verdicts import Verdict
+from hai_scheduler.core.verdicts import Holder, Verdict
 from hai_scheduler.ports import Event
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.errors import Invalid
@@ -147,9 +148,16 @@ def report_of(body: RankReport) -> Report:
     )
 
 
-def summary(view: TaskView, caller: Caller) -> TaskSummary:
-    """A task in a list."""
-    return TaskSummary.model_validate(_summary(view, caller))
+#: Holders as they are shown to one caller, by the tuple that they were made from, which is kept alive beside them:
+#: on a page most tasks wait for the same ones.
+_Shown = dict[int, tuple[tuple[Holder, ...], list[HolderOut]]]
+
+
+def summaries(views: Iterable[TaskView], caller: Caller) -> Iterator[TaskSummary]:
+    """Tasks in a list, one after the other."""
+    shown: _Shown = {}
+    for view in views:
+        yield TaskSummary.model_validate(_summary(view, caller, shown))
 
 
 def detail(story: TaskStory, caller: Caller) -> TaskDetail:
@@ -157,7 +165,7 @@ def detail(story: TaskStory, caller: Caller) -> TaskDetail:
     task, spec = story.view.task, story.spec
     return TaskDetail.model_validate(
         {
-            **_summary(story.view, caller),
+            **_summary(story.view, caller, {}),
             "tags": list(spec.tags),
             "command": list(spec.command),
             "cwd": spec.cwd,
@@ -176,7 +184,7 @@ def detail(story: TaskStory, caller: Caller) -> TaskDetail:
     )
 
 
-def _summary(view: TaskView, caller: Caller) -> dict[str, object]:
+def _summary(view: TaskView, caller: Caller, shown: _Shown) -> dict[str, object]:
     task, run = view.task, view.task.live_run
     return {
         "id": task.id,
@@ -200,7 +208,7 @@ def _summary(view: TaskView, caller: Caller) -> dict[str, object]:
         "reason": task.reason.value if task.reason else None,
         "message": view.message,
         # What is said of a task that waits is why it waits.
-        "verdict": None if view.verdict is None else _verdict_out(view.verdict, view.message, caller),
+        "verdict": None if view.verdict is None else _verdict_out(view.verdict, view.message, caller, shown),
         "deadline": run.notice.deadline if run and run.notice else None,
         "tags": [],
     }
@@ -208,17 +216,23 @@ def _summary(view: TaskView, caller: Caller) -> dict[str, object]:
 
 def verdict_out(verdict: Verdict, caller: Caller, now: datetime) -> VerdictOut:
     """Why a task waits. Names of other users' tasks are theirs: only ids are told."""
-    return _verdict_out(verdict, why(verdict, now), caller)
+    return _verdict_out(verdict, why(verdict, now), caller, {})
 
 
-def _verdict_out(verdict: Verdict, sentence: str, caller: Caller) -> VerdictOut:
+def _verdict_out(verdict: Verdict, sentence: str, caller: Caller, shown: _Shown) -> VerdictOut:
     return VerdictOut(
         kind=verdict.kind.value,
         sentence=sentence,
         position=verdict.position,
         earliest_start=verdict.earliest_start,
         data=dict(verdict.data),
-        holders=[
+        holders=_holders_out(verdict.holders, caller, shown),
+    )
+
+
+def _holders_out(holders: tuple[Holder, ...], caller: Caller, shown: _Shown) -> list[HolderOut]:
+    if id(holders) not in shown:
+        found = [
             HolderOut(
                 task_id=holder.task_id,
                 name=holder.name if caller.may_see(holder.user) else "",
@@ -227,9 +241,10 @@ def _verdict_out(verdict: Verdict, sentence: str, caller: Caller) -> VerdictOut:
                 nodes=holder.nodes,
                 gpus=holder.gpus,
             )
-            for holder in verdict.holders
-        ],
-    )
+            for holder in holders
+        ]
+        shown[id(holders)] = holders, found
+    return shown[id(holders)][1]
 
 
 def run_out(run: Run) -> RunOut:

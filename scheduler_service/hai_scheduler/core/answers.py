@@ -115,7 +115,7 @@ class Answers:
     def _kind_of_room(self, task: Task, place: Place) -> VerdictKind:
         """Why a task that is in quota has no nodes."""
         names = self._free(task, place.priority)
-        kept = self._kept_from(task, place)
+        kept = self._kept_from(task, place.priority)
         free = [name for name in names if name not in kept]
         if len(free) >= task.nodes and self._scattered(free, task, place.priority):
             return VerdictKind.TOPOLOGY
@@ -133,9 +133,9 @@ class Answers:
             self._open[key] = self._ledger.now_for(task, priority)
         return self._open[key]
 
-    def _kept_from(self, task: Task, place: Place) -> Collection[str]:
+    def _kept_from(self, task: Task, priority: Priority) -> Collection[str]:
         """Nodes that are kept for another and that the task may not use meanwhile (B1, B2)."""
-        head = self.reservations.get(place.priority)
+        head = self.reservations.get(priority)
         if head is None or head.task.id == task.id or passes(task, head, self._rules):
             return ()
         return head.nodes
@@ -188,7 +188,10 @@ class Answers:
         if task_id in self._held:
             return Wait(VerdictKind.HELD, task, self._held[task_id], None, 0.0)
         place = self._place_of(task)
-        return Wait(self.kind_of(task_id), task, place.priority, place.position, place.rank)
+        kind = self.kinds.get(task_id)
+        if kind is None:
+            kind = self.kinds[task_id] = self._kind(task, place)
+        return Wait(kind, task, place.priority, place.position, place.rank)
 
     def _never(self, wait: Wait) -> _Data:
         task = wait.task
@@ -286,7 +289,7 @@ class Answers:
         return None, (), {**self._needs(wait), "together": max(zones.values(), default=0)}
 
     def _needs(self, wait: Wait) -> dict[str, Value]:
-        kept = self._kept_from(wait.task, self._place_of(wait.task))
+        kept = self._kept_from(wait.task, wait.priority)
         free = sum(name not in kept for name in self._free(wait.task, wait.priority))
         found: dict[str, Value] = {"needs": wait.task.nodes, "gpus": wait.task.gpus, "free": free}
         if self._orphaned is None:

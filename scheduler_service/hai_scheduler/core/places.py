@@ -49,7 +49,8 @@ class Queue:
 
     def level_of(self, task: Task, rank: float) -> Priority:
         """What the task, which is of that rank, counts as (Q4). Raises KeyError."""
-        for level in LEVELS:
+        # Only AUTO tasks count as what they do not ask for.
+        for level in LEVELS if task.priority is None else (task.priority, *LEVELS):
             if self.lanes[level].holds(task, rank):
                 return level
         raise KeyError(task.id)

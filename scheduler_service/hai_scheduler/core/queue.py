@@ -113,7 +113,13 @@ class Lane:
         """Whether the task, which is of that rank, waits in it."""
         if task.id in self.gone:
             return False
-        return task.id in self._alone or any(task in part for part in self.parts_at((rank, task.user)))
+        if task.id in self._alone:
+            return True
+        stand = rank, task.user
+        part, added = self._parts.get(stand), self._added.get(stand)
+        if part is not None and task in part:
+            return True
+        return added is not None and any(task in part for part in added)
 
     def is_gone(self, task: Task) -> bool:
         """Whether the task was removed."""

@@ -51,8 +51,8 @@ async def show_all(ask: Ask[TaskQuery, Nothing]) -> TaskPage:
     )
     page = await ask.services.queries.tasks(ask.caller, where, cursor=query.cursor, limit=query.limit)
     items = []
-    for number, view in enumerate(page.items, 1):
-        items.append(convert.summary(view, ask.caller))
+    for number, summary in enumerate(convert.summaries(page.items, ask.caller), 1):
+        items.append(summary)
         if number % PIECE == 0:
             await asyncio.sleep(0)
     return TaskPage(items=items, next_cursor=page.cursor)
