@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -37,6 +37,8 @@ class Queue:
         self.lanes = lanes
         self._ahead: dict[Priority, dict[_Among, _Equals]] = {}
         self._places: dict[TaskId, Place] = {}
+        #: What AUTO tasks count as.
+        self._auto: dict[TaskId, Priority] | None = None
 
     def place_of(self, task: Task, rank: float) -> Place:
         """Where the task, which is of that rank, stands. Raises KeyError."""
@@ -49,8 +51,11 @@ class Queue:
 
     def level_of(self, task: Task, rank: float) -> Priority:
         """What the task, which is of that rank, counts as (Q4). Raises KeyError."""
-        # Only AUTO tasks count as what they do not ask for.
-        for level in LEVELS if task.priority is None else (task.priority, *LEVELS):
+        if task.priority is None:
+            if self._auto is None:
+                self._auto = {each: level for level, lane in self.lanes.items() for each in _auto(lane)}
+            return self._auto[task.id]
+        for level in (task.priority, *LEVELS):
             if self.lanes[level].holds(task, rank):
                 return level
         raise KeyError(task.id)
@@ -110,6 +115,14 @@ class _Equals:
 
     def _seat(self, task: Task) -> Seat:
         return self._dealt.get(task.id) or (task.submitted_at, task.id)
+
+
+def _auto(lane: Lane) -> Iterator[TaskId]:
+    """The AUTO tasks that count in this lane."""
+    for part in lane.auto:
+        for task in part.tasks():
+            if task.id not in lane.gone:
+                yield task.id
 
 
 def _all_equals(lane: Lane, before: int) -> tuple[dict[_Among, _Equals], int]:
