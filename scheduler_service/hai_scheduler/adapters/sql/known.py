@@ -56,7 +56,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class Written:
     """A task that has been written."""
 
     id: TaskId
@@ -82,7 +82,7 @@ class Known:
         """Whether it was compared with the database as a whole lately."""
         return time.monotonic() - self.compared_at < COMPARE_EVERY_S
 
-    def leads_to(self, head: Head, news: Iterable[News]) -> bool:
+    def leads_to(self, head: Head, news: Iterable[Written]) -> bool:
         """Whether the view of that head, with all that was written from this head on, is a later state of this one."""
         mine, found = self.head, False
         for each in news:
@@ -97,7 +97,7 @@ class Known:
             found |= each.id == mine.task
         return found and head.change > mine.change
 
-    def after(self, head: Head, news: Iterable[News]) -> Known:
+    def after(self, head: Head, news: Iterable[Written]) -> Known:
         """The state that the news lead to."""
         news = [each for each in news if each.change > self.head.change]
         stamps = dict(self.stamps)

@@ -26,7 +26,7 @@ from sqlalchemy import (
     update,
 )
 
-from hai_scheduler.adapters.sql.known import Head, Known, News, Stamp
+from hai_scheduler.adapters.sql.known import Head, Known, Stamp, Written
 from hai_scheduler.adapters.sql.looking import FORGOTTEN, LookingPart
 from hai_scheduler.adapters.sql.rows import (
     run_of,
@@ -187,11 +187,11 @@ class TaskPart(LookingPart):
         stamp = row.version or 0, row.saved_at or 0
         return Head(row.name, row.epoch, row.forgotten, row.change or 0, row.task, stamp)
 
-    async def _news(self, since: int) -> list[News]:
+    async def _news(self, since: int) -> list[Written]:
         """What was written from that number on, in this order."""
         rows = await self._ask(_SINCE, {"since": since})
         return [
-            News(row.id, row.change, (row.version, row.saved_at), None if row.ended else _task(row)) for row in rows
+            Written(row.id, row.change, (row.version, row.saved_at), None if row.ended else _task(row)) for row in rows
         ]
 
     async def _compared(self, head: Head) -> Known:
