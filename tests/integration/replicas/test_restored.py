@@ -131,7 +131,11 @@ async def test_a_copy_that_is_put_back_by_hand_confuses_no_run_with_another(alon
     assert mark.read_text() == "x\n"
     assert await alone.log(task["id"]) == ["of bob"]
     assert (await service.get("/orphans"))["items"] == []
-    assert (await service.get("/health"))["status"] == "ok"
+
+    async def well() -> bool:
+        return bool((await service.get("/health"))["status"] == "ok")
+
+    await until(well)
     assert await service.state(known) == "running"
 
 
