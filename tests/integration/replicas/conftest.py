@@ -156,6 +156,10 @@ class Replica:
             text = await response.text()
             return response.status, json.loads(text) if text else None
 
+    async def is_told_to_be(self, status: str) -> bool:
+        """Whether health says so by now: it knows of nodes what the process last saw."""
+        return bool((await self.get("/health"))["status"] == status)
+
     async def get(self, path: str) -> Any:
         status, body = await self.json("GET", path)
         assert status == 200, body

@@ -110,7 +110,7 @@ async def test_a_copy_that_is_put_back_by_hand_confuses_no_run_with_another(alon
     assert await service.state(known) == "running"
     (orphan,) = (await service.get("/orphans"))["items"]
     assert (orphan["run"], orphan["user"], orphan["live"]) == (f"{stray}.1", "ann", True)
-    assert (await service.get("/health"))["status"] == "degraded"
+    await until(lambda: service.is_told_to_be("degraded"))
     (kept,) = (alone.state / "runs" / ".aside").glob(f"*-1/{secret}/1/0/log/*")
     assert "ann has a secret" in kept.read_text()
 
@@ -131,11 +131,7 @@ async def test_a_copy_that_is_put_back_by_hand_confuses_no_run_with_another(alon
     assert mark.read_text() == "x\n"
     assert await alone.log(task["id"]) == ["of bob"]
     assert (await service.get("/orphans"))["items"] == []
-
-    async def well() -> bool:
-        return bool((await service.get("/health"))["status"] == "ok")
-
-    await until(well)
+    await until(lambda: service.is_told_to_be("ok"))
     assert await service.state(known) == "running"
 
 
