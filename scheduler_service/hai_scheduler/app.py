@@ -41,6 +41,7 @@ from hai_scheduler.service.gangs import Gangs
 from hai_scheduler.service.health import Health, patience_of
 from hai_scheduler.service.housekeeping import Housekeeping
 from hai_scheduler.service.jobs import Jobs
+from hai_scheduler.service.launch_orders import LaunchOrders
 from hai_scheduler.service.launching import Launching
 from hai_scheduler.service.leadership import Leadership
 from hai_scheduler.service.logs import Logs
@@ -166,10 +167,8 @@ def assemble_loop(
         cluster=world.cluster,
         bus=bus,
         clock=clock,
-        tokens=tokens,
-        places=places,
+        orders=LaunchOrders(store=store, tokens=tokens, places=places, surroundings=Surroundings(store=store)),
         policies=book,
-        surroundings=Surroundings(store=store),
     )
     return LoopParts(
         cycle=Cycle(

@@ -116,6 +116,24 @@ class TestTasks:
             spec.env.pop("C")
             assert await tx.get_spec(task.id) == spec
 
+    async def test_tasks_are_read_with_their_specs_together(self, store: Store) -> None:
+        first, second, third = await add(store, a_task(), a_task(), a_task())
+        first = await save(store, replace(first, run=a_run(first.id)))
+        async with store.read() as tx:
+            found = await tx.tasks_with_specs([third.id, first.id])
+            assert found == {task.id: (task, await tx.get_spec(task.id)) for task in (first, third)}
+            found[third.id][1].env["B"] = "2"
+            assert "B" not in (await tx.get_spec(third.id)).env
+            assert second.id not in found
+
+    async def test_a_task_that_is_saved_twice_is_stored_as_saved_last(self, store: Store) -> None:
+        (task,) = await add(store, a_task())
+        async with store.write() as tx:
+            once = await tx.save_task(replace(task, held=True))
+            twice = await tx.save_task(replace(once, job_state="later"))
+        assert await get(store, task.id) == twice
+        assert twice.version > once.version > task.version
+
     async def test_what_is_not_there_is_not_found(self, store: Store) -> None:
         nowhere = TaskId(12345)
         async with store.write() as tx:
@@ -124,11 +142,13 @@ class TestTasks:
             with pytest.raises(NotFound):
                 await tx.get_spec(nowhere)
             with pytest.raises(NotFound):
-                await tx.save_task(a_task(nowhere))
-            with pytest.raises(NotFound):
                 await tx.delete_task(nowhere)
             assert await tx.runs(nowhere) == []
+            assert await tx.tasks_with_specs([nowhere]) == {}
             assert await tx.find_task("alice", "nothing") is None
+        with pytest.raises(NotFound):
+            async with store.write() as tx:
+                await tx.save_task(a_task(nowhere))
 
     async def test_runs_are_kept_by_number_and_the_task_shows_the_latest(self, store: Store) -> None:
         (task,) = await add(store, a_task())

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+import encodings.ascii
 import gc
 import http.client
 import json
@@ -37,7 +38,7 @@ PADDING = "." * LONGEST_PATH
 #: Its answer to what it cannot do.
 REFUSED = b"refused"
 #: What a supervisor imports, at once or when it begins to listen for notices.
-IMPORTED = (supervisor, http.client, json, threading)
+IMPORTED = (supervisor, encodings.ascii, http.client, json, threading)
 
 
 class Unusable(Exception):

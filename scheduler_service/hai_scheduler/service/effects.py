@@ -5,23 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TypeGuard
 
 from hai_scheduler.core.events import AskedToSuspend, StartFailed
 from hai_scheduler.core.lifecycle import Effect, Kill, Launch, Notify, Settle
-from hai_scheduler.core.model import Node, RankState, Run
+from hai_scheduler.core.model import Node, RankState
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.templates import Unresolvable
 from hai_scheduler.ports import Bus, Clock, Cluster, NotFound, Store, Temporary
-from hai_scheduler.ports import Launch as Order
 from hai_scheduler.service.changes import SCHEDULER, change
-from hai_scheduler.service.environment import Places, environment_of
+from hai_scheduler.service.launch_orders import LaunchOrders, still_wanted
 from hai_scheduler.service.orphan_book import left_alone, read_orphans
 from hai_scheduler.service.policy_book import PolicyBook
-from hai_scheduler.service.run_tokens import RunTokens
-from hai_scheduler.service.surroundings import Surroundings
 from hai_scheduler.service.troubles import Troubles
 
 log = logging.getLogger(__name__)
@@ -44,10 +40,8 @@ class Effects:
     cluster: Cluster
     bus: Bus
     clock: Clock
-    tokens: RunTokens
-    places: Places
+    orders: LaunchOrders
     policies: PolicyBook
-    surroundings: Surroundings
     #: What keeps runs from being launched.
     troubles: Troubles = field(default_factory=Troubles)
 
@@ -93,42 +87,12 @@ class Effects:
 
     async def _launch(self, effect: Launch, nodes: Mapping[str, Node]) -> None:
         try:
-            order = await self._order(effect, nodes)
+            order = await self.orders.order(effect, nodes)
         except Unresolvable as error:
             await self._cannot_start(effect, str(error))
             return
         if order is not None:
             await self.cluster.launch(order)
-
-    async def _order(self, effect: Launch, nodes: Mapping[str, Node]) -> Order | None:
-        """All that the cluster needs; None for a run that was stopped meanwhile. Raises Unresolvable."""
-        async with self.store.read() as tx:
-            task = await tx.get_task(effect.task_id)
-            run = task.live_run
-            if not _wanted(run, effect):
-                return None
-            spec = await tx.get_spec(effect.task_id)
-            around = await self.surroundings.at_launch(tx, task, spec)
-        spec = replace(spec, env={**around.variables, **spec.env})
-        gpus = tuple(rank.gpus for rank in run.ranks)
-        return Order(
-            run_id=run.id,
-            task_id=task.id,
-            user=task.user,
-            nodes=run.nodes,
-            gpus=gpus if any(gpus) else (),
-            command=spec.command,
-            cwd=spec.cwd,
-            env=environment_of(task, run, spec, self.places, gpus_per_node=_gpus_per_node(run, nodes)),
-            profile=task.profile.value,
-            token=self.tokens.make(run.id),
-            group=task.group,
-            grace=task.grace,
-            image=around.image,
-            python=around.python,
-            mounts=around.mounts,
-            origin=run.origin,
-        )
 
     async def _cannot_start(self, effect: Launch, why: str) -> None:
         """What the run needs cannot be had: a start error that no node has to do with."""
@@ -136,7 +100,7 @@ class Effects:
         async with self.store.write() as tx:
             task = await tx.get_task(effect.task_id)
             run = task.live_run
-            if not _wanted(run, effect):
+            if not still_wanted(run, effect):
                 return
             if any(rank.state is not RankState.PENDING for rank in run.ranks):
                 # A part of it is up: its nodes are free when that has gone (B4).
@@ -150,14 +114,3 @@ class Effects:
         log.warning("run %s cannot be started: %s", effect.run_id, why)
         await self.bus.ring(TICK)
         await self.bus.ring(FEED)
-
-
-def _wanted(run: Run | None, effect: Launch) -> TypeGuard[Run]:
-    """Whether it is still the run that is to start."""
-    return run is not None and run.id == effect.run_id and run.notice is None and run.killed_at is None
-
-
-def _gpus_per_node(run: Run, nodes: Mapping[str, Node]) -> int:
-    """How many GPUs each of its ranks has: those that it was given, else all of the node's (U2)."""
-    held = (len(rank.gpus) or nodes[rank.node].gpus for rank in run.ranks if rank.gpus or rank.node in nodes)
-    return min(held, default=0)

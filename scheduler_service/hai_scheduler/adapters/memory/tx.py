@@ -65,6 +65,12 @@ class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
             raise NotFound(f"there is no task {task_id}")
         return _copy_of(spec)
 
+    async def tasks_with_specs(self, task_ids: Collection[TaskId]) -> Mapping[TaskId, tuple[Task, TaskSpec]]:
+        """See `Tx.tasks_with_specs`."""
+        known = self._seen().tasks
+        wanted = [task_id for task_id in task_ids if known.get(task_id) is not None]
+        return {task_id: (await self.get_task(task_id), await self.get_spec(task_id)) for task_id in wanted}
+
     async def save_task(self, task: Task) -> Task:
         """See `Tx.save_task`."""
         state = self._writable()

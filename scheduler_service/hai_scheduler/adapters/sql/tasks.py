@@ -48,6 +48,8 @@ _TASKS: Select[Any] = select(*TASKS.c, *(column.label(f"run__{column.name}") for
 )
 _WIDTH = len(TASKS.c)
 _ONE = _TASKS.where(TASKS.c.id == bindparam("task_id"))
+_SOME = _TASKS.where(TASKS.c.id.in_(bindparam("task_ids", expanding=True)))
+_SOME_SPECS = select(SPECS).where(SPECS.c.task_id.in_(bindparam("task_ids", expanding=True)))
 _UNFINISHED = _TASKS.where(TASKS.c.ended == false()).order_by(TASKS.c.id)
 _HEADS = select(TASKS.c.id, TASKS.c.version, TASKS.c.saved_at).where(TASKS.c.ended == false()).order_by(TASKS.c.id)
 #: More tasks than this are read by walking all unfinished ones, not one by one.
@@ -148,21 +150,41 @@ class TaskPart(LookingPart):
             raise NotFound(f"there is no task {task_id}")
         return spec_of(row)
 
+    async def tasks_with_specs(self, task_ids: Collection[TaskId]) -> Mapping[TaskId, tuple[Task, TaskSpec]]:
+        """See `Tx.tasks_with_specs`."""
+        if not task_ids:
+            return {}
+        wanted = {"task_ids": list(task_ids)}
+        tasks = _tasks(await self._ask(_SOME, wanted))
+        specs = {row.task_id: spec_of(row) for row in await self._ask(_SOME_SPECS, wanted)}
+        return {task.id: (task, specs[task.id]) for task in tasks}
+
     async def save_task(self, task: Task) -> Task:
         """See `Tx.save_task`."""
         saved = replace(task, version=task.version + 1)
         self._changed_tasks = True
         row = {**task_values(saved), "version": saved.version, "saved_at": _now()}
-        row |= {"_id": task.id, "_version": task.version}
-        self._check(writes=True)
-        self._seen = None
-        # What is to be written later (runs, events) may come after it: a task does not refer to them.
-        if (await self._connection.execute(_SAVE, row)).rowcount == 0:
-            stored = await self.get_task(task.id)
-            raise Conflict(f"task {task.id} is at version {stored.version}, not {task.version}")
+        self._change_later(_SAVE, [row | {"_id": task.id, "_version": task.version}])
         if saved.run is not None:
             self._put_later(RUNS, run_values(saved.id, saved.run))
         return saved
+
+    async def flush(self) -> None:
+        """Write what was to be written later. Raises what `save_task` does."""
+        saves = self._later.pop(_SAVE, None)
+        if saves and (await self._connection.execute(_SAVE, saves)).rowcount != len(saves):
+            await self._refuse(saves)
+        await super().flush()
+
+    async def _refuse(self, saves: Sequence[Mapping[str, Any]]) -> None:
+        """Say which of them was not stored."""
+        self._later.clear()
+        written = {save["_id"]: save["version"] for save in saves}
+        for save in saves:
+            stored = await self.get_task(save["_id"])
+            if stored.version != written[save["_id"]]:
+                raise Conflict(f"task {stored.id} is at version {stored.version}, not {save['_version']}")
+        raise Conflict("a task was changed meanwhile")
 
     async def unfinished_tasks(self) -> Sequence[Task]:
         """See `Tx.unfinished_tasks`. What has been written since somebody of this process has read them is read."""
