@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from hai_scheduler.core.explain import span
+from hai_scheduler.core.leaving import Left, Source
 from hai_scheduler.core.model import Checkpoint, Run
 from hai_scheduler.core.reasons import Reason, sentence_of
 
@@ -53,7 +57,15 @@ def _ending(run: Run) -> str:
         case Reason.TIME_LIMIT | Reason.NODE_LOST | Reason.SUPERVISOR_KILLED | Reason.START_FAILED | None:
             return "ended"
         case _:
-            return "suspended clean" if run.clean else "suspended without having saved"
+            return _LEFT[run.left]
+
+
+_LEFT: Final[Mapping[Left | None, str]] = {
+    Left.SAVED: "suspended with its work saved",
+    Left.UNKNOWN: "left by itself, and nothing shows that it saved when it was told",
+    Left.ENDED: "suspended before it had saved",
+    None: "suspended",
+}
 
 
 def _because(run: Run) -> str:
@@ -76,4 +88,6 @@ def _ranks(run: Run) -> str:
 
 
 def _saved(checkpoint: Checkpoint) -> str:
+    if checkpoint.source is Source.SEEN:
+        return f"its latest checkpoint was seen at {checkpoint.at:%H:%M:%S} UTC"
     return "saved" if checkpoint.step is None else f"saved at step {checkpoint.step}"

@@ -18,7 +18,8 @@ from hai_scheduler.api.reference import reference
 from hai_scheduler.api.route import OPEN, RUN
 from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.api.table import Table
-from hai_scheduler.core.model import NodeMark, Priority, Profile, RankState, TaskState
+from hai_scheduler.core.leaving import Profile
+from hai_scheduler.core.model import NodeMark, Priority, RankState, TaskState
 from hai_scheduler.core.verdicts import VerdictKind
 from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_OWNERS, SCOPE_PLACES, SCOPE_READ, SCOPE_WRITE
 

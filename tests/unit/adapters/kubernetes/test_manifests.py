@@ -13,7 +13,7 @@ import pytest
 
 from builders import a_launch
 from hai_scheduler.adapters.kubernetes import manifests
-from hai_scheduler.core.model import Mount, MountKind
+from hai_scheduler.core.mounts import Mount, MountKind
 from hai_scheduler.secret import Secret
 from unit.adapters.kubernetes.things import OWNER, capacity, some_settings
 
