@@ -276,16 +276,20 @@ def check_shape(submission: Submission) -> None:
     for field_name, path in (("cwd", submission.cwd), ("checkpoint_dir", submission.checkpoint_dir)):
         if path is not None and not path.startswith("/"):
             raise Invalid(field_name, path, "give an absolute path")
-    for path in submission.watch:
-        if not path or "\0" in path or len(path) > _LONGEST_PATH:
-            raise Invalid("watch", path[:40], f"give a path of 1 to {_LONGEST_PATH} characters, absolute or below cwd")
-    if len(submission.watch) > _MOST_WATCHED:
-        raise Invalid("watch", len(submission.watch), f"name at most {_MOST_WATCHED} paths: a folder counts as one")
+    _check_watch(submission)
     for name in submission.env:
         _check_variable(name)
     if submission.nodes < 1:
         raise Invalid("nodes", submission.nodes, f"{submission.nodes} is too few: a task takes at least 1 node")
     _check_retry(submission.retry)
+
+
+def _check_watch(submission: Submission) -> None:
+    for path in submission.watch:
+        if not path or "\0" in path or len(path) > _LONGEST_PATH:
+            raise Invalid("watch", path[:40], f"give a path of 1 to {_LONGEST_PATH} characters, absolute or below cwd")
+    if len(submission.watch) > _MOST_WATCHED:
+        raise Invalid("watch", len(submission.watch), f"name at most {_MOST_WATCHED} paths: a folder counts as one")
 
 
 def _check_signal(submission: Submission, grace: timedelta) -> None:

@@ -29,9 +29,9 @@ def hint_of(task: Task, policy: Policy) -> str | None:
     why = " Its command does not catch the signal that it is sent." if False in caught else ""
     stays = "" if policy.max_unsaved == 0 else " Until then it leaves for no task of its own priority (P8)."
     return (
-        f"It was interrupted {task.unsaved} times in a row, and nothing shows that it has ever saved meanwhile: each time"
-        f" it may have begun again.{why} Save below $HAI_CHECKPOINT_DIR, submit it with --watch PATH if it saves"
-        f" elsewhere, or tell of it with hai_client.job.saved().{stays}"
+        f"It was interrupted {task.unsaved} times in a row, and nothing shows that it has saved meanwhile:"
+        f" each time it may have begun again.{why} Save below $HAI_CHECKPOINT_DIR, submit it with --watch PATH"
+        f" if it saves elsewhere, or tell of it with hai_client.job.saved().{stays}"
     )
 
 

@@ -119,8 +119,8 @@ def _assumptions(args: argparse.Namespace, trace: Trace, failures: FailureModel 
     ]
     if args.neither:
         said.append(
-            f"{args.neither * 100:g} % of the jobs neither catch a signal nor poll: told to leave, they go on until they"
-            " have saved by themselves, or patience is over"
+            f"{args.neither * 100:g} % of the jobs neither catch a signal nor poll: told to leave, they go on"
+            " until they have saved by themselves, or patience is over"
         )
     if args.numbers:
         said.append(f"policy numbers that are not the defaults: {', '.join('='.join(pair) for pair in args.numbers)}")

@@ -123,7 +123,7 @@ def run_of(number: int, **changes: Any) -> dict[str, Any]:
              "done": True, "message": None}
         ],
         "started_at": AT, "running_at": AT, "ended_at": "2026-11-21T04:15:00Z", "notice": None,
-        "checkpoint": {"at": AT, "step": 1200, "path": "/shared/ckpt/1200"}, "reason": "turn_over", "clean": True,
+        "checkpoint": {"at": AT, "step": 1200, "path": "/shared/ckpt/1200"}, "reason": "turn_over", "left": "saved",
         "lost_s": 12.0, "failed_ranks": [],
     }  # fmt: skip
     run.update(changes)

@@ -18,7 +18,7 @@ Hai = Callable[..., Any]
 
 @pytest.fixture(autouse=True)
 def some_tasks(platform: Any, fake: Any) -> None:
-    platform.add("digits", runs=[fake.run_of(1), fake.run_of(2, reason="node_lost", clean=False)], run_count=2)
+    platform.add("digits", runs=[fake.run_of(1), fake.run_of(2, reason="node_lost", left="ended")], run_count=2)
     platform.add("old", state="failed", verdict=None, message="its command failed with status 1", user="bob")
     platform.logs = {41: ["a", "b", "[hai] run 2 starts"], 42: ["boom"]}
 
