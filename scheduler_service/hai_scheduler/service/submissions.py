@@ -277,6 +277,7 @@ def check_shape(submission: Submission) -> None:
         if path is not None and not path.startswith("/"):
             raise Invalid(field_name, path, "give an absolute path")
     _check_watch(submission)
+    _check_profile(submission)
     for name in submission.env:
         _check_variable(name)
     if submission.nodes < 1:
@@ -292,16 +293,20 @@ def _check_watch(submission: Submission) -> None:
         raise Invalid("watch", len(submission.watch), f"name at most {_MOST_WATCHED} paths: a folder counts as one")
 
 
-def _check_signal(submission: Submission, grace: timedelta) -> None:
-    """The signal fits the profile and is sent while there is time."""
-    signal = submission.signal
-    if signal is None:
-        return
-    if submission.profile in (Profile.COOPERATIVE, Profile.KILL):
+def _check_profile(submission: Submission) -> None:
+    """A signal is for a profile that sends one."""
+    if submission.signal is not None and submission.profile in (Profile.COOPERATIVE, Profile.KILL):
         raise Invalid(
-            "signal", str(signal), f"the profile {submission.profile} sends none: use auto, sigterm or slurm with it"
+            "signal",
+            str(submission.signal),
+            f"the profile {submission.profile} sends none: use auto, sigterm or slurm with it",
         )
-    if signal.before is not None and signal.before > grace:
+
+
+def _check_signal(submission: Submission, grace: timedelta) -> None:
+    """The signal is sent while there is time."""
+    signal = submission.signal
+    if signal is not None and signal.before is not None and signal.before > grace:
         raise Invalid(
             "signal",
             str(signal),

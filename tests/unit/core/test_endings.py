@@ -100,6 +100,44 @@ def test_what_an_end_means_by_profile(
     assert ending_of(task, run) == expected
 
 
+WAITS, OVER = TaskState.SUSPENDED, TaskState.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("case", "profile", "told", "killed", "codes", "state", "how"),
+    [
+        ("all zero is success", Profile.SIGTERM, False, False, (0, 0), OVER, None),
+        ("one failure fails the gang", Profile.SIGTERM, False, True, (0, 3), TaskState.FAILED, None),
+        ("SIGTERM's status tells of no saving", Profile.SIGTERM, True, False, (143, 143), WAITS, Left.UNKNOWN),
+        ("nor does zero after the signal", Profile.SIGTERM, True, False, (0, 0), WAITS, Left.UNKNOWN),
+        ("nor does it where the job was not known", Profile.AUTO, True, False, (0, 143), WAITS, Left.UNKNOWN),
+        ("a crash is no leave as asked", Profile.SIGTERM, True, False, (0, 1), WAITS, Left.ENDED),
+        ("killed at the deadline is ended", Profile.SIGTERM, True, True, (137, 137), WAITS, Left.ENDED),
+        ("a poller that ends by itself has finished", Profile.COOPERATIVE, True, False, (0, 0), OVER, None),
+        ("a poller that crashes has failed", Profile.COOPERATIVE, True, False, (1, 0), TaskState.FAILED, None),
+        ("a poller that is killed waits", Profile.COOPERATIVE, True, True, (137, 0), WAITS, Left.ENDED),
+        ("SIGUSR1's status tells of none either", Profile.SLURM, True, False, (138, 138), WAITS, Left.UNKNOWN),
+        ("without notice all are ended", Profile.KILL, True, True, (143, 143), WAITS, Left.ENDED),
+    ],
+)
+def test_endings(
+    case: str,
+    profile: Profile,
+    told: bool,
+    killed: bool,
+    codes: tuple[int, ...],
+    state: TaskState,
+    how: Left | None,
+) -> None:
+    notice = a_notice() if told else None
+    run = a_run(nodes=2, notice=notice, killed_at=at(30) if killed else None)
+    task = a_task(state=TaskState.SUSPENDING if told else TaskState.RUNNING, nodes=2, profile=profile, run=run)
+    ranks = [replace(rank, state=RankState.EXITED, exit_code=code) for rank, code in zip(run.ranks, codes, strict=True)]
+    after, _ = advance(task, RanksSeen(at=at(60), ranks=tuple(ranks)))
+    assert after.run is not None
+    assert (after.state, after.run.left) == (state, how), case
+
+
 def test_a_word_of_the_job_counts_more_than_how_its_ranks_ended() -> None:
     task, run = left(BY_ITSELF, {**BY_ITSELF, "done": True})
     assert ending_of(task, run) == SAVED

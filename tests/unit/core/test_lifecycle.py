@@ -148,61 +148,6 @@ def test_profile_kill_gets_no_time() -> None:
     assert running(told).killed_at == at(5)
 
 
-ENDINGS: list[tuple[str, Profile, bool, bool, tuple[int, ...], TaskState, Left | None]] = [
-    # sentence, profile, told to leave, killed at the deadline, exit codes, state, left
-    ("all zero is success", Profile.SIGTERM, False, False, (0, 0), TaskState.SUCCEEDED, None),
-    ("one failure fails the gang", Profile.SIGTERM, False, True, (0, 3), TaskState.FAILED, None),
-    (
-        "SIGTERM's status tells no saving",
-        Profile.SIGTERM,
-        True,
-        False,
-        (143, 143),
-        TaskState.SUSPENDED,
-        Left.UNKNOWN,
-    ),
-    ("nor does zero after the signal", Profile.SIGTERM, True, False, (0, 0), TaskState.SUSPENDED, Left.UNKNOWN),
-    (
-        "a crash is no leave as asked",
-        Profile.SIGTERM,
-        True,
-        False,
-        (0, 1),
-        TaskState.SUSPENDED,
-        Left.ENDED,
-    ),
-    ("killed at the deadline is ended", Profile.SIGTERM, True, True, (137, 137), TaskState.SUSPENDED, Left.ENDED),
-    ("a poller that ends by itself has finished", Profile.COOPERATIVE, True, False, (0, 0), TaskState.SUCCEEDED, None),
-    ("a poller that crashes has failed", Profile.COOPERATIVE, True, False, (1, 0), TaskState.FAILED, None),
-    (
-        "a poller that is killed waits",
-        Profile.COOPERATIVE,
-        True,
-        True,
-        (137, 0),
-        TaskState.SUSPENDED,
-        Left.ENDED,
-    ),
-    ("SIGUSR1's status says nothing either", Profile.SLURM, True, False, (138, 138), TaskState.SUSPENDED, Left.UNKNOWN),
-    ("without notice all are ended", Profile.KILL, True, True, (143, 143), TaskState.SUSPENDED, Left.ENDED),
-]
-
-
-@pytest.mark.parametrize(
-    ("profile", "told", "killed", "codes", "state", "left"),
-    [row[1:] for row in ENDINGS],
-    ids=[row[0] for row in ENDINGS],
-)
-def test_endings(
-    profile: Profile, told: bool, killed: bool, codes: tuple[int, ...], state: TaskState, left: Left | None
-) -> None:
-    task = a_task(state=TaskState.SUSPENDING if told else TaskState.RUNNING, nodes=2, profile=profile)
-    run = replace(running(task), notice=a_notice() if told else None, killed_at=at(30) if killed else None)
-    after, _ = advance(replace(task, run=run), exits(*codes))
-    assert after.state is state
-    assert running(after).left is left
-
-
 def test_done_by_every_rank_is_saved_whatever_the_exit() -> None:
     task = a_task(state=TaskState.SUSPENDING, nodes=2, profile=Profile.COOPERATIVE)
     task = replace(task, run=replace(running(task), notice=a_notice()))

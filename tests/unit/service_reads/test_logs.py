@@ -253,6 +253,11 @@ async def test_a_search_that_gives_up_says_so(monkeypatch) -> None:
 NOTICE = Notice(reason=Reason.PREEMPTED, at=T, deadline=T, limit=T, beneficiary=TaskId(3))
 
 
+PAUSED = (
+    "-- run 2 suspended at 08:00:00 UTC: the platform was paused; it was ended before it had saved; 4 s of work lost --"
+)
+
+
 @pytest.mark.parametrize(
     ("run", "said"),
     [
@@ -262,8 +267,7 @@ NOTICE = Notice(reason=Reason.PREEMPTED, at=T, deadline=T, limit=T, beneficiary=
         ),
         (
             a_run(2, ended=Reason.PAUSED, left=Left.ENDED, lost=timedelta(seconds=9)),
-            "-- run 2 suspended at 08:00:00 UTC: the platform was paused;"
-            " it was ended before it had saved; 4 s of work lost --",
+            PAUSED,
         ),
         (a_run(1, ended=Reason.USER_STOPPED), "-- run 1 stopped at 08:00:00 UTC: it was stopped by hand --"),
         (a_run(1, ended=Reason.NODE_LOST), "-- run 1 ended at 08:00:00 UTC: a node of it was lost --"),
