@@ -45,7 +45,7 @@ def ending_of(task: Task, run: Run) -> Ending:
         # Whatever befell the others while they were being ended, or whoever asked them to leave meanwhile (H2).
         return Ending(TaskState.FAILED, Reason.FAILED)
     if run.notice is not None:
-        if not run.done and all(_came_to_its_end(task, rank) for rank in run.ranks):
+        if not run.done and all(_came_to_its_end(rank) for rank in run.ranks):
             # The notice, or the order to end it, came too late for all of it: there is nothing left to resume.
             return Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)
         return _told(task, run, codes, lost)
@@ -61,14 +61,11 @@ def own_loss(run: Run) -> bool:
     return all(rank.supervisor_killed for rank in run.ranks if rank.state is RankState.LOST)
 
 
-def _came_to_its_end(task: Task, rank: Rank) -> bool:
+def _came_to_its_end(rank: Rank) -> bool:
     """Whether the rank ended with 0 before anybody had told its command to leave, for certain.
 
-    Under `auto` a job may have read the notice without a signal, and have left with 0: it is resumed once too often
-    rather than ended in the middle.
+    Under `auto` a job that reads the notice by itself counts as told by it, whoever else does not hear of it.
     """
-    if task.profile is Profile.AUTO and rank.notified_at is not None:
-        return False
     return rank.state is RankState.EXITED and rank.exit_code == 0 and rank.signalled is False and not rank.done
 
 

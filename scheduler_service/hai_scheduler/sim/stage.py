@@ -254,9 +254,8 @@ class Stage:
 
     def _is_signalled(self, task: Task, code: int | None) -> bool:
         """Whether a signal has reached a job that was told to leave, before it ended with that status."""
-        if self.bodies[task.id].job.manner is Manner.CATCHES or task.profile is not Profile.AUTO:
-            return task.profile in SIGNALLING
-        return code == _ENDED
+        deaf = self.bodies[task.id].job.manner is Manner.NEITHER and task.profile is Profile.AUTO
+        return code == _ENDED if deaf else task.profile in SIGNALLING
 
     # -- a run is over ------------------------------------------------------------------------------
 

@@ -81,8 +81,8 @@ def test_a_gang_of_which_a_part_was_told_is_suspended(
         (Profile.SLURM, SIGNALLED, False, LEFT),
         (Profile.AUTO, SIGNALLED, False, LEFT),
         (Profile.AUTO, SIGNALLED, True, ENDED),
-        # It may have read the notice without a signal.
-        (Profile.AUTO, {"signalled": False, "notified_at": at(12)}, False, LEFT),
+        # It reads no notice, and nobody has sent it a signal yet.
+        (Profile.AUTO, {"signalled": False, "notified_at": at(12)}, False, SUCCEEDED),
         (Profile.KILL, SIGNALLED, True, ENDED),
         (Profile.COOPERATIVE, {"signalled": False, "notified_at": at(12)}, False, SUCCEEDED),
         (Profile.COOPERATIVE, {"signalled": False, "notified_at": at(12)}, True, SUCCEEDED),
