@@ -198,7 +198,7 @@ class Rank:
     signal: int | None = None
     #: When the rank's supervisor received the notice.
     notified_at: datetime | None = None
-    #: Whether its command had been told to leave before it ended: by a signal of the platform or, profile `auto`, by the
+    #: Whether its command had been told to leave before it ended: by a signal of the platform or, under `auto`, by the
     #: file that it reads; None: not known.
     signalled: bool | None = None
     #: Whether all of it that was sent a signal caught that; None: nothing was sent one, or it is not known.

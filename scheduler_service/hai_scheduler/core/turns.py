@@ -1,4 +1,4 @@
-"""What a running task may be asked, and when (rules O2, O4, P2, P6, P7)."""
+"""What a running task may be asked, and when (rules O2, O4, P2, P6, P7, P8)."""
 
 from __future__ import annotations
 
