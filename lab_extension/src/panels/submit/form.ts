@@ -235,7 +235,8 @@ function readSignal(values: IFormValues): string | null {
   if (values.profile === 'cooperative' || values.profile === 'kill') {
     throw new Error('This way to be told sends no signal: leave it empty, or choose another way.');
   }
-  return found[1]! + (found[2] ?? '');
+  const [, name = '', before = ''] = found;
+  return name + before;
 }
 
 function readLimit(text: string): number | null {
