@@ -13,7 +13,6 @@ from typing import Any
 from hai_scheduler.core.environments import Environment
 from hai_scheduler.core.model import (
     Checkpoint,
-    MountKind,
     Node,
     Notice,
     Priority,
@@ -29,7 +28,7 @@ from hai_scheduler.core.model import (
     TaskState,
     Use,
 )
-from hai_scheduler.core.mounts import Action, MountRule
+from hai_scheduler.core.mounts import Action, MountKind, MountRule
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Event, Launch
 from hai_scheduler.secret import Secret

@@ -29,13 +29,17 @@ class TaskRequest:
     group: str = "training"
     #: Variables added to what a rank sees.
     env: dict[str, str] = field(default_factory=dict)
-    #: How it is told to leave: sigterm, cooperative, slurm or kill.
-    profile: str = "sigterm"
+    #: How it is told to leave: auto, sigterm, cooperative, slurm or kill.
+    profile: str = "auto"
+    #: The signal to tell it with, and at will how many seconds before its deadline: `USR1@60`; None: the profile's.
+    signal: str | None = None
     #: Seconds between the word and the end; None is the group's default.
     grace_s: float | None = None
     #: Seconds of running after which it is ended; None is no limit.
     time_limit_s: float | None = None
     checkpoint_dir: str | None = None
+    #: Paths, absolute or below cwd, whose changes count as checkpoints too.
+    watch: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     #: Do not start it until it is resumed.
     hold: bool = False
@@ -56,6 +60,8 @@ class Checkpoint:
     at: datetime
     step: int | None = None
     path: str | None = None
+    #: told: the job said so. seen: its files have changed.
+    source: str = "told"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +87,11 @@ class Rank:
     gpus: tuple[int, ...] = ()
     state: str
     exit_code: int | None = None
+    #: The signal that its command died of.
+    signal: int | None = None
     notified_at: datetime | None = None
+    #: Whether all that was sent a signal caught that; None: nothing was sent one, or it is not known.
+    caught: bool | None = None
     done: bool = False
     message: str | None = None
 
@@ -102,8 +112,8 @@ class Run:
     notice: Notice | None = None
     checkpoint: Checkpoint | None = None
     reason: str | None = None
-    #: Whether it left with its work saved.
-    clean: bool | None = None
+    #: How it left when it was told to: saved, unknown (by itself, and nothing shows that it saved) or ended.
+    left: str | None = None
     #: Node seconds of work lost with it.
     lost_s: float | None = None
     #: Ranks whose own failure ended it; those that were ended because of it are not among them.
@@ -160,6 +170,8 @@ class TaskSummary:
     served_s: float = 0.0
     run_count: int = 0
     suspensions: int = 0
+    #: Interruptions in a row of which nothing shows that the task has saved.
+    unsaved: int = 0
     checkpoint: Checkpoint | None = None
     reason: str | None = None
     #: One sentence on what it does now or why it ended.
@@ -178,6 +190,10 @@ class Task(TaskSummary):
     cwd: str
     env: dict[str, str] = field(default_factory=dict)
     profile: str
+    signal: str | None = None
+    watch: tuple[str, ...] = ()
+    #: What its owner should know and can do, as sentences.
+    hint: str | None = None
     grace_s: float
     time_limit_s: float | None = None
     checkpoint_dir: str

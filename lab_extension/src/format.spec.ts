@@ -69,15 +69,16 @@ describe('words', () => {
 
 describe('the ending of a run', () => {
   it.each([
-    ['succeeded', true, 'succeeded'],
+    ['succeeded', null, 'succeeded'],
     ['failed', null, 'failed'],
     ['node_lost', null, 'failed'],
     ['supervisor_killed', null, 'failed'],
-    ['turn_over', true, 'clean'],
-    ['preempted', false, 'dirty'],
-    ['user_stopped', true, 'clean']
-  ])('by %s with clean=%s is %s', (reason, clean, ending) => {
-    expect(endingOf(aRun({ reason, clean }))).toBe(ending);
+    ['turn_over', 'saved', 'saved'],
+    ['turn_over', 'unknown', 'unknown'],
+    ['preempted', 'ended', 'ended'],
+    ['user_stopped', null, 'unknown']
+  ] as const)('by %s with left=%s is %s', (reason, left, ending) => {
+    expect(endingOf(aRun({ reason, left }))).toBe(ending);
   });
 
   it('is open while it runs and while it leaves', () => {

@@ -121,10 +121,10 @@ export function reasonText(reason: string): string {
 }
 
 /** How a run ended, for its colour. */
-export type RunEnding = 'running' | 'leaving' | 'clean' | 'dirty' | 'failed' | 'succeeded';
+export type RunEnding = 'running' | 'leaving' | 'saved' | 'unknown' | 'ended' | 'failed' | 'succeeded';
 
-/** The ending of a run: a failed command or a lost node is `failed`, a suspension `clean` or `dirty`. */
-export function endingOf(run: Pick<IRun, 'state' | 'reason' | 'clean'>): RunEnding {
+/** The ending of a run: a failed command or a lost node is `failed`, a suspension as far as its saving is known. */
+export function endingOf(run: Pick<IRun, 'state' | 'reason' | 'left'>): RunEnding {
   if (run.state !== 'ended') {
     return run.state === 'leaving' ? 'leaving' : 'running';
   }
@@ -134,7 +134,7 @@ export function endingOf(run: Pick<IRun, 'state' | 'reason' | 'clean'>): RunEndi
   if (['failed', 'node_lost', 'start_failed', 'supervisor_killed', 'time_limit'].includes(run.reason ?? '')) {
     return 'failed';
   }
-  return run.clean === false ? 'dirty' : 'clean';
+  return run.left ?? 'unknown';
 }
 
 /** `n-1, n-2, n-3 and 5 more`. */

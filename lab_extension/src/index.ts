@@ -6,11 +6,12 @@ import {
   type JupyterFrontEnd,
   type JupyterFrontEndPlugin
 } from '@jupyterlab/application';
-import { ICommandPalette, WidgetTracker, type MainAreaWidget } from '@jupyterlab/apputils';
+import { ICommandPalette, Notification, WidgetTracker, type MainAreaWidget } from '@jupyterlab/apputils';
 import { PathExt } from '@jupyterlab/coreutils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { UnsavedAlarms } from './alarms';
 import { Api } from './api/client';
 import { addCommands, CommandIDs, type ISettingValues } from './commands';
 import { pathOf } from './documents';
@@ -50,6 +51,17 @@ function activate(
   const settings: ISettingValues = { refreshInterval: 10, logLines: 2000 };
 
   addCommands({ app, api, feed, tasks, cluster, tracker, documents, browsers, settings: () => settings });
+  new UnsavedAlarms({
+    feed,
+    me: () => cluster.me?.name ?? null,
+    show: ({ task, message }) => {
+      const open = (): void => void app.commands.execute(CommandIDs.openTask, { id: task });
+      Notification.warning(message, {
+        autoClose: false,
+        actions: [{ label: 'Open it', caption: `Open task ${task}`, callback: open }]
+      });
+    }
+  });
   for (const command of [CommandIDs.submit, CommandIDs.showPanel]) {
     palette?.addItem({ command, category: 'HAI' });
   }

@@ -167,7 +167,9 @@ def assemble_loop(
         cluster=world.cluster,
         bus=bus,
         clock=clock,
-        orders=LaunchOrders(store=store, tokens=tokens, places=places, surroundings=Surroundings(store=store)),
+        orders=LaunchOrders(
+            store=store, tokens=tokens, places=places, policies=book, surroundings=Surroundings(store=store)
+        ),
         policies=book,
     )
     return LoopParts(

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from hai_scheduler.bound_ports import BoundTx
 from hai_scheduler.core.environments import Environment
+from hai_scheduler.core.leaving import Signal
 from hai_scheduler.core.model import (
-    Mount,
     Node,
     NodeMark,
     Observation,
@@ -26,7 +26,7 @@ from hai_scheduler.core.model import (
     TaskState,
     Use,
 )
-from hai_scheduler.core.mounts import MountRule
+from hai_scheduler.core.mounts import Mount, MountRule
 from hai_scheduler.lineage_ports import DatabaseTx, MarkedCluster
 from hai_scheduler.log_ports import KeptLogs as KeptLogs
 from hai_scheduler.log_ports import LogChunk as LogChunk
@@ -350,6 +350,12 @@ class Launch:
     group: str = "training"
     #: How long it has to save after a notice.
     grace: timedelta = timedelta(seconds=120)
+    #: The signal of its user's choice; None: what the profile says.
+    signal: Signal | None = None
+    #: Profile `auto`: how long a job that neither catches a signal nor polls is let go on, to save; at most its grace.
+    patience: timedelta = timedelta(seconds=30)
+    #: Paths whose changes count as checkpoints, beside those below `HAI_CHECKPOINT_DIR`.
+    watch: tuple[str, ...] = ()
     #: The image that its ranks run in, where ranks have images; None is the cluster's default.
     image: str | None = None
     #: The Python of its environment, an absolute path: its folder comes first on the ranks' PATH.

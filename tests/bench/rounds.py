@@ -125,7 +125,8 @@ class World:
             if task.state is TaskState.STARTING and (at_once or self.now >= run.started_at + STARTING):
                 self._put(self._seen(task, RankState.RUNNING, None, self.now))
             elif run.notice is not None and (at_once or self.now >= run.notice.at + LEAVING):
-                self._put(self._seen(task, RankState.EXITED, 143, self.now))
+                saved = self._save(task, self.now)
+                self._put(self._seen(saved, RankState.EXITED, 143, self.now))
 
     def carry_out(self, made: Plan) -> None:
         """Give the tasks what was decided."""

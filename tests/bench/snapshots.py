@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 
+from hai_scheduler.core.leaving import Left
 from hai_scheduler.core.model import (
     Checkpoint,
     Node,
@@ -215,7 +216,7 @@ def _past_run(task: Task, names: list[str], began: datetime, ended: datetime) ->
         running_at=began,
         ended_at=ended,
         reason=Reason.TURN_OVER,
-        clean=True,
+        left=Left.SAVED,
         lost=timedelta(0),
     )
 

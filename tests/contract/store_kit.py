@@ -20,7 +20,8 @@ from builders import (
     at,
 )
 from hai_scheduler.adapters.sql.store import SqlStore
-from hai_scheduler.core.model import Blame, Origin, Priority, Profile, RankState, Retry, Run, Task, TaskId, TaskState
+from hai_scheduler.core.leaving import Left, Profile, Signal, SignalName, Source
+from hai_scheduler.core.model import Blame, Origin, Priority, RankState, Retry, Run, Task, TaskId, TaskState
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Store
 
@@ -71,6 +72,8 @@ def full_run(number: int = 2) -> Run:
             gpus=(2, 5),
             state=RankState.EXITED,
             exit_code=143,
+            signal=15,
+            caught=False,
             notified_at=at(5),
             signalled=True,
             done=True,
@@ -91,9 +94,9 @@ def full_run(number: int = 2) -> Run:
         notice=a_notice(Reason.PREEMPTED, at=at(4), beneficiary=TaskId(7), revision=3),
         killed_at=at(8),
         done=True,
-        checkpoint=a_checkpoint(12, at=at(6), path="c/12"),
+        checkpoint=a_checkpoint(12, at=at(6), path="c/12", source=Source.SEEN),
         reason=Reason.PREEMPTED,
-        clean=False,
+        left=Left.ENDED,
         lost=timedelta(seconds=3.25),
         failed_ranks=(0,),
         origin=Origin("a1b2", 3),
@@ -112,6 +115,7 @@ def full_task() -> Task:
         waiting_since=at(1),
         gpus=2,
         profile=Profile.SLURM,
+        signal=Signal(name=SignalName.USR1, before=timedelta(seconds=2.5)),
         grace=timedelta(seconds=7.5),
         time_limit=timedelta(hours=3),
         state=TaskState.SUSPENDED,
@@ -120,6 +124,7 @@ def full_task() -> Task:
         run=full_run(),
         served=timedelta(seconds=8),
         suspensions=4,
+        unsaved=3,
         avoid=frozenset({"node-9", "node-8"}),
         promise=frozenset({"node-3"}),
         failed_starts=2,

@@ -102,6 +102,7 @@ class TestTasks:
             cwd="/home/alice/ü",
             env={"A": "1", "LONG": "x" * 10_000},
             checkpoint_dir="/ckpt",
+            watch=("out/*.pt", "/scratch/run"),
             tags=("nlp", "a,b"),
             environment="torch",
         )

@@ -21,8 +21,8 @@ from builders import (
 )
 from contract.store_kit import MINUTE, Opener, add, get, like_default
 from hai_scheduler.core.environments import Environment
-from hai_scheduler.core.model import MountKind, NodeMark, Priority, Quota, TaskId, TaskState
-from hai_scheduler.core.mounts import Action, MountRule
+from hai_scheduler.core.model import NodeMark, Priority, Quota, TaskId, TaskState
+from hai_scheduler.core.mounts import Action, MountKind, MountRule
 from hai_scheduler.ports import Lease, LeaseLost, Store, UserRecord
 
 

@@ -13,7 +13,8 @@ from docs.kit import files, spans, text_of
 from hai_client import job
 from hai_client.cli.reference import reference as cli_reference
 from hai_hub.values_reference import reference as values_reference
-from hai_scheduler.core.model import NodeMark, Priority, Profile, TaskState
+from hai_scheduler.core.leaving import Profile
+from hai_scheduler.core.model import NodeMark, Priority, TaskState
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.verdicts import VerdictKind

@@ -20,7 +20,7 @@ HOMES = {
     "plan": "U3",
     "quota": "Q1 Q2 Q3 Q4 Q5 Q6",
     "order": "O1 O2 O3",
-    "turns": "O4 P2 P6 P7",
+    "turns": "O4 P2 P6 P7 P8",
     "preemption": "P1 P3 P4 P5",
     "reservation": "B1 B2",
     "rules": "P1 P2",

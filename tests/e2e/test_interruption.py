@@ -96,7 +96,7 @@ def test_every_rank_is_told_saves_leaves_clean_and_resumes(
     assert sorted(counts.values()) == [1, 2], "one victim was chosen"
     victim = max(counts, key=lambda user: counts[user])
     first, second = ended[victim]["runs"]
-    assert (first["reason"], first["clean"]) == ("preempted", True)
+    assert (first["reason"], first["left"]) == ("preempted", "saved")
     assert first["notice"]["beneficiary"] == urgent
     assert first["ended_at"] < first["notice"]["deadline"]
     assert all(rank["notified_at"] for rank in first["ranks"]), "every rank was told"
@@ -124,7 +124,7 @@ def test_a_job_that_ignores_the_notice_leaves_dirty_at_the_deadline_and_still_re
     ended = {user: finished(platform, task, user) for user, task in tasks.items()}
     victim = max(ended, key=lambda user: len(ended[user]["runs"]))
     first, _second = ended[victim]["runs"]
-    assert first["clean"] is False
+    assert first["left"] == "ended"
     assert first["ended_at"] >= first["notice"]["deadline"]
     assert first["lost_s"] > 0
     for user, task in tasks.items():

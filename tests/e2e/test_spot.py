@@ -153,7 +153,7 @@ def test_a_spot_container_lives_through_turns(platform: Platform) -> None:
     wait_for_state(platform, urgent, "bob", "running")
     wait_for("the Hub to forget the server", lambda: not ann.server().get("ready"))
     task = task_of(platform)
-    assert (task["state"], task["held"], task["runs"][-1]["clean"]) == ("suspended", False, True)
+    assert (task["state"], task["held"], task["runs"][-1]["left"]) == ("suspended", False, "saved")
 
     # It comes back by itself, as the same task and the same server.
     platform.hai("stop", str(urgent), user="bob")

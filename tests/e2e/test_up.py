@@ -32,6 +32,6 @@ def test_ctrl_c_tells_tasks_and_the_next_start_resumes_them(tmp_path: Path) -> N
         platform.start()
         shown = wait_for("it to end", lambda: (s := platform.json("status", "digits"))["state"] == "succeeded" and s)
         assert shown["id"] == task
-        assert [run["clean"] for run in shown["runs"]] == [True, None]
+        assert [run["left"] for run in shown["runs"]] == ["saved", None]
     finally:
         platform.end()

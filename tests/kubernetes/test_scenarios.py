@@ -110,7 +110,7 @@ def test_an_interrupted_training_over_two_nodes_ends_with_the_weights_of_an_undi
     assert sorted(len(task.runs) for task in ended.values()) == [1, 2], "one victim was chosen"
     victim = max(ended, key=lambda user: len(ended[user].runs))
     first, second = ended[victim].runs
-    assert (first.reason, first.clean) == ("preempted", True)
+    assert (first.reason, first.left) == ("preempted", "saved")
     assert first.notice is not None
     assert first.notice.beneficiary == urgent
     assert first.ended_at is not None
@@ -165,7 +165,7 @@ def test_an_evicted_task_is_told_saves_and_goes_on_elsewhere(platform: PodPlatfo
     evict(platform.world.place, f"hai-{run.id.replace('.', '-')}-0")
     platform.until_lines("drained", 1, "resumed")
     first, second = platform.until(task, "running").runs
-    assert (first.reason, first.clean) == ("evicted", True)
+    assert (first.reason, first.left) == ("evicted", "saved")
     assert platform.world.told("drained") == [("evicted", first.id)]
     assert first.failed_ranks == ()
     assert second.nodes != first.nodes

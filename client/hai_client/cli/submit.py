@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from hai_client.cli.parser import Command
 from hai_client.errors import Invalid
 from hai_client.schema import Task, TaskRequest
 
-PROFILES = ("sigterm", "cooperative", "slurm", "kill")
+PROFILES = ("auto", "sigterm", "cooperative", "slurm", "kill")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -50,8 +51,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--profile",
         choices=PROFILES,
-        default="sigterm",
-        help="how it is told to leave (sigterm)",
+        default="auto",
+        help="how it is told to leave (auto: by what it does)",
+    )
+    add(
+        "--signal",
+        type=_signal,
+        metavar="NAME[@SECONDS]",
+        help="tell it with USR1, USR2, TERM or INT, at will so many seconds before its deadline: USR1@60",
     )
     add("--grace", type=words_.duration("grace"), metavar="TIME", help="time to save, once told: 120s, 2m")
     add(
@@ -84,6 +91,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--hold", action="store_true", help="do not start it until `hai resume`")
     add("--tag", action="append", default=[], metavar="TAG", help="a word to find it by; can be repeated")
     add("--checkpoint-dir", metavar="DIR", help="where it saves (a folder of its own)")
+    add(
+        "--watch",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a file or folder that it saves in besides: what changes there is a checkpoint; can be repeated",
+    )
     add("--cwd", metavar="DIR", help="folder to start in (this one)")
     add("-f", "--follow", action="store_true", help="show what it prints until it ends")
     add_dry_run(parser)
@@ -92,6 +106,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def add_dry_run(parser: argparse.ArgumentParser) -> None:
     """Add the option that only forecasts."""
     parser.add_argument("--dry-run", action="store_true", help="submit nothing; check it, and say when it would start")
+
+
+def _signal(text: str) -> str:
+    """A signal as the service takes it: `SIGUSR1@60` is `USR1@60`."""
+    found = re.fullmatch(r"(?:SIG)?(TERM|INT|USR1|USR2)(@[0-9]{1,5}(?:\.[0-9]{1,3})?)?", text.upper())
+    if found is None:
+        raise Invalid(
+            f"signal: {text!r} is none that HAI sends; write USR1, USR2, TERM or INT, or with the seconds before the "
+            "deadline USR1@60"
+        )
+    return found[1] + (found[2] or "")
 
 
 def folder(given: str | None = None) -> str:
@@ -125,9 +150,11 @@ def request_of(args: argparse.Namespace, command: Sequence[str]) -> TaskRequest:
         group=args.group,
         env=dict(args.env),
         profile=args.profile,
+        signal=args.signal,
         grace_s=args.grace,
         time_limit_s=args.time_limit,
         checkpoint_dir=os.path.normpath(Path(cwd) / where) if where else None,
+        watch=tuple(args.watch),
         tags=tuple(args.tag),
         hold=args.hold,
         retries=args.retries,

@@ -15,6 +15,12 @@ from hai_client.names import ENDED
 from hai_client.schema import Rank, Run, Task, TaskSummary, Verdict
 
 _LABEL = 12
+#: Whether a run that was told to leave had saved, and in what color that is shown.
+_SAVED: dict[str, tuple[str, str | None]] = {
+    "saved": ("yes", None),
+    "unknown": ("unknown", "yellow"),
+    "ended": ("no", "red"),
+}
 #: Reasons of ends that nobody wanted.
 _BROKEN = frozenset({"failed", "node_lost", "start_failed", "supervisor_killed"})
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
@@ -76,6 +82,8 @@ def screen(out: Output, task: Task) -> None:
     verdict_ = task.verdict if task.state not in ENDED else None
     if task.message and not (verdict_ and verdict_.sentence == task.message):
         write_sentence(out, task.message)
+    if task.hint:
+        write_sentence(out, task.hint, style="yellow")
     out.line()
     if verdict_ is not None:
         verdict(out, verdict_)
@@ -100,6 +108,8 @@ def _facts(task: Task) -> Iterator[tuple[str, str]]:
     if task.retries:
         yield "retries", _retries(task)
     yield "checkpoint", _checkpoint(task)
+    if task.signal:
+        yield "signal", task.signal
     if task.job_state:
         yield "its state", task.job_state
     yield "command", _command(task.command)
@@ -119,9 +129,10 @@ def _retries(task: Task) -> str:
 def _checkpoint(task: Task) -> str:
     saved = task.checkpoint
     if saved is None:
-        return f"none yet (expected in {task.checkpoint_dir})"
+        return f"none yet (expected in {', '.join([task.checkpoint_dir, *task.watch])})"
     step = f"step {saved.step}, " if saved.step is not None else ""
-    return f"{step}saved {ago(saved.at)} in {saved.path or task.checkpoint_dir}"
+    verb = "seen" if saved.source == "seen" else "saved"
+    return f"{step}{verb} {ago(saved.at)} in {saved.path or task.checkpoint_dir}"
 
 
 def _command(words: tuple[str, ...]) -> str:
@@ -157,13 +168,13 @@ def _run_row(run: Run) -> list[Cell | str]:
     codes = sorted({rank.exit_code for rank in run.ranks if rank.exit_code and rank.rank in run.failed_ranks})
     if run.reason == "failed" and codes:
         ended += f" (status {', '.join(map(str, codes))})"
-    clean_ = {None: "-", True: "yes", False: "no"}[run.clean]
+    saved, color = _SAVED.get(run.left or "", ("-", None))
     return [
         str(run.number),
         local(run.started_at),
         format_duration((until - run.started_at).total_seconds()),
         Cell(ended.replace("_", " "), "red" if run.reason in _BROKEN else None),
-        Cell(clean_, "red" if run.clean is False else None),
+        Cell(saved, color),
         format_duration(run.lost_s) if run.lost_s else "-",
         " ".join(_place(rank) for rank in run.ranks) or " ".join(run.nodes),
     ]
@@ -174,10 +185,11 @@ def _place(rank: Rank) -> str:
     return f"{rank.node}[{','.join(map(str, rank.gpus))}]" if rank.gpus else rank.node
 
 
-def write_sentence(out: Output, text: str) -> None:
+def write_sentence(out: Output, text: str, *, style: str | None = None) -> None:
     """Write running text, wrapped to the terminal."""
     text = clean(text)
-    out.line("\n".join(textwrap.wrap(text, out.width) or [""]) if out.width else text)
+    for line in (textwrap.wrap(text, out.width) or [""]) if out.width else [text]:
+        out.line(out.style(line, style))
 
 
 def facts(out: Output, found: Iterable[tuple[str, str]]) -> None:

@@ -24,7 +24,7 @@ export type TaskState =
   | 'failed'
   | 'stopped';
 
-export const PROFILES = ['sigterm', 'cooperative', 'slurm', 'kill'] as const;
+export const PROFILES = ['auto', 'sigterm', 'cooperative', 'slurm', 'kill'] as const;
 export type ProfileName = (typeof PROFILES)[number];
 
 export interface IFieldError {
@@ -53,6 +53,10 @@ export interface ITaskSubmit {
   group: string;
   env: Record<string, string>;
   profile: ProfileName;
+  /** Such as `USR1@60`: the signal, and at will the seconds before the deadline; null: the profile's. */
+  signal: string | null;
+  /** Paths whose changes count as checkpoints too. */
+  watch: string[];
   /** null: the group's default. */
   grace_s: number | null;
   time_limit_s: number | null;
@@ -65,6 +69,8 @@ export interface ICheckpoint {
   at: string;
   step: number | null;
   path: string | null;
+  /** told: the job said so. seen: its files have changed. */
+  source: 'told' | 'seen';
 }
 
 export interface INotice {
@@ -84,7 +90,11 @@ export interface IRank {
   gpus: number[];
   state: 'pending' | 'running' | 'exited' | 'lost';
   exit_code: number | null;
+  /** The signal that its command died of. */
+  signal: number | null;
   notified_at: string | null;
+  /** Whether all that was sent a signal caught it; null: nothing was, or it is not known. */
+  caught: boolean | null;
   done: boolean;
   message: string | null;
 }
@@ -102,7 +112,8 @@ export interface IRun {
   notice: INotice | null;
   checkpoint: ICheckpoint | null;
   reason: string | null;
-  clean: boolean | null;
+  /** How it left when it was told to; unknown: by itself, and nothing shows that it saved. */
+  left: 'saved' | 'unknown' | 'ended' | null;
   lost_s: number | null;
   failed_ranks: number[];
 }
@@ -185,6 +196,8 @@ export interface ITaskSummary {
   served_s: number;
   run_count: number;
   suspensions: number;
+  /** Interruptions in a row of which nothing shows that it has saved. */
+  unsaved: number;
   checkpoint: ICheckpoint | null;
   reason: string | null;
   message: string;
@@ -198,6 +211,10 @@ export interface ITaskDetail extends ITaskSummary {
   cwd: string;
   env: Record<string, string>;
   profile: ProfileName;
+  signal: string | null;
+  watch: string[];
+  /** What its owner should know and can do, as sentences. */
+  hint: string | null;
   grace_s: number;
   time_limit_s: number | null;
   checkpoint_dir: string;

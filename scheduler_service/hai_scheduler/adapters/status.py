@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from hai_scheduler.core.leaving import Source
 from hai_scheduler.core.model import Checkpoint
 
 #: The longest text that is taken over, characters: as long as one that the REST interface takes.
@@ -16,7 +17,11 @@ _MAX_STEP: Final = 2**63 - 1
 def checkpoint_of(data: Any) -> Checkpoint | None:
     """A checkpoint as `status.json` has it: anything else is none."""
     at = time_of(data.get("at")) if isinstance(data, dict) else None
-    return None if at is None else Checkpoint(at=at, step=_step_of(data.get("step")), path=text_of(data.get("path")))
+    if at is None:
+        return None
+    # Supervisors of older versions know only what jobs tell.
+    source = Source.SEEN if data.get("source") == Source.SEEN else Source.TOLD
+    return Checkpoint(at=at, step=_step_of(data.get("step")), path=text_of(data.get("path")), source=source)
 
 
 def text_of(value: Any) -> str | None:
@@ -47,6 +52,18 @@ def time_of(text: Any) -> datetime | None:
         return at if at.tzinfo is not None and 1970 <= at.astimezone(UTC).year < 9000 else None
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def signal_of(status: dict[str, Any]) -> int | None:
+    """The signal that the command itself died of; None: of none, or its supervisor does not say."""
+    number = status.get("signal")
+    return number if isinstance(number, int) and not isinstance(number, bool) and 0 < number < 128 else None
+
+
+def caught_of(status: dict[str, Any]) -> bool | None:
+    """Whether all that was sent a signal caught that; None: nothing was sent one, or its supervisor does not say."""
+    caught = status.get("caught")
+    return caught if isinstance(caught, bool) else None
 
 
 def signalled_of(status: dict[str, Any]) -> bool | None:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from hai_scheduler.api.base import Input
 from hai_scheduler.api.problems import Refused
 from hai_scheduler.api.route import RawBytes, YamlText
-from hai_scheduler.api.schemas import Input
 from hai_scheduler.service.errors import Invalid
 
 _JSON: Final = re.compile(r"application/(?:[\w.+-]+\+)?json")

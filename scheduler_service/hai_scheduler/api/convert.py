@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from hai_scheduler.api.base import PriorityChoice, PriorityName
 from hai_scheduler.api.policy_schemas import PolicyNumber, PolicyOut, PolicyValue
 from hai_scheduler.api.quota_schemas import OwnQuota, QuotaOut
+from hai_scheduler.api.run_schemas import CheckpointOut, NoticeOut, RankOut, RunOut
 from hai_scheduler.api.schemas import (
-    CheckpointOut,
     ClusterOut,
     EventOut,
     GroupOverview,
@@ -21,19 +22,15 @@ from hai_scheduler.api.schemas import (
     LogPage,
     NodeOut,
     NodeTask,
-    NoticeOut,
-    PriorityChoice,
-    PriorityName,
-    RankOut,
     RankReport,
-    RunOut,
     TaskDetail,
     TaskSubmit,
     TaskSummary,
     VerdictOut,
 )
 from hai_scheduler.core.explain import why
-from hai_scheduler.core.model import Checkpoint, Notice, Priority, Profile, Quota, Rank, Retry, Run
+from hai_scheduler.core.leaving import Profile, Signal, Source
+from hai_scheduler.core.model import Checkpoint, Notice, Priority, Quota, Rank, Retry, Run
 from hai_scheduler.core.reasons import Reason, sentence_of
 from hai_scheduler.core.verdicts import Holder, Verdict
 from hai_scheduler.ports import Event
@@ -80,14 +77,23 @@ def submission_of(body: TaskSubmit) -> Submission:
         group=body.group,
         env=body.env,
         profile=Profile(body.profile),
+        signal=_signal_of(body.signal),
         grace=_length(body.grace_s),
         time_limit=_length(body.time_limit_s),
         checkpoint_dir=body.checkpoint_dir,
+        watch=tuple(body.watch),
         tags=tuple(body.tags),
         hold=body.hold,
         retry=_retry_of(body),
         environment=body.environment,
     )
+
+
+def _signal_of(text: str | None) -> Signal | None:
+    try:
+        return None if text is None else Signal.parse(text)
+    except ValueError as error:
+        raise Invalid("signal", text, str(error)) from None
 
 
 def _retry_of(body: TaskSubmit) -> Retry | None:
@@ -115,9 +121,11 @@ def submit_of(submission: Submission) -> TaskSubmit:
         group=submission.group,
         env=dict(submission.env),
         profile=submission.profile.value,
+        signal=None if submission.signal is None else str(submission.signal),
         grace_s=_seconds(submission.grace),
         time_limit_s=_seconds(submission.time_limit),
         checkpoint_dir=submission.checkpoint_dir,
+        watch=list(submission.watch),
         tags=list(submission.tags),
         hold=submission.hold,
         environment=submission.environment,
@@ -145,6 +153,7 @@ def report_of(body: RankReport) -> Report:
         path=body.path,
         all_ranks=body.all_ranks,
         text=body.text,
+        source=Source(body.source),
     )
 
 
@@ -171,6 +180,9 @@ def detail(story: TaskStory, caller: Caller) -> TaskDetail:
             "cwd": spec.cwd,
             "env": dict(spec.env),
             "profile": task.profile.value,
+            "signal": None if task.signal is None else str(task.signal),
+            "watch": list(spec.watch),
+            "hint": story.hint,
             "grace_s": task.grace.total_seconds(),
             "time_limit_s": _seconds(task.time_limit),
             "checkpoint_dir": story.checkpoint_dir,
@@ -204,6 +216,7 @@ def _summary(view: TaskView, caller: Caller, shown: _Shown) -> dict[str, object]
         "served_s": view.served.total_seconds(),
         "run_count": task.run.number if task.run else 0,
         "suspensions": task.suspensions,
+        "unsaved": task.unsaved,
         "checkpoint": _checkpoint(task.checkpoint),
         "reason": task.reason.value if task.reason else None,
         "message": view.message,
@@ -262,7 +275,7 @@ def run_out(run: Run) -> RunOut:
         notice=_notice(run.notice),
         checkpoint=_checkpoint(run.checkpoint),
         reason=run.reason.value if run.reason else None,
-        clean=run.clean,
+        left=None if run.left is None else run.left.value,
         lost_s=_seconds(run.lost),
         failed_ranks=list(run.failed_ranks),
     )
@@ -283,7 +296,9 @@ def _rank(rank: Rank) -> RankOut:
         gpus=list(rank.gpus),
         state=rank.state.value,
         exit_code=rank.exit_code,
+        signal=rank.signal,
         notified_at=rank.notified_at,
+        caught=rank.caught,
         done=rank.done,
         message=rank.message,
     )
@@ -317,7 +332,7 @@ def _notice_out(notice: Notice, kind: Literal["suspend", "stop"], message: str) 
 def _checkpoint(checkpoint: Checkpoint | None) -> CheckpointOut | None:
     if checkpoint is None:
         return None
-    return CheckpointOut(at=checkpoint.at, step=checkpoint.step, path=checkpoint.path)
+    return CheckpointOut(at=checkpoint.at, step=checkpoint.step, path=checkpoint.path, source=checkpoint.source.value)
 
 
 def event_out(event: Event) -> EventOut:

@@ -8,16 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from hai_scheduler.api import shapes
-from hai_scheduler.api.schemas import (
-    HolderOut,
-    Input,
-    Output,
-    PriorityName,
-    Seconds,
-    TaskStateName,
-    TaskSubmit,
-    VerdictOut,
-)
+from hai_scheduler.api.base import Input, Output, PriorityName, Seconds, TaskStateName
+from hai_scheduler.api.schemas import HolderOut, TaskSubmit, VerdictOut
 
 
 class WhatIfOut(Output):

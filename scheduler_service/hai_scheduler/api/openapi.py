@@ -11,10 +11,11 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from hai_scheduler import __version__
 from hai_scheduler.api import shapes
+from hai_scheduler.api.base import Input
 from hai_scheduler.api.comments import comments_of
 from hai_scheduler.api.problems import CODES, CONTENT_TYPE
 from hai_scheduler.api.route import OPEN, RUN, RawBytes, Route, YamlText
-from hai_scheduler.api.schemas import Input, Problem
+from hai_scheduler.api.schemas import Problem
 
 _REF: Final = "#/components/schemas/{model}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hai_scheduler.api.schemas import Output
+from hai_scheduler.api.base import Output
 
 
 class OwnersOut(Output):

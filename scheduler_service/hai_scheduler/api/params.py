@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hai_scheduler.api import shapes
-from hai_scheduler.api.schemas import MAX_NUMBER, Input, PriorityChoice
+from hai_scheduler.api.base import MAX_NUMBER, Input, PriorityChoice
 
 Position = Annotated[int, Field(ge=0, le=MAX_NUMBER)]
 

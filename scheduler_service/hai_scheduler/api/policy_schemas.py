@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from hai_scheduler.api import shapes
-from hai_scheduler.api.schemas import Input, Output
+from hai_scheduler.api.base import Input, Output
 from hai_scheduler.service.policy_numbers import NUMBERS, Kind
 
 _VALUES: dict[Kind, JsonDict] = {

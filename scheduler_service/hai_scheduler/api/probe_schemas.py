@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from hai_scheduler.api.schemas import Output
+from hai_scheduler.api.base import Output
 
 
 class LiveOut(Output):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, Field
 
-from hai_scheduler.api.schemas import Input, Output, PriorityName, in_range
+from hai_scheduler.api.base import Input, Output, PriorityName, in_range
 
 
 class QuotaOut(Output):

@@ -10,9 +10,9 @@ from typing import Any, Final, Generic, Literal, TypeVar, get_args, get_origin, 
 
 from pydantic import BaseModel
 
+from hai_scheduler.api.base import Input
 from hai_scheduler.api.kinds import Kind
 from hai_scheduler.api.params import Nothing
-from hai_scheduler.api.schemas import Input
 from hai_scheduler.api.services import Services
 from hai_scheduler.core.model import RunId
 from hai_scheduler.service.caller import Caller

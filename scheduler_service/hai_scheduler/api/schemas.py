@@ -7,67 +7,24 @@ lengths of time are seconds in fields that end in `_s`.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import ConfigDict, Field
 
 from hai_scheduler.api import shapes
-
-PriorityName = Literal["LOW", "BELOW_NORMAL", "NORMAL", "ABOVE_NORMAL", "HIGH", "VERY_HIGH", "EXTREME_HIGH"]
-PriorityChoice = Literal["AUTO", "LOW", "BELOW_NORMAL", "NORMAL", "ABOVE_NORMAL", "HIGH", "VERY_HIGH", "EXTREME_HIGH"]
-TaskStateName = Literal[
-    "queued", "starting", "running", "suspending", "suspended", "stopping", "succeeded", "failed", "stopped"
-]
-ProfileName = Literal["sigterm", "cooperative", "slurm", "kill"]
-
-#: The longest length of time that is read, in seconds: ten years.
-MAX_SECONDS = 315_360_000
-#: The largest number that every database keeps.
-MAX_NUMBER = 2**63 - 1
-
-#: Years of times that are read: with room on both sides for zones and for what is added to them.
-_YEARS = range(1971, 8999)
-
-
-def in_range(when: datetime) -> datetime:
-    """The time, if every store keeps it. Raises PydanticCustomError."""
-    if when.year not in _YEARS:
-        raise PydanticCustomError("time", "is in the year {year}: give a time from 1971 to 8998", {"year": when.year})
-    return when
-
-
-#: A time that every store keeps.
-Moment = Annotated[datetime, AfterValidator(in_range)]
-Seconds = Annotated[float, Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)]
-
-
-class Input(BaseModel):
-    """A body that a client sends."""
-
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
-
-    @model_validator(mode="after")
-    def _no_nul(self) -> Self:
-        """No database and no environment can hold a NUL character."""
-        for name, value in self.__dict__.items():
-            if _holds_nul(value):
-                raise PydanticCustomError("nul", "holds a NUL character: remove it", {"field": name})
-        return self
-
-
-def _holds_nul(value: Any) -> bool:
-    if isinstance(value, str):
-        return "\0" in value
-    if isinstance(value, dict):
-        return any(_holds_nul(part) for pair in value.items() for part in pair)
-    return isinstance(value, list) and any(map(_holds_nul, value))
-
-
-class Output(BaseModel):
-    """A body that the service sends."""
-
-    model_config = ConfigDict(from_attributes=True)
+from hai_scheduler.api.base import (
+    MAX_NUMBER,
+    MAX_SECONDS,
+    Input,
+    Moment,
+    Output,
+    PriorityChoice,
+    PriorityName,
+    ProfileName,
+    Seconds,
+    TaskStateName,
+)
+from hai_scheduler.api.run_schemas import CheckpointOut, NoticeOut, RunOut
 
 
 class Problem(Output):
@@ -95,7 +52,7 @@ class FieldError(Output):
 class TaskSubmit(Input):
     """A task to submit."""
 
-    model_config = ConfigDict(json_schema_extra=shapes.RETRIES)
+    model_config = ConfigDict(json_schema_extra=shapes.TASK)
 
     #: Letters, digits, `.`, `_` and `-`, beginning with a letter or digit; not a number.
     name: Annotated[str, Field(max_length=128, json_schema_extra=shapes.TASK_NAME)]
@@ -110,7 +67,10 @@ class TaskSubmit(Input):
     group: Annotated[str, Field(max_length=128)] = "training"
     #: Variables; names that the platform sets are refused.
     env: Annotated[dict[str, str], Field(json_schema_extra=shapes.TASK_VARIABLES)] = {}
-    profile: ProfileName = "sigterm"
+    #: How it is told to leave; `auto` finds out by itself.
+    profile: ProfileName = "auto"
+    #: The signal to tell it with, and at will how many seconds before its deadline: `USR1@60`; null: the profile's.
+    signal: Annotated[Annotated[str, Field(max_length=16)] | None, Field(json_schema_extra=shapes.SIGNAL)] = None
     #: None: the group's default.
     grace_s: Seconds | None = None
     time_limit_s: Annotated[float, Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)] | None = None
@@ -118,6 +78,8 @@ class TaskSubmit(Input):
     checkpoint_dir: Annotated[
         Annotated[str, Field(max_length=4096)] | None, Field(json_schema_extra=shapes.ABSOLUTE)
     ] = None
+    #: Paths, absolute or below cwd, whose changes count as checkpoints, beside those of the folder for checkpoints.
+    watch: Annotated[list[Annotated[str, Field(min_length=1, max_length=4096)]], Field(max_length=20)] = []
     tags: Annotated[list[Annotated[str, Field(max_length=128)]], Field(max_length=50)] = []
     hold: bool = False
     #: How often it is started again when its command fails.
@@ -143,71 +105,6 @@ class OrderChange(Input):
 
     before: Annotated[int, Field(ge=1, le=MAX_NUMBER)] | None = None
     after: Annotated[int, Field(ge=1, le=MAX_NUMBER)] | None = None
-
-
-class CheckpointOut(Output):
-    """What is known of a saved state."""
-
-    at: datetime
-    step: int | None
-    path: str | None
-
-
-class NoticeOut(Output):
-    """The word to every rank that it must leave."""
-
-    #: `suspend` or `stop`.
-    kind: Literal["suspend", "stop"]
-    reason: str
-    #: A sentence.
-    message: str
-    beneficiary: int | None
-    at: datetime
-    deadline: datetime
-    revision: int
-
-
-class RankOut(Output):
-    """One rank of a run."""
-
-    rank: int
-    node: str
-    #: Indices of the GPUs that it holds there; empty: the whole node.
-    gpus: list[int] = []
-    state: Literal["pending", "running", "exited", "lost"]
-    exit_code: int | None
-    notified_at: datetime | None
-    done: bool
-    message: str | None
-
-
-class RunOut(Output):
-    """One run of a task."""
-
-    id: str
-    number: int
-    state: Literal["starting", "running", "leaving", "ended"]
-    priority: PriorityName
-    nodes: list[str]
-    ranks: list[RankOut]
-    started_at: datetime
-    running_at: datetime | None
-    ended_at: datetime | None
-    notice: NoticeOut | None
-    checkpoint: CheckpointOut | None
-    #: Why it ended; a word of `Reason`.
-    reason: str | None
-    clean: bool | None
-    #: Node seconds of work lost with it.
-    lost_s: float | None
-    #: Ranks whose own failure ended it; those that were ended because of it are not among them.
-    failed_ranks: list[int] = []
-
-
-class RunList(Output):
-    """The runs of a task, by number."""
-
-    items: list[RunOut]
 
 
 class HolderOut(Output):
@@ -265,6 +162,8 @@ class TaskSummary(Output):
     served_s: float
     run_count: int
     suspensions: int
+    #: Interruptions in a row of which nothing shows that the task has saved (P8).
+    unsaved: int = 0
     checkpoint: CheckpointOut | None
     #: Why it ended, or why its last run did; a word of `Reason`.
     reason: str | None
@@ -283,6 +182,10 @@ class TaskDetail(TaskSummary):
     cwd: str
     env: dict[str, str]
     profile: ProfileName
+    signal: str | None = None
+    watch: list[str] = []
+    #: What its owner should know and can do, as sentences.
+    hint: str | None = None
     grace_s: float
     time_limit_s: float | None
     checkpoint_dir: str
@@ -478,6 +381,8 @@ class RankReport(Input):
     seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None = None
     step: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)] | None = None
     path: Annotated[str, Field(max_length=4096)] | None = None
+    #: With saved. told: the job said so. seen: its files have changed, `at` is when.
+    source: Literal["told", "seen"] = "told"
     #: With done: it speaks for every rank.
     all_ranks: bool = False
     text: Annotated[str, Field(max_length=4096)] | None = None

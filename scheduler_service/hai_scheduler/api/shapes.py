@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic.config import JsonDict
 
 from hai_scheduler.core.environments import VARIABLE
+from hai_scheduler.core.leaving import SIGNAL_PATTERN
 from hai_scheduler.core.model import TaskState
 from hai_scheduler.core.mounts import MAX_PRIORITY
 from hai_scheduler.service.environment import PLATFORM_VARIABLES
@@ -50,6 +51,18 @@ HORIZON: Final[JsonDict] = {"exclusiveMinimum": 0, "maximum": MOST_HORIZON.total
 RETRIES: Final[JsonDict] = {
     "if": {"properties": {"retries": {"const": 0}}},
     "then": {"properties": {"retry_backoff_s": {"const": 0}, "retry_exit_codes": {"maxItems": 0}}},
+}
+#: A signal, and at will the seconds before the deadline.
+SIGNAL: Final[JsonDict] = {"pattern": f"^{SIGNAL_PATTERN}$"}
+#: A task without retries says nothing of them, and one that is sent no signal chooses none.
+TASK: Final[JsonDict] = {
+    "allOf": [
+        RETRIES,
+        {
+            "if": {"properties": {"profile": {"enum": ["cooperative", "kill"]}}, "required": ["profile"]},
+            "then": {"properties": {"signal": {"type": "null"}}},
+        },
+    ]
 }
 #: What a mount rule that adds needs, and one that removes does not have.
 MOUNT: Final[JsonDict] = {

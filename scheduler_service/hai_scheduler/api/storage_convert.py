@@ -15,8 +15,7 @@ from hai_scheduler.api.storage_schemas import (
     PlacesOut,
 )
 from hai_scheduler.core.environments import Environment
-from hai_scheduler.core.model import MountKind
-from hai_scheduler.core.mounts import Action, MountRule, Placed
+from hai_scheduler.core.mounts import Action, MountKind, MountRule, Placed
 from hai_scheduler.service.named_environments import Listed
 from hai_scheduler.service.surroundings import ContainerView, Offer
 

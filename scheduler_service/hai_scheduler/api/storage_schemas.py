@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, Json
 
 from hai_scheduler.api import shapes
-from hai_scheduler.api.schemas import Input, Output
+from hai_scheduler.api.base import Input, Output
 
 MountKindName = Literal["host_path", "pvc"]
 MountActionName = Literal["add", "remove"]

@@ -165,7 +165,7 @@ class Answers:
         return self._reach[key]
 
     def _stays(self, turn: Turn, priority: Priority) -> bool:
-        return turn.priority > priority or (turn.priority == priority and not self._rules.rotates)
+        return turn.priority > priority or (turn.priority == priority and self._rules.stays(turn))
 
     # -- verdicts ---------------------------------------------------------------------------------
 
@@ -240,7 +240,26 @@ class Answers:
         if wait.kind is VerdictKind.TURN:
             holders = self._held_by((wait.priority, wait.task.user)) or holders
         data = self._needs(wait)
-        return when, holders, {**data, "until": when} if wait.kind is VerdictKind.TURN else data
+        if wait.kind is VerdictKind.TURN:
+            return when, holders, {**data, "until": when}
+        unsaved = self._unsaved(wait)
+        if unsaved is not None:
+            data |= {"unsaved": unsaved.task.id, "unsaved_runs": unsaved.task.unsaved}
+        return when, holders, data
+
+    def _unsaved(self, wait: Wait) -> Turn | None:
+        """The largest of others' turns that would end for the task, now or later, if it saved (P8)."""
+        if not self._rules.rotates:
+            return None
+        kept = [
+            turn
+            for turn in self._turns.values()
+            if turn.priority == wait.priority
+            and turn.task.user != wait.task.user
+            and not turn.leaving
+            and self._rules.stays(turn)
+        ]
+        return min(kept, key=lambda turn: (-len(turn.nodes), turn.task.id), default=None)
 
     def _held_by(self, among: tuple[Priority, str] | None) -> tuple[Holder, ...]:
         """Who holds nodes: everybody, or at no more than a priority and not one user."""

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hai_scheduler.core.model import Profile, Rank, RankState, Run, Task, TaskState
+from hai_scheduler.core.leaving import Left, Profile
+from hai_scheduler.core.model import Rank, RankState, Run, Task, TaskState
 from hai_scheduler.core.reasons import Reason
 
 #: Exit statuses that mean "left as asked" for a run that was told to leave (peers: Slurm, Lightning, submitit).
-#: 143 SIGTERM, 130 SIGINT, 138 SIGUSR1, 75 EX_TEMPFAIL.
+#: 143 SIGTERM, 130 SIGINT, 138 SIGUSR1, 75 EX_TEMPFAIL. The kernel gives 128 and more to who has no handler as well:
+#: they say that the job left by itself, never that it saved.
 LEFT_AS_ASKED: dict[Profile, frozenset[int]] = {
+    Profile.AUTO: frozenset({0, 143, 130, 75}),
     Profile.SIGTERM: frozenset({0, 143, 130, 75}),
     Profile.SLURM: frozenset({0, 143, 138}),
     Profile.COOPERATIVE: frozenset(),
     Profile.KILL: frozenset(),
 }
-#: Profiles whose notice comes with a signal to the workers.
-SIGNALLING = frozenset({Profile.SIGTERM, Profile.SLURM})
+#: Profiles whose notice may come with a signal to the workers.
+SIGNALLING = frozenset({Profile.AUTO, Profile.SIGTERM, Profile.SLURM})
+
+
+def as_asked(task: Task) -> frozenset[int]:
+    """The exit statuses with which the task's ranks leave as they were asked to."""
+    chosen = frozenset() if task.signal is None else frozenset({128 + task.signal.name})
+    return LEFT_AS_ASKED[task.profile] | chosen
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What becomes of the task and why; clean is None for a run that nobody asked to leave."""
+    """What becomes of the task and why; left is None for a run that nobody asked to leave."""
 
     state: TaskState
     reason: Reason
-    clean: bool | None = None
+    left: Left | None = None
 
 
 def ending_of(task: Task, run: Run) -> Ending:
@@ -53,7 +62,10 @@ def own_loss(run: Run) -> bool:
 
 
 def _came_to_its_end(rank: Rank) -> bool:
-    """Whether the rank ended with 0 before anybody had told its command to leave, for certain."""
+    """Whether the rank ended with 0 before anybody had told its command to leave, for certain.
+
+    Under `auto` a job that reads the notice by itself counts as told by it, whoever else does not hear of it.
+    """
     return rank.state is RankState.EXITED and rank.exit_code == 0 and rank.signalled is False and not rank.done
 
 
@@ -79,22 +91,37 @@ def doubt(task: Task, run: Run) -> str | None:
     return None
 
 
+def saved_since(run: Run) -> bool:
+    """Whether a checkpoint, told or seen, is of the time since the notice.
+
+    Ranks date their checkpoints by their own clocks, and when they received the notice as well: a rank whose clock is
+    slow has saved after its notice all the same.
+    """
+    if run.notice is None or run.checkpoint is None:
+        return False
+    heard = [rank.notified_at for rank in run.ranks if rank.notified_at is not None]
+    return run.checkpoint.at >= min([run.notice.at, *heard])
+
+
 def _told(task: Task, run: Run, codes: list[int | None], lost: bool) -> Ending:
     assert run.notice is not None
     reason = run.notice.reason
-    as_asked = LEFT_AS_ASKED[task.profile]
     all_zero = all(code == 0 for code in codes)
     # One rank may speak for ranks that just end, as in a script that lets only the master report.
     done = run.done or (all_zero and not lost and any(rank.done for rank in run.ranks))
-    clean = done or (run.killed_at is None and not lost and all(code in as_asked for code in codes))
+    if done or saved_since(run):
+        left = Left.SAVED
+    elif run.killed_at is None and not lost and as_asked(task).issuperset(codes):
+        left = Left.UNKNOWN
+    else:
+        left = Left.ENDED
     if task.state is TaskState.STOPPING:
         state = TaskState.FAILED if reason is Reason.TIME_LIMIT else TaskState.STOPPED
-        return Ending(state, reason, clean)
-    left_by_itself = run.killed_at is None and not done and not lost
-    if task.profile is Profile.COOPERATIVE and left_by_itself:
+        return Ending(state, reason, left)
+    if task.profile is Profile.COOPERATIVE and run.killed_at is None and not done and not lost:
         # The job polls and says when it leaves for a later turn; without that word an exit is an ending.
         if all_zero:
             return Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)
         if reason is not Reason.EVICTED:  # else the cluster may have ended it before the service could
             return Ending(TaskState.FAILED, Reason.FAILED)
-    return Ending(TaskState.SUSPENDED, reason, clean)
+    return Ending(TaskState.SUSPENDED, reason, left)

@@ -113,7 +113,18 @@ def _quota(verdict: Verdict, _now: datetime) -> str:
 
 def _capacity(verdict: Verdict, _now: datetime) -> str:
     held = f"; held by {who(verdict.holders)}" if verdict.holders else ", the others cannot be used now"
-    return f"{_needs_but(verdict)}{held}."
+    return f"{_needs_but(verdict)}{held}.{_unsaved(verdict)}"
+
+
+def _unsaved(verdict: Verdict) -> str:
+    """Who is not interrupted for an equal because nothing shows that it saves (P8), as a sentence, or nothing."""
+    if "unsaved" not in verdict.data:
+        return ""
+    times = _number(verdict, "unsaved_runs")
+    return (
+        f" Task {_number(verdict, 'unsaved')} keeps its nodes until it saves:"
+        f" it was interrupted {times} times in a row without a checkpoint (P8)."
+    )
 
 
 def _turn(verdict: Verdict, now: datetime) -> str:

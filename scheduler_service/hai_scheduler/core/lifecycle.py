@@ -31,18 +31,8 @@ from hai_scheduler.core.events import (
     StateKept,
     TimeSkipped,
 )
-from hai_scheduler.core.model import (
-    KEPT_ROTATIONS,
-    Notice,
-    Profile,
-    Rank,
-    RankState,
-    Run,
-    RunId,
-    Task,
-    TaskId,
-    TaskState,
-)
+from hai_scheduler.core.leaving import Left, Profile, Source
+from hai_scheduler.core.model import KEPT_ROTATIONS, Notice, Rank, RankState, Run, RunId, Task, TaskId, TaskState
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.starts import row_with, wait_after
 
@@ -281,8 +271,10 @@ def _received(task: Task, event: NoticeReceived) -> Advanced:
 
 
 def _saved(task: Task, event: Saved) -> Advanced:
-    run = replace(_live(task), checkpoint=event.checkpoint)
-    return replace(task, run=run, checkpoint=event.checkpoint), ()
+    run, new = _live(task), event.checkpoint
+    if new.source is Source.SEEN and run.checkpoint is not None and new.at <= run.checkpoint.at:
+        return task, ()  # the files of what the job has told since, or of what is known
+    return replace(task, run=replace(run, checkpoint=new), checkpoint=new, unsaved=0), ()
 
 
 def _keep_state(task: Task, event: StateKept) -> Advanced:
@@ -334,8 +326,9 @@ def _end(task: Task, at: datetime, *, give_up: bool) -> Advanced:
     # Not less than nothing: replicas' clocks may disagree.
     served = timedelta(0) if run.running_at is None else max(timedelta(0), at - run.running_at)
     lost = _lost_work(run, ending, at)
-    ended = replace(run, ended_at=at, reason=ending.reason, clean=ending.clean, lost=lost)
+    ended = replace(run, ended_at=at, reason=ending.reason, left=ending.left, lost=lost)
     task = replace(task, run=ended, served=task.served + served, reason=ending.reason)
+    task = replace(task, unsaved=_unsaved(task, ended, ending))
     if ending.reason is Reason.SUPERVISOR_KILLED:
         # Its own doing (H4): it waits as after a start that failed, and is given up in the end.
         task = _wait_for_next_start(replace(task, failed_starts=row - 1), at)
@@ -384,11 +377,27 @@ def _back_in_queue(task: Task, ending: Ending, at: datetime) -> Task:
     )
 
 
+def _unsaved(task: Task, run: Run, ending: Ending) -> int:
+    """How many runs in a row were interrupted without evidence of a checkpoint, with this one (P8).
+
+    A run that was never up, and one that nobody asked to leave, says nothing of how the job saves.
+    """
+    if ending.left is Left.SAVED or run.checkpoint is not None:
+        return 0
+    interrupted = ending.state is TaskState.SUSPENDED and ending.left is not None and run.running_at is not None
+    return task.unsaved + interrupted
+
+
 def _lost_work(run: Run, ending: Ending, at: datetime) -> timedelta | None:
-    """Node time since the last checkpoint of a run that will be resumed; a clean end lost none."""
+    """Node time since the last checkpoint, told or seen, of a run that will be resumed.
+
+    One that left by itself, saved, has lost nothing. One that saved after its notice and worked on until it was ended
+    has lost what came after.
+    """
     if ending.state is not TaskState.SUSPENDED:
         return None
-    if ending.clean or run.running_at is None:
+    stayed = run.killed_at is not None and not run.done
+    if run.running_at is None or (ending.left is Left.SAVED and not stayed):
         return timedelta(0)
     since = run.running_at if run.checkpoint is None else max(run.running_at, run.checkpoint.at)
     return max(timedelta(0), at - since) * len(run.ranks)

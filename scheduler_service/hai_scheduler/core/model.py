@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 from typing import NewType
 
+from hai_scheduler.core.leaving import Left, Profile, Signal, Source
 from hai_scheduler.core.reasons import Reason
 
 TaskId = NewType("TaskId", int)
@@ -92,19 +93,6 @@ class TaskState(StrEnum):
         return not self.waiting and not self.ended
 
 
-class Profile(StrEnum):
-    """How a job is told to leave (docs/scheduling.md, "Suspending, in time")."""
-
-    #: SIGTERM to the workers of every rank.
-    SIGTERM = "sigterm"
-    #: The notice file only; the job polls.
-    COOPERATIVE = "cooperative"
-    #: Slurm's environment, SIGUSR1 to the workers, `scontrol requeue` means done.
-    SLURM = "slurm"
-    #: No notice: the job is ended at once.
-    KILL = "kill"
-
-
 class RankState(StrEnum):
     """What is known of one rank."""
 
@@ -176,6 +164,7 @@ class Checkpoint:
     at: datetime
     step: int | None = None
     path: str | None = None
+    source: Source = Source.TOLD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,10 +194,15 @@ class Rank:
     gpus: tuple[int, ...] = ()
     state: RankState = RankState.PENDING
     exit_code: int | None = None
+    #: The signal that its command itself died of; exit_code is 128 more then. None: of none, or not known.
+    signal: int | None = None
     #: When the rank's supervisor received the notice.
     notified_at: datetime | None = None
-    #: Whether its command had been told to leave, by a signal of the platform, before it ended; None: not known.
+    #: Whether its command had been told to leave before it ended: by a signal of the platform or, under `auto`, by the
+    #: file that it reads; None: not known.
     signalled: bool | None = None
+    #: Whether all of it that was sent a signal caught that; None: nothing was sent one, or it is not known.
+    caught: bool | None = None
     #: Whether the rank said that it has saved and may go.
     done: bool = False
     #: What the cluster says of it now, out of the ordinary: why it is not up yet, could not be started, how it ended.
@@ -241,8 +235,8 @@ class Run:
     checkpoint: Checkpoint | None = None
     #: Why it ended; set with ended_at.
     reason: Reason | None = None
-    #: For a run that was told to leave: whether it left by itself, saved or as its profile says.
-    clean: bool | None = None
+    #: For a run that was told to leave: how it did; set with ended_at.
+    left: Left | None = None
     #: Running time since the last checkpoint, times nodes; set when a suspended run has ended.
     lost: timedelta | None = None
     #: Ranks whose own failure broke the gang, by number; those that were ended because of it are not among them (H2).
@@ -306,7 +300,9 @@ class Task:
     waiting_since: datetime
     #: How many GPUs of each of its nodes; None is whole nodes (U2).
     gpus: int | None = None
-    profile: Profile = Profile.SIGTERM
+    profile: Profile = Profile.AUTO
+    #: The signal of its user's choice; None: what the profile says.
+    signal: Signal | None = None
     #: How long it has to save after a notice.
     grace: timedelta = timedelta(seconds=120)
     #: Longest running time over all its runs; None is no limit.
@@ -322,6 +318,8 @@ class Task:
     served: timedelta = timedelta(0)
     #: How often it was suspended.
     suspensions: int = 0
+    #: Runs in a row that were told to leave, and of which nothing shows that they ever saved (P8).
+    unsaved: int = 0
     #: Nodes it was unlucky on (F3).
     avoid: frozenset[str] = frozenset()
     #: Nodes that others were told to leave for it (B3), until it starts.
@@ -382,6 +380,8 @@ class TaskSpec:
     env: dict[str, str] = field(default_factory=dict)
     #: Where the job is told to keep its checkpoints; None lets the platform choose.
     checkpoint_dir: str | None = None
+    #: Paths, absolute or below cwd, whose changes count as checkpoints too.
+    watch: tuple[str, ...] = ()
     #: The environment it runs in, by name: image, python, variables; None is the platform's default.
     environment: str | None = None
     tags: tuple[str, ...] = ()
@@ -426,29 +426,6 @@ class Strike:
     user: str | None = None
 
 
-class MountKind(StrEnum):
-    """What is mounted."""
-
-    #: A folder of the node.
-    HOST_PATH = "host_path"
-    #: A persistent volume claim of the namespace.
-    PVC = "pvc"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mount:
-    """One folder that a rank sees, its rule resolved: no template is left in it."""
-
-    kind: MountKind
-    #: The absolute folder on the node, or the name of the claim.
-    source: str
-    #: Folder within the claim; empty is all of it.
-    sub_path: str = ""
-    #: Absolute, without `..`.
-    mount_path: str
-    read_only: bool = True
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankObservation:
     """What a cluster shows of one rank."""
@@ -456,9 +433,13 @@ class RankObservation:
     rank: int
     state: RankState
     exit_code: int | None = None
+    #: As in `Rank`.
+    signal: int | None = None
     notified_at: datetime | None = None
     #: Whether the command was sent a signal of the platform before it ended; None where nobody can say.
     signalled: bool | None = None
+    #: As in `Rank`.
+    caught: bool | None = None
     done: bool = False
     #: The rank's `done` speaks for the whole run (`scontrol requeue`).
     done_all: bool = False

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from hai_scheduler.core.model import Mount, MountKind, TaskId
+from hai_scheduler.core.model import TaskId
 from hai_scheduler.core.subjects import check_subject, group_of, rank, speaks_of
 from hai_scheduler.core.templates import Field, PathTemplate, TemplateError, Unresolvable, Values, Wrong, below
 
@@ -23,6 +23,29 @@ MAX_PRIORITY: Final = 1000
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _CLAIM: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+
+
+class MountKind(StrEnum):
+    """What is mounted."""
+
+    #: A folder of the node.
+    HOST_PATH = "host_path"
+    #: A persistent volume claim of the namespace.
+    PVC = "pvc"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """One folder that a rank sees, its rule resolved: no template is left in it."""
+
+    kind: MountKind
+    #: The absolute folder on the node, or the name of the claim.
+    source: str
+    #: Folder within the claim; empty is all of it.
+    sub_path: str = ""
+    #: Absolute, without `..`.
+    mount_path: str
+    read_only: bool = True
 
 
 class Action(StrEnum):

@@ -44,6 +44,8 @@ class Policy:
     worth: float = 10.0
     #: P7: a task is told to leave for an equal at most this many times an hour.
     max_rotations: int = 4
+    #: P8: after so many interruptions in a row without evidence of a checkpoint a task leaves for no equal; 0: it does.
+    max_unsaved: int = 2
     #: F2: how many tasks may span zones at a time.
     max_cross_zone: int = 1
     #: H3: failures on a node, not their users' ...
@@ -58,6 +60,9 @@ class Policy:
     quarantine_share: float = 0.1
     #: How long a task has to save after a notice, unless it says otherwise.
     default_grace: timedelta = timedelta(seconds=120)
+    #: Profile `auto`: how long a job that neither catches a signal nor polls may go on after a notice, until it has
+    #: saved; at most its grace.
+    patience: timedelta = timedelta(seconds=30)
     #: The longest that a task may ask for, extensions included.
     max_grace: timedelta = timedelta(seconds=1800)
     #: Starts in a row that may fail for reasons that are not the user's before the task is given up.
@@ -88,6 +93,7 @@ class Policy:
         self._check(
             "max_rotations", 1 <= self.max_rotations <= KEPT_ROTATIONS, f"set it between 1 and {KEPT_ROTATIONS}"
         )
+        self._check("max_unsaved", self.max_unsaved >= 0, "set it to 0 (never) or more")
         self._check("max_cross_zone", self.max_cross_zone >= 0, "set it to 0 or more")
         self._check("strikes", self.strikes >= 1, "set it to 1 or more")
         self._check(
@@ -104,6 +110,8 @@ class Policy:
                 "default_grace",
                 f"default_grace is {self.default_grace}: set it between 0s and max_grace ({self.max_grace})",
             )
+        # Above `default_grace` as well: who had set that before there was this number keeps a valid policy.
+        self._check("patience", self.patience >= _ZERO, "set it to 0s or more")
         self._check("max_failed_starts", self.max_failed_starts >= 1, "set it to 1 or more")
 
     def _check(self, name: str, good: bool, remedy: str) -> None:

@@ -15,7 +15,7 @@ from hai_scheduler.core.model import Priority, Task, TaskId
 from hai_scheduler.core.order import level_at
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.reasons import Reason
-from hai_scheduler.core.turns import Turn, protected_until, slice_of
+from hai_scheduler.core.turns import Turn, keeps, protected_until, slice_of
 from hai_scheduler.core.user_use import UserUse
 
 _NEVER = float("inf")
@@ -79,6 +79,10 @@ class Rules:
         """From when the turn may end for an equal of that rank; None is never."""
         return None
 
+    def stays(self, _turn: Turn) -> bool:
+        """Whether the turn, as things are, never ends for an equal."""
+        return not self.rotates
+
     def changes_at(self, _turn: Turn, _ranks: Iterable[float]) -> Iterator[datetime]:
         """When time alone changes what the turn may be asked by equals who wait at those ranks."""
         yield from ()
@@ -127,20 +131,30 @@ class HaiRules(Rules):
         return self.use.pace(user)
 
     def equal_at(self, turn: Turn, rank: float) -> datetime | None:
-        """When the turn has lasted long enough (P2, P6, P7)."""
+        """When the turn has lasted long enough (P2, P6, P7); never where it must not be interrupted (P8)."""
         return turn.free_at(int(rank), self.policy)
+
+    def stays(self, turn: Turn) -> bool:
+        """Until it has saved, if it was interrupted too often without (P8)."""
+        return turn.kept
 
     def changes_at(self, turn: Turn, ranks: Iterable[float]) -> Iterator[datetime]:
         """When its turn has lasted long enough for each of them (P2)."""
+        if turn.kept:
+            return
         for rank in ranks:
-            yield turn.free_at(int(rank), self.policy)
+            when = turn.free_at(int(rank), self.policy)
+            if when is not None:
+                yield when
 
     def harm(self, turn: Turn) -> tuple[float, ...]:
         """Lowest priority, highest level, least node time lost (P4)."""
         return turn.priority, -turn.level(self.policy, self.now), turn.lost(self.now)
 
     def gives_back(self, task: Task, rank: float) -> timedelta | None:
-        """After `min_run` if it is of a higher level by then, else after its slice (P2, P6, P7)."""
+        """After `min_run` if it is of a higher level by then, else after its slice (P2, P6, P7); never by P8."""
+        if keeps(task, self.policy):
+            return None
         floor = max(self.policy.min_run, self.policy.worth * task.switch_cost)
         protected = protected_until(task, self.policy) if task.rotations else None
         if protected is not None:

@@ -15,6 +15,7 @@ def size_of(spec: TaskSpec) -> int:
         *spec.env.keys(),
         *spec.env.values(),
         *spec.tags,
+        *spec.watch,
         spec.checkpoint_dir or "",
         spec.environment or "",
     )

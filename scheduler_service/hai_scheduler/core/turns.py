@@ -1,4 +1,4 @@
-"""What a running task may be asked, and when (rules O2, O4, P2, P6, P7)."""
+"""What a running task may be asked, and when (rules O2, O4, P2, P6, P7, P8)."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ class Span:
     demoted_at: datetime | None
     #: Until when it leaves for no equal, having left for them too often; None: it has not (P7).
     protected_until: datetime | None
+    #: It leaves for no equal until it has saved, having been interrupted too often without (P8).
+    kept: bool
     #: It has been told to leave, of a turn also by this plan, or is being ended, for example because a rank was lost.
     leaving: bool
 
@@ -58,8 +60,10 @@ class Turn(Span):
         """Node seconds that its suspension would cost: work since the last checkpoint, and a switch (P4)."""
         return self.share * (work_lost(self.run, now) + self.task.switch_cost).total_seconds()
 
-    def free_at(self, level: int, policy: Policy) -> datetime:
-        """From when an equal that waits at that level may have its nodes (P2)."""
+    def free_at(self, level: int, policy: Policy) -> datetime | None:
+        """From when an equal that waits at that level may have its nodes (P2); None: not before it has saved (P8)."""
+        if self.kept:
+            return None
         if level >= 2:
             return self.slice_at
         service = policy.slice if level == 0 else policy.long_after
@@ -88,6 +92,7 @@ def span_of(task: Task, run: Run, policy: Policy, floor: Floor) -> Span:
         ends_at=None if limit is None else start + (limit - task.served),
         demoted_at=start + policy.demote_after if run.priority is Priority.ABOVE_NORMAL else None,
         protected_until=protected_until(task, policy) if task.rotations else None,
+        kept=keeps(task, policy),
         leaving=run.notice is not None or run.killed_at is not None,
     )
 
@@ -111,6 +116,7 @@ def turn_at(span: Span, now: datetime) -> Turn:
         span.ends_at,
         span.demoted_at,
         protected,
+        span.kept,
         span.leaving,
         priority,
     )
@@ -128,6 +134,11 @@ def protected_until(task: Task, policy: Policy) -> datetime | None:
         return None
     recent = task.rotations[-policy.max_rotations :]
     return recent[-1] + _HOUR if recent[-1] - recent[0] <= _HOUR else None
+
+
+def keeps(task: Task, policy: Policy) -> bool:
+    """Whether a turn of the task ends for no equal: interrupted too often, it has shown no checkpoint since (P8)."""
+    return 0 < policy.max_unsaved <= task.unsaved
 
 
 def work_lost(run: Run, now: datetime) -> timedelta:

@@ -20,7 +20,8 @@ class VerdictKind(StrEnum):
 
     #: Its user's quota is in use. data: subject, limit, used.
     QUOTA = "QUOTA"
-    #: Tasks that it may not suspend hold the nodes. data: needs, free.
+    #: Tasks that it may not suspend hold the nodes. data: needs, free; unsaved, unsaved_runs: a task that leaves for no
+    #: equal because nothing shows that it saves (P8), and how often it was interrupted so.
     CAPACITY = "CAPACITY"
     #: Equals hold the nodes until their turns are over. data: needs, free, until.
     TURN = "TURN"

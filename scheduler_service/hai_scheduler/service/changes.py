@@ -88,7 +88,9 @@ def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
             "reason": after.reason.value if after.reason else None,
         }
         if run and not run.live:
-            data["clean"] = run.clean
+            data["left"] = None if run.left is None else run.left.value
+            data["lost_s"] = None if run.lost is None else run.lost.total_seconds() / max(1, len(run.ranks))
+            data["unsaved"] = after.unsaved
             data["message"] = next((rank.message for rank in run.ranks if rank.message), None) or doubt(after, run)
             data |= _retry_data(before, after, run)
         if run and run.live:

@@ -13,17 +13,18 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from hai_scheduler.core.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, Started, TimeSkipped
 from hai_scheduler.core.lifecycle import Effect, Kill, Launch, Notify, Settle
 from hai_scheduler.core.model import NodeMark, Observation, Run, RunId, Task
 from hai_scheduler.core.observing import Seen, read
-from hai_scheduler.core.policy import Policies, Policy
+from hai_scheduler.core.policy import Policies
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Bus, Clock, Cluster, Conflict, LeaseLost, Store, Temporary, Tx
 from hai_scheduler.ports import Event as Line
+from hai_scheduler.service import unsaved_alarm
 from hai_scheduler.service.belonging import Belonging, Belongings
 from hai_scheduler.service.changes import SCHEDULER, change
 from hai_scheduler.service.decision_log import DecisionLog
@@ -197,6 +198,9 @@ class Cycle:
                 before = task
                 task, wanted = await change(tx, task, *seen.events, actor=SCHEDULER)
                 await ends.note(before, task, seen.events)
+                policy = ends.policies.of(task.group)
+                if unsaved_alarm.alarms(before, task, policy):
+                    await self._alarm(tx, task, unsaved_alarm.alarm_data(task, policy))
                 effects += wanted
                 run = task.live_run
                 ended += run is None
@@ -245,7 +249,8 @@ class Cycle:
                 started.append(after.run.number)
             tasks.put(after)
             if alarms(task, after, policy, self.clock.now()):
-                await self._alarm(tx, after, policy)
+                await self._alarm(tx, after, alarm_data(after, policy))
+                self._alarms += 1
         if started:
             await tx.count_steps(len(started), number=max(started))
         return effects
@@ -257,12 +262,10 @@ class Cycle:
         await tx.add_event(Line(at=self.clock.now(), kind="node.mark", actor=SCHEDULER, data=data))
         log.warning("node %s is quarantined: runs of tasks %s failed on it", decision.node, list(decision.tasks))
 
-    async def _alarm(self, tx: Tx, task: Task, policy: Policy) -> None:
-        data = alarm_data(task, policy)
+    async def _alarm(self, tx: Tx, task: Task, data: Mapping[str, Any]) -> None:
         await tx.add_event(
             Line(at=self.clock.now(), kind="task.alarm", actor=SCHEDULER, user=task.user, task_id=task.id, data=data)
         )
-        self._alarms += 1
         log.warning("%s", data["message"])
 
     def _event_of(

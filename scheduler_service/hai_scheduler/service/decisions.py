@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
-from hai_scheduler.core.explain import clock, node_names
+from hai_scheduler.core.explain import clock, node_names, span
+from hai_scheduler.core.leaving import Left
 from hai_scheduler.core.model import TaskState
 from hai_scheduler.core.reasons import Reason, sentence_of
 from hai_scheduler.ports import Event, Store
@@ -74,12 +75,25 @@ def _state(event: Event) -> str | None:
         return f"Run {data.get('run')} starts on {node_names(tuple(data.get('nodes', ())))}."
     if after == TaskState.SUSPENDED:
         message = f" ({data['message']})" if data.get("message") else ""
-        clean = data.get("clean")
-        saved = "" if clean is None else ", with its work saved" if clean else ", with work unsaved"
-        return f"Run {data.get('run')} has left its nodes{saved}: {_because(data)}{message}."
+        return f"Run {data.get('run')} has left its nodes{_saved(data)}: {_because(data)}{message}."
     if after in (TaskState.SUCCEEDED, TaskState.FAILED, TaskState.STOPPED):
         return f"{str(after).capitalize()}: {_because(data)}."
     return None
+
+
+def _saved(data: Mapping[str, Any]) -> str:
+    """What is known of its work, as a part of a sentence; nothing of a run that nobody asked to leave."""
+    left, lost = data.get("left"), data.get("lost_s")
+    back = f" ({span(timedelta(seconds=lost))} of work lost)" if isinstance(lost, int | float) and lost >= 1 else ""
+    match left:
+        case Left.SAVED:
+            return f", with its work saved{back}"
+        case Left.UNKNOWN:
+            return f" by itself, and nothing shows that it saved when it was told{back}"
+        case Left.ENDED:
+            return f" before it had saved{back}"
+        case _:
+            return ""
 
 
 def _notice(event: Event) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from hai_scheduler.core.model import Profile, Run, Task, TaskSpec
+from hai_scheduler.core.leaving import Profile
+from hai_scheduler.core.model import Run, Task, TaskSpec
 
 #: What a rank is told of itself, by the service or by the cluster: a task cannot choose these.
 PLATFORM_VARIABLES: Final = frozenset(

@@ -19,6 +19,7 @@ import yaml
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid as WrongWord
 from hai_client.experiments import MAX_EXPERIMENT_BYTES, too_large
+from hai_scheduler.core.leaving import Signal
 from hai_scheduler.core.model import Priority, Retry
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.errors import HaiError, Invalid
@@ -60,7 +61,7 @@ _KEYS: Final[Mapping[str, frozenset[str]]] = {
     "": frozenset({"version", "name", "priority", "spec", "resource", "options", "services"}),
     "spec": frozenset({"workspace", "entrypoint", "parameters", "environments", "entrypoint_executable"}),
     "resource": frozenset({"group", "node_count", "gpus", "image"}),
-    "options": frozenset({"tags", "retries", "retry_backoff", "retry_exit_codes"}),
+    "options": frozenset({"tags", "retries", "retry_backoff", "retry_exit_codes", "signal", "watch"}),
 }
 
 
@@ -167,6 +168,7 @@ class _Reader:
         priority, env = self._priority(), self._env()
         group, nodes, gpus = self._group(), self._nodes(), self._gpus()
         tags, retry, environment = self._tags(), self._retry(), self._environment()
+        signal, watch = self._signal(), self._watch()
         if self._faults:
             raise InvalidExperiment(tuple(self._faults))
         return Submission(
@@ -178,6 +180,8 @@ class _Reader:
             priority=priority,
             group=group,
             env=env,
+            signal=signal,
+            watch=watch,
             tags=tags,
             retry=retry,
             environment=environment,
@@ -248,6 +252,22 @@ class _Reader:
                 "ends neither in .py nor in .sh: set spec.entrypoint_executable to true for a program of its own",
             )
         return ()
+
+    def _signal(self) -> Signal | None:
+        value = self._options.get("signal")
+        if value is None:
+            return None
+        try:
+            return Signal.parse(str(value))
+        except ValueError as error:
+            self._fault("options.signal", value, str(error))
+            return None
+
+    def _watch(self) -> tuple[str, ...]:
+        value = self._options.get("watch")
+        if value is None:
+            return ()
+        return self._texts("options.watch", value if isinstance(value, list) else [value])
 
     def _parameters(self) -> tuple[str, ...]:
         value = self._spec.get("parameters")

@@ -9,6 +9,7 @@ from typing import Literal
 
 from hai_scheduler.core.events import AskedToSuspend, Done, Event, NoticeReceived, Saved, Saving, StateKept
 from hai_scheduler.core.explain import notice_of
+from hai_scheduler.core.leaving import Source
 from hai_scheduler.core.model import Checkpoint, Notice, Run, RunId, Task, TaskId, TaskState
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Bus, Clock, NotFound, Store, Tx
@@ -31,6 +32,8 @@ class Report:
     #: With saved and done.
     step: int | None = None
     path: str | None = None
+    #: With saved: how it is known.
+    source: Source = Source.TOLD
     #: With done: for every rank.
     all_ranks: bool = False
     #: With state.
@@ -100,7 +103,9 @@ class Jobs:
 
     def _events(self, rank: int, report: Report) -> list[Event]:
         now = self.clock.now()
-        saved = Saved(at=now, checkpoint=Checkpoint(at=report.at, step=report.step, path=report.path))
+        saved = Saved(
+            at=now, checkpoint=Checkpoint(at=report.at, step=report.step, path=report.path, source=report.source)
+        )
         match report.kind:
             case "received":
                 return [NoticeReceived(at=report.at, rank=rank)]

@@ -16,6 +16,7 @@ from hai_scheduler.core.model import Node, Run, Task, TaskSpec
 from hai_scheduler.ports import Launch as Order
 from hai_scheduler.ports import NotFound, Store, Tx
 from hai_scheduler.service.environment import Places, environment_of
+from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.run_tokens import RunTokens
 from hai_scheduler.service.surroundings import Surroundings
 
@@ -34,6 +35,7 @@ class LaunchOrders:
     store: Store
     tokens: RunTokens
     places: Places
+    policies: PolicyBook
     surroundings: Surroundings
     _line: list[_Waiting] = field(default_factory=list)
     _work: asyncio.Task[None] | None = None
@@ -97,6 +99,9 @@ class LaunchOrders:
             token=self.tokens.make(run.id),
             group=task.group,
             grace=task.grace,
+            signal=task.signal,
+            patience=min(task.grace, self.policies.of(task.group).patience),
+            watch=spec.watch,
             image=around.image,
             python=around.python,
             mounts=around.mounts,

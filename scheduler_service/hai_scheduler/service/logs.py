@@ -99,7 +99,7 @@ class Logs:
         end = Cursor(run or 1)
         kept: list[Line] = []
         for one in reversed(wanted):
-            own, behind = await self._last_of_run(one, rank, lines - len(kept))
+            own, behind = await self._last_of_run(one, runs, rank, lines - len(kept))
             if one is wanted[-1]:
                 end = behind
             kept = own + kept
@@ -107,7 +107,7 @@ class Logs:
                 break
         return Page(lines=kept, cursor=end, final=_over(task, runs, run, end))
 
-    async def _last_of_run(self, run: Run, rank: int, count: int) -> tuple[list[Line], Cursor]:
+    async def _last_of_run(self, run: Run, runs: Sequence[Run], rank: int, count: int) -> tuple[list[Line], Cursor]:
         """At most the last `count` lines of a run, the platform's included, and the cursor behind them."""
         chunks, offset, begins = await self._last_chunks(run, rank, count)
         lines = [_own(run, run.started_at, start_of(run), Cursor(run.number, 0))] if begins == 0 else []
@@ -117,7 +117,7 @@ class Logs:
         behind = Cursor(run.number, offset)
         if not run.live:
             behind = Cursor(run.number + 1)
-            lines.append(_own(run, run.ended_at, end_of(run), behind))
+            lines.append(_own(run, run.ended_at, end_of(run, runs), behind))
         return lines[max(0, len(lines) - count) :], behind
 
     async def _last_chunks(self, run: Run, rank: int, count: int) -> tuple[list[LogChunk] | None, int, int]:
@@ -283,7 +283,7 @@ class Logs:
         if run.live:
             return _Piece([], here, waits=True)
         behind = Cursor(run.number + 1)
-        own = [_own(run, run.ended_at, end_of(run), behind)]
+        own = [_own(run, run.ended_at, end_of(run, runs), behind)]
         if chunk is None and here.offset == 0:
             own.insert(0, _own(run, None, no_log(run), here))
         return _Piece(own, behind)

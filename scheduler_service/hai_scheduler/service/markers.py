@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Final
+
 from hai_scheduler.core.explain import span
-from hai_scheduler.core.model import Checkpoint, Run
+from hai_scheduler.core.leaving import Left
+from hai_scheduler.core.model import Run
 from hai_scheduler.core.reasons import Reason, sentence_of
 
+#: So many interruptions in a row without a checkpoint are told of.
+_OFTEN: Final = 2
 #: Nodes, or ranks, that a line names before it says how many more there are.
-_NAMED = 4
+_NAMED: Final = 4
 
 
 def start_of(run: Run) -> str:
@@ -15,15 +21,22 @@ def start_of(run: Run) -> str:
     return f"-- run {run.number} started on {_some(run.nodes)} --"
 
 
-def end_of(run: Run) -> str:
-    """The line at the end of a run: how it ended, when, why and what was saved."""
+def end_of(run: Run, runs: Sequence[Run] = ()) -> str:
+    """The line at the end of a run: how it ended, when, why and what was saved.
+
+    Args:
+        run: The run.
+        runs: All runs of its task, by number.
+    """
     at = f" at {run.ended_at:%H:%M:%S} UTC" if run.ended_at else ""
-    parts = [f"run {run.number} {_ending(run)}{at}: {_because(run)}"]
-    if run.checkpoint is not None:
-        parts.append(_saved(run.checkpoint))
+    parts = [f"run {run.number} {_ending(run)}{at}: {_because(run)}", *_saving(run)]
     if run.lost:
         # Lost work is counted over all nodes; what a reader sees is how far back the task starts again.
         parts.append(f"{span(run.lost / max(1, len(run.ranks)))} of work lost")
+    often = _unsaved([one for one in runs if one.number < run.number] + [run])
+    if often >= _OFTEN:
+        task = run.id.partition(".")[0]
+        parts.append(f"{often} interruptions in a row without a checkpoint: `hai status {task}` says what to do")
     return f"-- {'; '.join(parts)} --"
 
 
@@ -53,7 +66,7 @@ def _ending(run: Run) -> str:
         case Reason.TIME_LIMIT | Reason.NODE_LOST | Reason.SUPERVISOR_KILLED | Reason.START_FAILED | None:
             return "ended"
         case _:
-            return "suspended clean" if run.clean else "suspended without having saved"
+            return "suspended"
 
 
 def _because(run: Run) -> str:
@@ -75,5 +88,30 @@ def _ranks(run: Run) -> str:
     return f" ({_some(tuple(told))})" if told else ""
 
 
-def _saved(checkpoint: Checkpoint) -> str:
-    return "saved" if checkpoint.step is None else f"saved at step {checkpoint.step}"
+def _saving(run: Run) -> Iterator[str]:
+    """What is known of its work."""
+    checkpoint = run.checkpoint
+    step = "" if checkpoint is None or checkpoint.step is None else f" at step {checkpoint.step}"
+    match run.left:
+        case Left.SAVED:
+            yield f"saved{step}"
+            return
+        case Left.UNKNOWN:
+            yield "it left by itself, and nothing shows that it saved when it was told"
+        case Left.ENDED:
+            yield "it was ended before it had saved"
+        case None if checkpoint is not None:
+            yield f"saved{step}"
+            return
+    if checkpoint is not None:
+        yield f"its latest checkpoint is of {checkpoint.at:%H:%M:%S} UTC{step}"
+
+
+def _unsaved(runs: Sequence[Run]) -> int:
+    """How many of the latest were interrupted in a row without evidence of a checkpoint, as `Task.unsaved` counts."""
+    count = 0
+    for run in reversed(runs):
+        if run.checkpoint is not None or run.left is Left.SAVED:
+            break
+        count += run.left is not None and run.running_at is not None
+    return count if runs and runs[-1].left is not None else 0

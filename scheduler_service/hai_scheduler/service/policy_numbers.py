@@ -57,6 +57,9 @@ NUMBERS: Final = (
     Number("demote_after", Kind.DURATION, "O4", "ABOVE_NORMAL counts as NORMAL in turns that have lasted this long."),
     Number("worth", Kind.FLOAT, "P6", "A turn lasts at least this many times what suspending and resuming costs."),
     Number("max_rotations", Kind.INT, "P7", "A task is told to leave for equals at most this many times an hour."),
+    Number(
+        "max_unsaved", Kind.INT, "P8", "Interrupted so often unsaved, a task leaves for no equal; 0 switches it off."
+    ),
     Number("max_cross_zone", Kind.INT, "F2", "So many tasks of a node group may span zones at a time."),
     Number("strikes", Kind.INT, "H3", "So many failed runs, not by their users' fault, quarantine a node."),
     Number("strike_tasks", Kind.INT, "H3", "The failures that quarantine a node are of at least so many tasks."),
@@ -64,6 +67,7 @@ NUMBERS: Final = (
     Number("strike_window", Kind.DURATION, "H3", "The failures that quarantine a node lie within this time."),
     Number("quarantine_share", Kind.FLOAT, "H3", "At most this share of a node group is quarantined automatically."),
     Number("default_grace", Kind.DURATION, "", "How long a task has to save, unless it says otherwise."),
+    Number("patience", Kind.DURATION, "", "How long a job that can only be ended may go on after a notice, to save."),
     Number("max_grace", Kind.DURATION, "", "The longest that a task may ask for, extensions included."),
     Number("max_failed_starts", Kind.INT, "", "Starts in a row that come to nothing before a task is given up."),
 )

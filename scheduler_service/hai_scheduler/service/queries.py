@@ -24,6 +24,7 @@ from hai_scheduler.service.errors import Invalid, NotAllowed, Unknown
 from hai_scheduler.service.lookup import find
 from hai_scheduler.service.own_quota import expired
 from hai_scheduler.service.unfinished import LiveTasks
+from hai_scheduler.service.unsaved_alarm import hint_of
 from hai_scheduler.service.watch import Watch
 
 #: Tasks that are read, or looked at, without letting others on: some milliseconds.
@@ -59,6 +60,8 @@ class TaskStory:
     runs: Sequence[Run]
     #: Where it keeps its checkpoints: its own choice or the platform's.
     checkpoint_dir: str
+    #: What its owner should know and can do, as sentences.
+    hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +185,7 @@ class Queries:
             spec=spec,
             runs=runs,
             checkpoint_dir=checkpoint_dir(task, spec, self.places),
+            hint=hint_of(task, self.watch.policies.of(task.group)),
         )
 
     async def summary(self, caller: Caller, ref: str) -> TaskView:

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 
 from hai_scheduler.core.environments import Environment
-from hai_scheduler.core.model import Priority, Profile, Retry, TaskSpec
+from hai_scheduler.core.leaving import Profile, Signal
+from hai_scheduler.core.model import Priority, Retry, TaskSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,11 +28,15 @@ class Submission:
     priority: Priority | None = Priority.NORMAL
     group: str = "training"
     env: Mapping[str, str] = field(default_factory=dict)
-    profile: Profile = Profile.SIGTERM
+    profile: Profile = Profile.AUTO
+    #: None: what the profile says.
+    signal: Signal | None = None
     #: None takes the policy's default.
     grace: timedelta | None = None
     time_limit: timedelta | None = None
     checkpoint_dir: str | None = None
+    #: Paths, absolute or below cwd, whose changes count as checkpoints too.
+    watch: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     #: Submit it held.
     hold: bool = False
@@ -48,6 +53,7 @@ def spec_of(submission: Submission, environment: Environment | None) -> TaskSpec
         cwd=submission.cwd,
         env=dict(submission.env),
         checkpoint_dir=submission.checkpoint_dir,
+        watch=submission.watch,
         environment=None if environment is None else environment.name,
         tags=submission.tags,
     )

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import Final
 
 from hai_scheduler.core.environments import VARIABLE, Environment
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Held, Released
 from hai_scheduler.core.explain import amount, gang
+from hai_scheduler.core.leaving import Profile
 from hai_scheduler.core.lifecycle import Effect
 from hai_scheduler.core.model import Priority, Retry, Task, TaskId, TaskState
 from hai_scheduler.core.order import own_order
@@ -179,6 +181,7 @@ class Submissions:
             submitted_at=now,
             waiting_since=now,
             profile=submission.profile,
+            signal=submission.signal,
             grace=self._grace(submission),
             time_limit=submission.time_limit,
             held=submission.hold,
@@ -234,6 +237,8 @@ class Submissions:
                 f"a task may have between 0 and {longest.total_seconds():.0f} seconds to save",
             )
 
+        _check_signal(submission, self._grace(submission))
+
     async def _check_files(self, caller: Caller, submission: Submission, environment: Environment | None) -> None:
         if self.files is None:
             return
@@ -271,11 +276,43 @@ def check_shape(submission: Submission) -> None:
     for field_name, path in (("cwd", submission.cwd), ("checkpoint_dir", submission.checkpoint_dir)):
         if path is not None and not path.startswith("/"):
             raise Invalid(field_name, path, "give an absolute path")
+    _check_watch(submission)
+    _check_profile(submission)
     for name in submission.env:
         _check_variable(name)
     if submission.nodes < 1:
         raise Invalid("nodes", submission.nodes, f"{submission.nodes} is too few: a task takes at least 1 node")
     _check_retry(submission.retry)
+
+
+def _check_watch(submission: Submission) -> None:
+    for path in submission.watch:
+        if not path or "\0" in path or len(path) > _LONGEST_PATH:
+            raise Invalid("watch", path[:40], f"give a path of 1 to {_LONGEST_PATH} characters, absolute or below cwd")
+    if len(submission.watch) > _MOST_WATCHED:
+        raise Invalid("watch", len(submission.watch), f"name at most {_MOST_WATCHED} paths: a folder counts as one")
+
+
+def _check_profile(submission: Submission) -> None:
+    """A signal is for a profile that sends one."""
+    if submission.signal is not None and submission.profile in (Profile.COOPERATIVE, Profile.KILL):
+        raise Invalid(
+            "signal",
+            str(submission.signal),
+            f"the profile {submission.profile} sends none: use auto, sigterm or slurm with it",
+        )
+
+
+def _check_signal(submission: Submission, grace: timedelta) -> None:
+    """The signal is sent while there is time."""
+    signal = submission.signal
+    if signal is not None and signal.before is not None and signal.before > grace:
+        raise Invalid(
+            "signal",
+            str(signal),
+            f"the task has {grace.total_seconds():g} seconds to save: send the signal at most so many before the"
+            " deadline, or give it a longer grace",
+        )
 
 
 def _check_variable(name: str) -> None:
@@ -287,6 +324,9 @@ def _check_variable(name: str) -> None:
         raise Invalid("env", name, f"{name} is set by the platform for every rank: leave it out")
 
 
+#: The longest path that is watched, characters, and the most of them.
+_LONGEST_PATH: Final = 4096
+_MOST_WATCHED: Final = 20
 _ENDED = {TaskState.SUCCEEDED: "succeeded", TaskState.FAILED: "failed", TaskState.STOPPED: "been stopped"}
 
 

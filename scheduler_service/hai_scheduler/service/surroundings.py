@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hai_scheduler.core.environments import Environment, default_of, usable, variables_of
-from hai_scheduler.core.model import Mount, Task, TaskId, TaskSpec
-from hai_scheduler.core.mounts import MountRule, Resolution, explain
+from hai_scheduler.core.model import Task, TaskId, TaskSpec
+from hai_scheduler.core.mounts import Mount, MountRule, Resolution, explain
 from hai_scheduler.core.templates import TemplateError, Unresolvable
 from hai_scheduler.ports import Store, Tx
 from hai_scheduler.service.caller import Caller

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from hai_scheduler.core.alternatives import ChangeKind, WhatIf
+from hai_scheduler.core.leaving import Left, Profile, Signal, SignalName, Source
 from hai_scheduler.core.model import (
     Blame,
     Checkpoint,
@@ -16,7 +17,6 @@ from hai_scheduler.core.model import (
     Notice,
     Origin,
     Priority,
-    Profile,
     Rank,
     RankState,
     Retry,
@@ -55,8 +55,8 @@ from hai_scheduler.service.world import snapshot_of
 PLAIN: Final = Plain(
     *(Assumption, Basis, Blame, Bounds, ChangeKind, Checkpoint, Cost, Cursor, ExperimentOrder, Facts, Fault, Faults),
     *(Forecast, ForecastOrder, Hits, Holder, Line, LogPlace, Node, NodeMark, Notice, Origin, Outcome, Policies, Policy),
-    *(Priority, Profile, Rank, RankState, Reason, Retry, Run, RunLog, SearchOrder, Submission, Task, TaskState),
-    *(Verdict, VerdictKind, WhatIf, WhatIfOrder),
+    *(Left, Priority, Profile, Rank, RankState, Reason, Retry, Run, RunLog, SearchOrder, Signal, SignalName, Source),
+    *(Submission, Task, TaskState, Verdict, VerdictKind, WhatIf, WhatIfOrder),
 )
 
 _ENDED: Final = frozenset(state for state in TaskState if state.ended)

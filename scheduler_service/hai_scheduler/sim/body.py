@@ -15,7 +15,7 @@ class Body:
     """The changing part of a job.
 
     A job works from when all its ranks are up until it is told to leave: the time that it then takes to save is
-    not work. A run that does not leave cleanly loses what it has worked since its latest save.
+    not work. A run that does not save as it leaves loses what it has worked since its latest save.
     """
 
     job: Job
@@ -27,6 +27,8 @@ class Body:
     unsaved: datetime | None = None
     #: When it stopped working because it was told to leave.
     stopped: datetime | None = None
+    #: Whether it was told to leave, and can only be ended: it works on until it has saved.
+    let_save: bool = False
     #: Whether it is on its way out.
     leaving: bool = False
     #: What was planned under another number is void.
@@ -38,7 +40,7 @@ class Body:
         """A turn begins; nothing of it is up yet."""
         self.ticket += 1
         self.up = self.unsaved = self.stopped = None
-        self.leaving = False
+        self.leaving = self.let_save = False
 
     def rise(self, now: datetime) -> None:
         """All its ranks are up."""
@@ -64,10 +66,10 @@ class Body:
         if self.up is not None:
             self.stopped = now
 
-    def end(self, now: datetime, *, clean: bool) -> datetime | None:
-        """The turn is over. Returns up to when its work counts, None if it never worked."""
+    def end(self, now: datetime, *, saved: bool) -> datetime | None:
+        """The turn is over, `saved` or not. Returns up to when its work counts, None if it never worked."""
         until = self.unsaved
-        if clean and until is not None:
+        if saved and until is not None:
             until = self.stopped or now
             self.kept = self.worked(now)
         self.begin()

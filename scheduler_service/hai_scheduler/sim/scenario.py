@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import StrEnum
 
 from hai_scheduler.core.discipline import Discipline
 from hai_scheduler.core.model import Node, Priority, Quota, Task
@@ -13,6 +14,17 @@ from hai_scheduler.core.policy import Policies, Policy
 from hai_scheduler.sim.failures import FailureModel
 
 _NOW = timedelta(0)
+
+
+class Manner(StrEnum):
+    """How a job comes to know that it has to leave (docs/scheduling.md, the profile `auto`)."""
+
+    #: It catches the signal.
+    CATCHES = "catches"
+    #: It looks for the notice.
+    POLLS = "polls"
+    #: Not at all: it is let go on until it has saved by itself, or patience is over, and is ended then.
+    NEITHER = "neither"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +37,8 @@ class Job:
     task: Task
     #: How much longer it runs, over all its turns, from where the task is now; None is for ever.
     work: timedelta | None
+    #: How it comes to know of a notice.
+    manner: Manner = Manner.CATCHES
     #: From a notice until it has saved and left; None: it ignores the notice and is ended at the deadline.
     saves_in: timedelta | None = _NOW
     #: How often it saves on its own while it works; None is never.

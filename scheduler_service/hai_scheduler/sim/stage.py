@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from hai_scheduler.core.endings import SIGNALLING
 from hai_scheduler.core.events import Done, Event, Overdue, RanksSeen, Saved, Saving
+from hai_scheduler.core.leaving import Left, Profile, Source
 from hai_scheduler.core.lifecycle import Launch, Notify, advance
 from hai_scheduler.core.model import (
     Checkpoint,
@@ -28,11 +29,13 @@ from hai_scheduler.core.use import share_of, with_run
 from hai_scheduler.sim.agenda import Agenda
 from hai_scheduler.sim.body import Body
 from hai_scheduler.sim.records import Records
-from hai_scheduler.sim.scenario import Job, Setting
+from hai_scheduler.sim.scenario import Job, Manner, Setting
 
 _ZERO = timedelta(0)
 #: Status of ranks that are ended: SIGTERM.
 _ENDED = 143
+#: How long a checkpoint must have been there before a job that cannot be told to leave is ended: nobody writes it now.
+_QUIET = timedelta(seconds=3)
 
 
 class Stage:
@@ -190,15 +193,23 @@ class Stage:
         body, now = self._planned(task_id, ticket), self._agenda.now
         if body is not None and body.job.saves_every is not None:
             body.save(now)
-            self.tell(task_id, Saved(at=now, checkpoint=Checkpoint(at=now)))
+            self.tell(task_id, Saved(at=now, checkpoint=Checkpoint(at=now, source=_source(body.job))))
             self._agenda.add(now + body.job.saves_every, self._save, task_id, ticket)
+            if body.let_save:
+                self._agenda.add(now + _QUIET, self._lose_patience, task_id, ticket)
 
     def _hear(self, task: Task, run: Run) -> None:
         """The job learns that it has to leave, or that it has more or less time for it."""
         body, notice, now = self.bodies[task.id], run.notice, self._agenda.now
         assert notice is not None
         takes = body.job.saves_in
-        if takes is not None and not body.leaving:
+        if body.job.manner is Manner.NEITHER:
+            if not body.let_save:
+                body.let_save = True
+                patience = self._setting.policies.of(task.group).patience
+                until = now if task.profile is not Profile.AUTO else min(notice.at + patience, notice.deadline)
+                self._agenda.add(until, self._lose_patience, task.id, body.ticket)
+        elif takes is not None and not body.leaving:
             body.leave(now)
             takes = takes if run.running_at is not None else _ZERO
             self._agenda.add(notice.at + takes, self._leave, task.id, body.ticket)
@@ -210,6 +221,11 @@ class Stage:
         """The job has saved and goes."""
         if self._planned(task_id, ticket) is not None:
             self.tell(task_id, Done(at=self._agenda.now, rank=None))
+
+    def _lose_patience(self, task_id: TaskId, ticket: int) -> None:
+        """The job has saved, or has been let go on for long enough: it gets SIGTERM, which it does not catch."""
+        if self._planned(task_id, ticket) is not None:
+            self._see(task_id, RankState.EXITED, _ENDED)
 
     def _deadline(self, task_id: TaskId, number: int) -> None:
         """The time to leave is over, unless it was put off."""
@@ -230,11 +246,16 @@ class Stage:
         run = task.live_run if task is not None else None
         if task is not None and run is not None:
             # Whoever is told gets a signal, unless its profile has none (docs/scheduling.md, "Suspending, in time").
-            told = run.killed_at is not None or (run.notice is not None and task.profile in SIGNALLING)
+            told = run.killed_at is not None or (run.notice is not None and self._is_signalled(task, code))
             ranks = tuple(
                 [r if r.state.gone else replace(r, state=state, exit_code=code, signalled=told) for r in run.ranks]
             )
             self.tell(task_id, RanksSeen(at=self._agenda.now, ranks=ranks))
+
+    def _is_signalled(self, task: Task, code: int | None) -> bool:
+        """Whether a signal has reached a job that was told to leave, before it ended with that status."""
+        deaf = self.bodies[task.id].job.manner is Manner.NEITHER and task.profile is Profile.AUTO
+        return code == _ENDED if deaf else task.profile in SIGNALLING
 
     # -- a run is over ------------------------------------------------------------------------------
 
@@ -245,7 +266,8 @@ class Stage:
         self.held -= share
         self.stirred = self.stirred or self.waiting > 0
         up = body.up
-        kept_until = body.end(now, clean=bool(run.clean) or run.reason is Reason.SUCCEEDED)
+        saved = run.left is Left.SAVED and body.leaving
+        kept_until = body.end(now, saved=saved or run.reason is Reason.SUCCEEDED)
         self._count_use(task, run)
         if run.reason is not None and run.reason.infrastructure:
             self._count_strikes(task, run)
@@ -316,3 +338,8 @@ class Stage:
         self.stirred = self.stirred or self.waiting > 0
         if self._records is not None:
             self._records.ready.append((self._agenda.now, self.ready))
+
+
+def _source(job: Job) -> Source:
+    """How the platform knows of its checkpoints: who has no line for the platform does not tell of them."""
+    return Source.TOLD if job.manner is Manner.POLLS else Source.SEEN

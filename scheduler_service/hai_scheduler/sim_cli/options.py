@@ -114,6 +114,10 @@ def _cluster(parser: argparse.ArgumentParser) -> None:
         help="how often jobs save by themselves, where the trace does not say (never)",
     )  # fmt: skip
     parser.add_argument(
+        "--neither", metavar="SHARE", type=_share, default=0.0,
+        help="share of the jobs that neither catch a signal nor poll, where the trace does not say (0)",
+    )  # fmt: skip
+    parser.add_argument(
         "--fail", metavar="NAME", choices=("fireflyer",), help="let nodes fail, at these rates: fireflyer"
     )
     parser.add_argument(
@@ -189,6 +193,16 @@ def _above_zero(field: str) -> Callable[[str], float]:
         return value
 
     return read
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise Invalid(f"neither: {text!r} is not a share from 0 to 1; write for example 0.5")
+    return value
 
 
 def _begin(text: str) -> datetime | timedelta:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -16,7 +17,7 @@ from hai_scheduler.service.policy_numbers import changed
 from hai_scheduler.sim.failures import FIREFLYER_RATE, FailureModel
 from hai_scheduler.sim.formats import FORMATS
 from hai_scheduler.sim.formats.trace import Reading, Trace, jobs_of
-from hai_scheduler.sim.scenario import Job, Setting, cluster_of
+from hai_scheduler.sim.scenario import Job, Manner, Setting, cluster_of
 from hai_scheduler.sim_cli.options import DISCIPLINES, assignment
 
 
@@ -64,6 +65,12 @@ def study_of(args: argparse.Namespace) -> Study:
     jobs, left_out = jobs_of(trace, nodes, skip_too_large=args.skip_too_large)
     if args.saves_every is not None:
         jobs = [job if job.saves_every else replace(job, saves_every=args.saves_every) for job in jobs]
+    if args.neither:
+        chance = random.Random(f"{args.seed}/manner")  # noqa: S311  # nothing secret
+        drawn = [(job, chance.random() < args.neither) for job in jobs]
+        jobs = [
+            replace(job, manner=Manner.NEITHER) if deaf and job.manner is Manner.CATCHES else job for job, deaf in drawn
+        ]
     failures = None
     if args.fail is not None:
         failures = FailureModel(rate=FIREFLYER_RATE * args.fail_scale, repair=args.repair, seed=args.seed)
@@ -109,8 +116,12 @@ def _assumptions(args: argparse.Namespace, trace: Trace, failures: FailureModel 
         f"the first job is submitted at {first:%Y-%m-%d %H:%M} UTC",
         f"a start after the first costs {cost}",
         f"a job that is told to leave has saved all of its work when it leaves; by itself it saves {saves}",
-        "the length of a job does not depend on where it runs or on what runs beside it",
     ]
+    if args.neither:
+        said.append(
+            f"{args.neither * 100:g} % of the jobs neither catch a signal nor poll: told to leave, they go on"
+            " until they have saved by themselves, or patience is over"
+        )
     if args.numbers:
         said.append(f"policy numbers that are not the defaults: {', '.join('='.join(pair) for pair in args.numbers)}")
     if trace.quotas is None:

@@ -15,7 +15,8 @@ from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.app import Parts, World, assemble
-from hai_scheduler.core.model import Priority, Profile, Quota, Task, TaskId
+from hai_scheduler.core.leaving import Profile
+from hai_scheduler.core.model import Priority, Quota, Task, TaskId
 from hai_scheduler.secret import Secret
 from hai_scheduler.service.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.environment import Places

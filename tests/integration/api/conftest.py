@@ -28,6 +28,7 @@ from hai_scheduler.api.metrics import Metrics
 from hai_scheduler.api.services import Services
 from hai_scheduler.app import World as Outside
 from hai_scheduler.app import assemble
+from hai_scheduler.core.leaving import Left
 from hai_scheduler.core.model import Checkpoint, Node, Priority, Quota, Rank, RankState, Run, Task, TaskState
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import LogChunk, NotFound
@@ -405,12 +406,12 @@ def _serve(server: HTTPServer) -> tuple[str, HTTPServer]:
 
 @pytest.fixture
 async def saved_story(world: World) -> Task:
-    """A task that was suspended clean once and then succeeded, with a log of both runs."""
+    """A task that was suspended once, saved, and then succeeded, with a log of both runs."""
     task = await world.submit()
     task = await world.start(task)
     world.cluster.logs[f"{task.id}.1", 0] = b"2026-01-05T12:00:02.000000Z step 1\n2026-01-05T12:00:03.000000Z step 2\n"
     saved = Checkpoint(at=at(30), step=2)
-    await world.end(task, Reason.PREEMPTED, TaskState.SUSPENDED, clean=True, checkpoint=saved)
+    await world.end(task, Reason.PREEMPTED, TaskState.SUSPENDED, left=Left.SAVED, checkpoint=saved)
     await world.start(task, nodes=("node-2",), number=2)
     world.cluster.logs[f"{task.id}.2", 0] = b"2026-01-05T12:00:40.000000Z step 3 done\n"
     return await world.end(task, Reason.SUCCEEDED, TaskState.SUCCEEDED)

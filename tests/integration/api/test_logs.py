@@ -11,7 +11,7 @@ STORY = [
     "-- run 1 started on node-1 --",
     "step 1",
     "step 2",
-    "-- run 1 suspended clean at 12:00:33 UTC: a task of higher priority needed its nodes; saved at step 2 --",
+    "-- run 1 suspended at 12:00:33 UTC: a task of higher priority needed its nodes; saved at step 2 --",
     "-- run 2 started on node-2 --",
     "step 3 done",
     "-- run 2 succeeded at 12:00:33 UTC: every rank exited with status 0 --",

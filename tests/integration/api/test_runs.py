@@ -66,13 +66,14 @@ async def test_reports_are_taken_down(world, running) -> None:
         {"kind": "received", "revision": 1},
         {"kind": "saving", "seconds": 30},
         {"kind": "saved", "step": 7, "path": "/ckpt/7"},
+        {"kind": "saved", "path": "/ckpt/6", "source": "seen", "at": "2026-01-05T11:00:00Z"},
         {"kind": "state", "text": "epoch 3"},
         {"kind": "done", "all_ranks": True},
         {"kind": "done", "all_ranks": True},
     ):
         assert await report(world, running, **body) == (204, None)
     task = (await world.json("GET", f"/tasks/{running.id}"))[1]
-    assert task["checkpoint"] == {"at": NOW, "step": 7, "path": "/ckpt/7"}
+    assert task["checkpoint"] == {"at": NOW, "step": 7, "path": "/ckpt/7", "source": "told"}, "not the older file"
     assert (task["job_state"], task["runs"][0]["ranks"][0]["notified_at"]) == ("epoch 3", NOW)
 
 

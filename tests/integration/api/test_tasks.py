@@ -250,7 +250,7 @@ async def test_a_task_has_runs_and_history(world, saved_story) -> None:
         (1, "ended", "preempted"),
         (2, "ended", "succeeded"),
     ]
-    assert runs[0]["checkpoint"] == {"at": "2026-01-05T12:00:30Z", "step": 2, "path": None}
+    assert runs[0]["checkpoint"] == {"at": "2026-01-05T12:00:30Z", "step": 2, "path": None, "source": "told"}
     events = (await world.json("GET", f"/tasks/{saved_story.id}/events"))[1]["items"]
     assert [event["kind"] for event in events] == ["task.submitted"]
     assert (await world.json("GET", f"/tasks/{saved_story.id}/events?after={events[0]['seq']}"))[1]["items"] == []

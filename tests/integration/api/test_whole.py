@@ -38,7 +38,7 @@ async def test_a_user_reads_why_his_task_lost_its_nodes_and_when_it_goes_on(plat
         log = [line["text"] for line in (await world.json("GET", "/tasks/low/logs"))[1]["lines"]]
         marks = [text for text in log if text.startswith("--")]
         assert marks[0] == "-- run 1 started on node-1, node-2 --"
-        assert marks[1].startswith("-- run 1 suspended clean at ")
+        assert marks[1].startswith("-- run 1 suspended at ")
         assert f"a task of higher priority needed its nodes (task {high['id']})" in marks[1]
         assert marks[2] == "-- run 2 started on node-1, node-2 --"
 

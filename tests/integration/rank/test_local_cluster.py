@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 from hai_client.rank.processes import read_environment, read_process, read_table
 from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings, folders
 from hai_scheduler.adapters.local.runs import LocalRank, LocalRun
+from hai_scheduler.core.leaving import Signal, SignalName
 from hai_scheduler.core.model import Node, RankObservation, RankState, RunId, TaskId
 from hai_scheduler.ports import Launch, NotFound, Temporary
 from hai_scheduler.secret import Secret
@@ -176,6 +178,21 @@ async def test_the_slurm_profile_adds_its_environment_and_scontrol(world: World)
         "SLURM_RESTART_COUNT": "3",
     }
     assert os.access(Path(env["PATH"].split(":")[0]) / "scontrol", os.X_OK)
+
+
+async def test_what_a_task_asks_of_leaving_is_written_for_its_supervisor(world: World) -> None:
+    asked = replace(
+        world.launch("true"),
+        signal=Signal(name=SignalName.USR1, before=timedelta(seconds=60)),
+        patience=timedelta(seconds=5),
+        watch=("out/last.pt",),
+    )
+    cluster = world.open()
+    await cluster.launch(asked)
+    await world.ranks(cluster, RankState.EXITED)
+    spec = json.loads((world.rank_folder(0) / "spec.json").read_text())
+    wanted = {"signal": "USR1", "signal_before_s": 60.0, "patience_s": 5.0, "watch": ["out/last.pt"]}
+    assert {name: spec[name] for name in wanted} == wanted
 
 
 async def test_the_checkpoint_folder_is_made(world: World) -> None:

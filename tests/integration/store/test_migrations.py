@@ -24,6 +24,7 @@ from hai_scheduler.adapters.sql.migrate import downgrade, head, scripts, upgrade
 from hai_scheduler.adapters.sql.revision import VERSION_TABLE, StateDamaged, StateTooNew, is_newest, newest
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.sql.tables import METADATA
+from hai_scheduler.core.leaving import Left, Source
 from hai_scheduler.core.model import NodeMark, RunId, TaskId
 from hai_scheduler.ports import Temporary
 
@@ -352,3 +353,48 @@ def test_a_store_on_tables_of_this_version_is_opened_without_alembic(tmp_path: P
         for _ in range(2)
     ]
     assert said == ["True", "False"]
+
+
+async def test_what_was_called_clean_is_saved_only_where_something_shows_it(url: str, engine: AsyncEngine) -> None:
+    await a_first_state(engine)
+    await upgrade(engine, "0006")
+    notice = {"reason": "preempted", "at": 50, "deadline": 60, "limit": 60, "beneficiary": None, "revision": 1}
+    cases = {  # number: clean, done, checkpoint at
+        2: (True, False, None),
+        3: (True, False, 49),
+        4: (True, False, 50),
+        5: (True, True, None),
+        6: (False, False, 55),
+        7: (None, False, 55),
+    }
+    add = text(
+        "INSERT INTO hai_runs (task_id, number, run_id, ranks, priority, started_at, ended_at, done, clean, notice,"
+        " checkpoint) VALUES (1, :number, :run_id, '[]', 10, 1, 70, :done, :clean, :notice, :checkpoint)"
+    )
+    async with engine.begin() as connection:
+        for number, (clean, done, at_) in cases.items():
+            saved = None if at_ is None else json.dumps({"at": at_, "step": None, "path": None})
+            values = {"number": number, "run_id": f"1.{number}", "done": done, "clean": clean}
+            await connection.execute(add, {**values, "notice": json.dumps(notice), "checkpoint": saved})
+    store = await open_store(url)
+    async with store.read() as tx:
+        runs = {run.number: run for run in await tx.runs(TaskId(1))}
+        (task,) = await tx.unfinished_tasks()
+    await store.close()
+    assert {number: run.left for number, run in runs.items()} == {
+        1: None,
+        2: Left.UNKNOWN,
+        3: Left.UNKNOWN,
+        4: Left.SAVED,
+        5: Left.SAVED,
+        6: Left.ENDED,
+        7: None,
+    }
+    assert runs[4].checkpoint is not None
+    assert runs[4].checkpoint.source is Source.TOLD
+    assert (task.unsaved, task.signal) == (0, None)
+    await downgrade(engine, "0006")
+    async with engine.connect() as connection:
+        rows = await connection.execute(text("SELECT number, clean FROM hai_runs ORDER BY number"))
+        back = {number: None if clean is None else bool(clean) for number, clean in rows}
+    assert back == {1: None, 2: True, 3: True, 4: True, 5: True, 6: False, 7: None}

@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from builders import at
-from hai_scheduler.adapters.status import MAX_TEXT, checkpoint_of, lost_lines_of, text_of, time_of
+from hai_scheduler.adapters.status import (
+    MAX_TEXT,
+    caught_of,
+    checkpoint_of,
+    lost_lines_of,
+    signal_of,
+    text_of,
+    time_of,
+)
+from hai_scheduler.core.leaving import Source
 from hai_scheduler.core.model import Checkpoint
 
 
@@ -34,6 +43,31 @@ def test_only_text_that_every_store_keeps_is_text(value: Any, text: str | None) 
 def test_only_a_whole_number_that_every_store_keeps_is_a_step(step: Any, kept: int | None) -> None:
     told = {"at": at(0).isoformat(), "step": step, "path": ["x"]}
     assert checkpoint_of(told) == Checkpoint(at=at(0), step=kept, path=None)
+
+
+@pytest.mark.parametrize(
+    ("source", "kept"),
+    [("seen", Source.SEEN), ("told", Source.TOLD), (None, Source.TOLD), ("x", Source.TOLD), ([], Source.TOLD)],
+)
+def test_a_checkpoint_is_seen_only_where_its_supervisor_says_so(source: Any, kept: Source) -> None:
+    found = checkpoint_of({"at": at(0).isoformat(), "source": source})
+    assert found is not None
+    assert found.source is kept
+
+
+@pytest.mark.parametrize(
+    ("value", "signal"),
+    [(15, 15), (64, 64), (0, None), (128, None), (-9, None), (True, None), ("15", None), (None, None)],
+)
+def test_only_the_number_of_a_signal_is_one(value: Any, signal: int | None) -> None:
+    assert signal_of({"signal": value}) == signal
+    assert signal_of({}) is None
+
+
+@pytest.mark.parametrize(("value", "caught"), [(True, True), (False, False), (None, None), (1, None), ("yes", None)])
+def test_whether_a_signal_was_caught_is_yes_no_or_not_known(value: Any, caught: bool | None) -> None:
+    assert caught_of({"caught": value}) is caught
+    assert caught_of({}) is None
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,11 @@ FIELDS = {
     "priority": st.sampled_from(["AUTO", "LOW", "low", "", None, 10]),
     "group": st.one_of(ODD, LONG),
     "env": st.dictionaries(VARIABLES, st.one_of(ODD, st.just(1)), max_size=2),
-    "profile": st.sampled_from(["sigterm", "kill", "x", None]),
+    "profile": st.sampled_from(["auto", "sigterm", "cooperative", "kill", "x", None]),
+    "signal": st.sampled_from(
+        [None, "USR1", "INT@0.5", "USR2@99999", "KILL", "USR1@", "usr1", "TERM@1e3", "INT\n", 10]
+    ),
+    "watch": st.one_of(st.lists(st.one_of(ODD, LONG), max_size=2), st.just(["x"] * 21), st.just([""])),
     "grace_s": SECONDS,
     "time_limit_s": SECONDS,
     "checkpoint_dir": st.one_of(st.none(), PATHS),
@@ -83,6 +87,8 @@ GOOD = {"name": "t", "command": ["true"], "cwd": "/w"}
 @given(st.fixed_dictionaries({}, optional=FIELDS), st.sampled_from([(), ("name",), ("command",), ("cwd",)]))
 @example({"name": "a\n"}, ())
 @example({"retries": 0, "retry_backoff_s": 1}, ())
+@example({"profile": "kill", "signal": "USR1"}, ())
+@example({"profile": "auto", "signal": "USR1@60"}, ())
 @example({"retries": 1, "retry_backoff_s": 1, "retry_exit_codes": [1]}, ())
 def test_the_document_and_the_checks_agree_on_any_submission(changes, missing) -> None:
     # One or two odd fields beside good ones: what is wrong everywhere proves nothing.

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 from openapi_spec_validator import validate
 
-from hai_scheduler.api import schemas
+from hai_scheduler.api import base, run_schemas, schemas
 from hai_scheduler.api.comments import comments_of
 from hai_scheduler.api.openapi import PARTS, document
 from hai_scheduler.api.params import FeedQuery, TaskQuery
@@ -18,7 +18,8 @@ from hai_scheduler.api.reference import reference
 from hai_scheduler.api.route import OPEN, RUN
 from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.api.table import Table
-from hai_scheduler.core.model import NodeMark, Priority, Profile, RankState, TaskState
+from hai_scheduler.core.leaving import Profile
+from hai_scheduler.core.model import NodeMark, Priority, RankState, TaskState
 from hai_scheduler.core.verdicts import VerdictKind
 from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_OWNERS, SCOPE_PLACES, SCOPE_READ, SCOPE_WRITE
 
@@ -92,11 +93,11 @@ def test_the_reference_page_has_no_dead_links_to_itself() -> None:
 @pytest.mark.parametrize(
     ("wire", "core"),
     [
-        (get_args(schemas.PriorityName), {level.name for level in Priority}),
-        (get_args(schemas.PriorityChoice), {"AUTO", *(level.name for level in Priority)}),
-        (get_args(schemas.TaskStateName), {state.value for state in TaskState}),
-        (get_args(schemas.ProfileName), {profile.value for profile in Profile}),
-        (get_args(schemas.RankOut.model_fields["state"].annotation), {state.value for state in RankState}),
+        (get_args(base.PriorityName), {level.name for level in Priority}),
+        (get_args(base.PriorityChoice), {"AUTO", *(level.name for level in Priority)}),
+        (get_args(base.TaskStateName), {state.value for state in TaskState}),
+        (get_args(base.ProfileName), {profile.value for profile in Profile}),
+        (get_args(run_schemas.RankOut.model_fields["state"].annotation), {state.value for state in RankState}),
         (get_args(schemas.NodeOut.model_fields["mark"].annotation), {mark.value for mark in NodeMark}),
     ],
 )

@@ -101,9 +101,10 @@ class FakePlatform:
             "id": number, "name": name, "user": "alice", "state": "queued", "held": False, "priority": "AUTO",
             "effective_priority": "NORMAL", "group": "training", "nodes": 2, "gpus": None, "node_names": [],
             "submitted_at": AT, "running_since": None, "ended_at": None, "served_s": 0.0, "run_count": 0,
-            "suspensions": 0, "checkpoint": None, "reason": None, "message": "waits", "verdict": verdict,
+            "suspensions": 0, "unsaved": 0, "checkpoint": None, "reason": None, "message": "waits", "verdict": verdict,
             "deadline": None, "tags": [], "command": ["python", "train.py"], "cwd": "/shared/a b", "env": {"LR": "0.1"},
-            "profile": "sigterm", "grace_s": 120.0, "time_limit_s": None, "checkpoint_dir": "/shared/ckpt",
+            "profile": "auto", "signal": None, "watch": [], "hint": None, "grace_s": 120.0,
+            "time_limit_s": None, "checkpoint_dir": "/shared/ckpt",
             "job_state": None, "retries": 0, "retries_used": 0, "retry_backoff_s": 0.0, "retry_exit_codes": [],
             "retry_at": None, "environment": None, "runs": [],
         }  # fmt: skip
@@ -119,11 +120,12 @@ def run_of(number: int, **changes: Any) -> dict[str, Any]:
     run = {
         "id": f"41.{number}", "number": number, "state": "ended", "priority": "NORMAL", "nodes": ["node-1", "node-2"],
         "ranks": [
-            {"rank": 0, "node": "node-1", "gpus": [], "state": "exited", "exit_code": 0, "notified_at": AT,
-             "done": True, "message": None}
+            {"rank": 0, "node": "node-1", "gpus": [], "state": "exited", "exit_code": 0, "signal": None,
+             "notified_at": AT, "caught": None, "done": True, "message": None}
         ],
         "started_at": AT, "running_at": AT, "ended_at": "2026-11-21T04:15:00Z", "notice": None,
-        "checkpoint": {"at": AT, "step": 1200, "path": "/shared/ckpt/1200"}, "reason": "turn_over", "clean": True,
+        "checkpoint": {"at": AT, "step": 1200, "path": "/shared/ckpt/1200", "source": "told"}, "reason": "turn_over",
+        "left": "saved",
         "lost_s": 12.0, "failed_ranks": [],
     }  # fmt: skip
     run.update(changes)

@@ -126,8 +126,8 @@ if __name__ == "__main__":
     ended = "2026-11-21T05:15:00Z"
     shown.add("llm-pretrain-7b", state="running", node_names=["node-1"], verdict=None, run_count=3, served_s=7080,
               checkpoint={"at": AT, "step": 1200, "path": "/shared/ckpt/1200"}, runs=[
-                  run_of(1), run_of(2, reason="node_lost", clean=False, lost_s=900),
-                  run_of(3, state="running", ended_at=None, reason=None, clean=None, lost_s=None)],
+                  run_of(1), run_of(2, reason="node_lost", left="ended", lost_s=900),
+                  run_of(3, state="running", ended_at=None, reason=None, left=None, lost_s=None)],
               message="runs on node-1 since 14 minutes")  # fmt: skip
     shown.add("digits", nodes=2)
     shown.add("ablation-lr-0.1", held=True, priority="HIGH", effective_priority="HIGH")

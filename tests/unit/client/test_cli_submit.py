@@ -39,6 +39,7 @@ def test_every_option_arrives(
     words = (
         "submit -n 3 --gpus 2 -p very-high --name x1 -g a100 -e LR=0.1 -e NOTE=a=b -e SEED --profile slurm --grace 2m "
         "--time-limit 4h --retries 5 --retry-backoff 30s --retry-exit-codes 137,1 "
+        "--signal SIGUSR1@60 --watch out/last.pt --watch /scratch/x "
         "--hold --tag t1 --tag t2 --checkpoint-dir ckpt --cwd sub -- ./run --json -n 9"
     )
     assert hai(*words.split()).code == 0
@@ -52,9 +53,11 @@ def test_every_option_arrives(
         "group": "a100",
         "env": {"LR": "0.1", "NOTE": "a=b", "SEED": "7"},
         "profile": "slurm",
+        "signal": "USR1@60",
         "grace_s": 120.0,
         "time_limit_s": 14_400.0,
         "checkpoint_dir": str(clean_environment / "sub/ckpt"),
+        "watch": ["out/last.pt", "/scratch/x"],
         "tags": ["t1", "t2"],
         "hold": True,
         "retries": 5,
@@ -63,10 +66,20 @@ def test_every_option_arrives(
     }
 
 
+@pytest.mark.parametrize("given", ["KILL", "USR1@", "USR1@soon", "10"])
+def test_a_signal_that_is_none_of_those_is_refused_with_how_to_write_one(hai: Hai, given: str) -> None:
+    result = hai("submit", "--signal", given, "--", "true")
+    assert result.code == 2
+    assert repr(given) in result.err
+    assert "USR1@60" in result.err
+
+
 def test_whole_nodes_and_no_retries_are_what_is_asked_for_unasked(hai: Hai, platform: Any) -> None:
     assert hai("submit", "--", "true").code == 0
     body = sent(platform)
     assert "gpus" not in body
+    assert "signal" not in body
+    assert (body["profile"], body["watch"]) == ("auto", [])
     assert (body["retries"], body["retry_backoff_s"], body["retry_exit_codes"]) == (0, 0.0, [])
 
 

@@ -18,7 +18,7 @@ Hai = Callable[..., Any]
 
 @pytest.fixture(autouse=True)
 def some_tasks(platform: Any, fake: Any) -> None:
-    platform.add("digits", runs=[fake.run_of(1), fake.run_of(2, reason="node_lost", clean=False)], run_count=2)
+    platform.add("digits", runs=[fake.run_of(1), fake.run_of(2, reason="node_lost", left="ended")], run_count=2)
     platform.add("old", state="failed", verdict=None, message="its command failed with status 1", user="bob")
     platform.logs = {41: ["a", "b", "[hai] run 2 starts"], 42: ["boom"]}
 
@@ -55,6 +55,16 @@ def test_status_is_one_screen_with_the_reason_and_the_runs(hai: Hai) -> None:
     assert "turn over" in out
     assert "node lost" in out
     assert len(out.splitlines()) < 24
+
+
+def test_status_says_of_each_run_whether_it_had_saved_as_far_as_is_known(hai: Hai, platform: Any, fake: Any) -> None:
+    seen = {"at": "2026-11-21T04:10:00Z", "step": None, "path": "/w/out", "source": "seen"}
+    runs = [fake.run_of(n, left=left) for n, left in enumerate(["saved", "unknown", "ended", None], 1)]
+    platform.add("careless", runs=runs, checkpoint=seen, hint="It was interrupted twice: save.")
+    out = hai("status", "careless").out
+    assert "It was interrupted twice: save." in out
+    assert re.search(r"checkpoint +seen .* in /w/out", out)
+    assert re.findall(r"turn over +(\S+)", out) == ["yes", "unknown", "no", "-"]
 
 
 def test_explain_answers_in_a_sentence(hai: Hai) -> None:

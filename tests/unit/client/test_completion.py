@@ -31,7 +31,7 @@ printf '%s\\n' "${COMPREPLY[@]:-}"
     [
         (["hai", "su"], {"submit", "suspend"}),
         (["hai", "submit", "--gr"], {"--group", "--grace"}),
-        (["hai", "submit", "--profile", ""], {"sigterm", "cooperative", "slurm", "kill"}),
+        (["hai", "submit", "--profile", ""], {"auto", "sigterm", "cooperative", "slurm", "kill"}),
         (["hai", "submit", "-p", "VER"], {"VERY_HIGH"}),
         (["hai", "priority", "dig"], {"digits"}),
         (["hai", "status", ""], {"digits", "llm"}),

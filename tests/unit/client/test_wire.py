@@ -13,15 +13,16 @@ from hai_client.codec import WrongShape, decode, encode
 from hai_scheduler.api import explain_schemas as explain_wire
 from hai_scheduler.api import policy_schemas as policy_wire
 from hai_scheduler.api import quota_schemas as quota_wire
+from hai_scheduler.api import run_schemas as run_wire
 from hai_scheduler.api import schemas as wire
 from hai_scheduler.api import storage_schemas as storage_wire
 
 PAIRS = [
     (schema.TaskRequest, wire.TaskSubmit),
-    (schema.Checkpoint, wire.CheckpointOut),
-    (schema.Notice, wire.NoticeOut),
-    (schema.Rank, wire.RankOut),
-    (schema.Run, wire.RunOut),
+    (schema.Checkpoint, run_wire.CheckpointOut),
+    (schema.Notice, run_wire.NoticeOut),
+    (schema.Rank, run_wire.RankOut),
+    (schema.Run, run_wire.RunOut),
     (schema.Holder, wire.HolderOut),
     (schema.Verdict, wire.VerdictOut),
     (schema.TaskSummary, wire.TaskSummary),

@@ -13,9 +13,9 @@ from itertools import count
 
 from hai_scheduler.core.decisions import Keep, Start, Stop, Suspend
 from hai_scheduler.core.discipline import Discipline
-from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, RanksSeen, Started
+from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, RanksSeen, Saved, Started
 from hai_scheduler.core.lifecycle import advance
-from hai_scheduler.core.model import Node, Priority, Quota, RankState, Run, Task, TaskId, Use
+from hai_scheduler.core.model import Checkpoint, Node, Priority, Quota, RankState, Run, Task, TaskId, Use
 from hai_scheduler.core.plan import plan
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.reasons import Reason
@@ -61,6 +61,8 @@ class World:
     quotas: tuple[Quota, ...] = ()
     discipline: Discipline = Discipline.HAI
     starts_in: timedelta = timedelta(0)
+    #: Whether its tasks save as they leave.
+    saves: bool = True
     leaves_in: Callable[[Task], timedelta] = lambda task: timedelta(0)
     #: Plan at least this often.
     every: timedelta = timedelta(minutes=10)
@@ -165,6 +167,9 @@ class World:
         assert task.run is not None
         if not task.run.live or (state is RankState.RUNNING and task.run.running_at):
             return
+        if state is RankState.EXITED and self.saves:
+            task, _ = advance(task, Saved(at=self.now, checkpoint=Checkpoint(at=self.now)))
+            assert task.run is not None
         code = 0 if state is RankState.EXITED else None
         ranks = tuple(replace(rank, state=state, exit_code=code) for rank in task.run.ranks)
         task, _ = advance(task, RanksSeen(at=self.now, ranks=ranks))

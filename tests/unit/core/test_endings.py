@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 from builders import a_notice, a_run, a_task, at
 from hai_scheduler.core.endings import Ending, doubt, ending_of
 from hai_scheduler.core.events import RanksSeen
+from hai_scheduler.core.leaving import Left, Profile
 from hai_scheduler.core.lifecycle import advance
-from hai_scheduler.core.model import Profile, Rank, RankObservation, RankState, Run, Task, TaskState
+from hai_scheduler.core.model import Rank, RankObservation, RankState, Run, Task, TaskState
 from hai_scheduler.core.observing import read
 from hai_scheduler.core.reasons import Reason
 from unit.core.test_observing import shows
 
 SUCCEEDED = Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)
+#: What a suspended run's end comes to: saved, by itself, ended.
+SAVED, LEFT, ENDED = (Ending(TaskState.SUSPENDED, Reason.TURN_OVER, how) for how in Left)
 EVERY_PROFILE = pytest.mark.parametrize("profile", list(Profile))
 #: Ranks that ended with 0: before anybody told them, after a signal, and nobody knows.
 BY_ITSELF: dict[str, object] = {"signalled": False}
@@ -73,29 +76,71 @@ def test_a_gang_of_which_a_part_was_told_is_suspended(
 @pytest.mark.parametrize(
     ("profile", "rank", "killed", "expected"),
     [
-        (Profile.SIGTERM, SIGNALLED, False, Ending(TaskState.SUSPENDED, Reason.TURN_OVER, True)),
-        (Profile.SIGTERM, SIGNALLED, True, Ending(TaskState.SUSPENDED, Reason.TURN_OVER, False)),
-        (Profile.SLURM, SIGNALLED, False, Ending(TaskState.SUSPENDED, Reason.TURN_OVER, True)),
-        (Profile.KILL, SIGNALLED, True, Ending(TaskState.SUSPENDED, Reason.TURN_OVER, False)),
+        (Profile.SIGTERM, SIGNALLED, False, LEFT),
+        (Profile.SIGTERM, SIGNALLED, True, ENDED),
+        (Profile.SLURM, SIGNALLED, False, LEFT),
+        (Profile.AUTO, SIGNALLED, False, LEFT),
+        (Profile.AUTO, SIGNALLED, True, ENDED),
+        # It reads no notice, and nobody has sent it a signal yet.
+        (Profile.AUTO, {"signalled": False, "notified_at": at(12)}, False, SUCCEEDED),
+        (Profile.KILL, SIGNALLED, True, ENDED),
         (Profile.COOPERATIVE, {"signalled": False, "notified_at": at(12)}, False, SUCCEEDED),
         (Profile.COOPERATIVE, {"signalled": False, "notified_at": at(12)}, True, SUCCEEDED),
-        (Profile.COOPERATIVE, SIGNALLED, True, Ending(TaskState.SUSPENDED, Reason.TURN_OVER, False)),
-        (Profile.COOPERATIVE, {**BY_ITSELF, "done": True}, False, Ending(TaskState.SUSPENDED, Reason.TURN_OVER, True)),
+        (Profile.COOPERATIVE, SIGNALLED, True, ENDED),
+        (Profile.COOPERATIVE, {**BY_ITSELF, "done": True}, False, SAVED),
         (Profile.KILL, {**BY_ITSELF, "state": RankState.LOST, "exit_code": None}, False, None),
-        (Profile.SIGTERM, {**BY_ITSELF, "exit_code": 3}, False, Ending(TaskState.SUSPENDED, Reason.TURN_OVER, False)),
+        (Profile.SIGTERM, {**BY_ITSELF, "exit_code": 3}, False, ENDED),
     ],
 )
 def test_what_an_end_means_by_profile(
     profile: Profile, rank: dict[str, object], killed: bool, expected: Ending | None
 ) -> None:
     task, run = left(rank, profile=profile, killed=killed)
-    expected = expected or Ending(TaskState.SUSPENDED, Reason.TURN_OVER, False)
+    expected = expected or ENDED
     assert ending_of(task, run) == expected
+
+
+WAITS, OVER = TaskState.SUSPENDED, TaskState.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("case", "profile", "told", "killed", "codes", "state", "how"),
+    [
+        ("all zero is success", Profile.SIGTERM, False, False, (0, 0), OVER, None),
+        ("one failure fails the gang", Profile.SIGTERM, False, True, (0, 3), TaskState.FAILED, None),
+        ("SIGTERM's status tells of no saving", Profile.SIGTERM, True, False, (143, 143), WAITS, Left.UNKNOWN),
+        ("nor does zero after the signal", Profile.SIGTERM, True, False, (0, 0), WAITS, Left.UNKNOWN),
+        ("nor does it where the job was not known", Profile.AUTO, True, False, (0, 143), WAITS, Left.UNKNOWN),
+        ("a crash is no leave as asked", Profile.SIGTERM, True, False, (0, 1), WAITS, Left.ENDED),
+        ("killed at the deadline is ended", Profile.SIGTERM, True, True, (137, 137), WAITS, Left.ENDED),
+        ("a poller that ends by itself has finished", Profile.COOPERATIVE, True, False, (0, 0), OVER, None),
+        ("a poller that crashes has failed", Profile.COOPERATIVE, True, False, (1, 0), TaskState.FAILED, None),
+        ("a poller that is killed waits", Profile.COOPERATIVE, True, True, (137, 0), WAITS, Left.ENDED),
+        ("SIGUSR1's status tells of none either", Profile.SLURM, True, False, (138, 138), WAITS, Left.UNKNOWN),
+        ("without notice all are ended", Profile.KILL, True, True, (143, 143), WAITS, Left.ENDED),
+    ],
+)
+def test_endings(
+    case: str,
+    profile: Profile,
+    told: bool,
+    killed: bool,
+    codes: tuple[int, ...],
+    state: TaskState,
+    how: Left | None,
+) -> None:
+    notice = a_notice() if told else None
+    run = a_run(nodes=2, notice=notice, killed_at=at(30) if killed else None)
+    task = a_task(state=TaskState.SUSPENDING if told else TaskState.RUNNING, nodes=2, profile=profile, run=run)
+    ranks = [replace(rank, state=RankState.EXITED, exit_code=code) for rank, code in zip(run.ranks, codes, strict=True)]
+    after, _ = advance(task, RanksSeen(at=at(60), ranks=tuple(ranks)))
+    assert after.run is not None
+    assert (after.state, after.run.left) == (state, how), case
 
 
 def test_a_word_of_the_job_counts_more_than_how_its_ranks_ended() -> None:
     task, run = left(BY_ITSELF, {**BY_ITSELF, "done": True})
-    assert ending_of(task, run) == Ending(TaskState.SUSPENDED, Reason.TURN_OVER, True)
+    assert ending_of(task, run) == SAVED
     task, run = left(BY_ITSELF, BY_ITSELF)
     assert ending_of(task, replace(run, done=True)).state is TaskState.SUSPENDED
 

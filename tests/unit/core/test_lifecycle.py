@@ -9,18 +9,9 @@ import pytest
 
 from builders import T0, a_checkpoint, a_notice, a_run, a_task, at
 from hai_scheduler.core import events as ev
+from hai_scheduler.core.leaving import Left, Profile
 from hai_scheduler.core.lifecycle import MOST_BACKOFF, TRANSITIONS, InvalidTransition, Kill, Launch, Notify, advance
-from hai_scheduler.core.model import (
-    KEPT_ROTATIONS,
-    Priority,
-    Profile,
-    Rank,
-    RankState,
-    Retry,
-    Run,
-    Task,
-    TaskState,
-)
+from hai_scheduler.core.model import KEPT_ROTATIONS, Priority, Rank, RankState, Retry, Run, Task, TaskState
 from hai_scheduler.core.reasons import Reason
 
 EVENTS: dict[type[ev.Event], ev.Event] = {
@@ -157,38 +148,7 @@ def test_profile_kill_gets_no_time() -> None:
     assert running(told).killed_at == at(5)
 
 
-ENDINGS: list[tuple[str, Profile, bool, bool, tuple[int, ...], TaskState, bool | None]] = [
-    # sentence, profile, told to leave, killed at the deadline, exit codes, state, clean
-    ("all zero is success", Profile.SIGTERM, False, False, (0, 0), TaskState.SUCCEEDED, None),
-    ("one failure fails the gang", Profile.SIGTERM, False, True, (0, 3), TaskState.FAILED, None),
-    ("SIGTERM's status is a clean leave", Profile.SIGTERM, True, False, (143, 143), TaskState.SUSPENDED, True),
-    ("zero after the signal is a clean leave", Profile.SIGTERM, True, False, (0, 0), TaskState.SUSPENDED, True),
-    ("a crash after the signal is a dirty leave", Profile.SIGTERM, True, False, (0, 1), TaskState.SUSPENDED, False),
-    ("killed at the deadline is dirty", Profile.SIGTERM, True, True, (137, 137), TaskState.SUSPENDED, False),
-    ("a poller that ends by itself has finished", Profile.COOPERATIVE, True, False, (0, 0), TaskState.SUCCEEDED, None),
-    ("a poller that crashes has failed", Profile.COOPERATIVE, True, False, (1, 0), TaskState.FAILED, None),
-    ("a poller that is killed is suspended", Profile.COOPERATIVE, True, True, (137, 0), TaskState.SUSPENDED, False),
-    ("SIGUSR1's status is clean for Slurm", Profile.SLURM, True, False, (138, 138), TaskState.SUSPENDED, True),
-    ("without notice nothing is clean", Profile.KILL, True, True, (143, 143), TaskState.SUSPENDED, False),
-]
-
-
-@pytest.mark.parametrize(
-    ("profile", "told", "killed", "codes", "state", "clean"),
-    [row[1:] for row in ENDINGS],
-    ids=[row[0] for row in ENDINGS],
-)
-def test_endings(
-    profile: Profile, told: bool, killed: bool, codes: tuple[int, ...], state: TaskState, clean: bool | None
-) -> None:
-    task = a_task(state=TaskState.SUSPENDING if told else TaskState.RUNNING, nodes=2, profile=profile)
-    run = replace(running(task), notice=a_notice() if told else None, killed_at=at(30) if killed else None)
-    after, _ = advance(replace(task, run=run), exits(*codes))
-    assert after.state is state
-    assert running(after).clean is clean
-
-
-def test_done_by_every_rank_is_clean_whatever_the_exit() -> None:
+def test_done_by_every_rank_is_saved_whatever_the_exit() -> None:
     task = a_task(state=TaskState.SUSPENDING, nodes=2, profile=Profile.COOPERATIVE)
     task = replace(task, run=replace(running(task), notice=a_notice()))
     task, effects = advance(task, ev.Done(at=at(20), rank=0))
@@ -196,7 +156,7 @@ def test_done_by_every_rank_is_clean_whatever_the_exit() -> None:
     task, effects = advance(task, ev.Done(at=at(21), rank=1))
     assert effects == (Kill(running(task).id),), "now the nodes are freed at once"
     task, _ = advance(task, exits(0, 143))
-    assert (task.state, running(task).clean) == (TaskState.SUSPENDED, True)
+    assert (task.state, running(task).left) == (TaskState.SUSPENDED, Left.SAVED)
 
 
 def test_requeue_by_one_rank_speaks_for_all() -> None:
@@ -209,7 +169,7 @@ def test_requeue_by_one_rank_speaks_for_all() -> None:
 def test_a_job_may_give_its_nodes_back_unasked() -> None:
     task, _ = advance(a_task(state=TaskState.RUNNING), ev.Done(at=at(9), rank=0))
     task, _ = advance(task, exits(0))
-    assert (task.state, task.reason, running(task).clean) == (TaskState.SUSPENDED, Reason.YIELDED, True)
+    assert (task.state, task.reason, running(task).left) == (TaskState.SUSPENDED, Reason.YIELDED, Left.SAVED)
 
 
 def test_a_lost_rank_ends_the_others_and_costs_the_task_no_retry_and_no_suspension() -> None:

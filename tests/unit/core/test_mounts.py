@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import a_mount_rule
-from hai_scheduler.core.model import Mount, MountKind, TaskId
-from hai_scheduler.core.mounts import RESERVED, Action, MountRule, admitted, explain, resolve
+from hai_scheduler.core.model import TaskId
+from hai_scheduler.core.mounts import RESERVED, Action, Mount, MountKind, MountRule, admitted, explain, resolve
 from hai_scheduler.core.templates import TemplateError, Unresolvable, Wrong, below
 
 #: More examples with, for example, HAI_EXAMPLES=20.

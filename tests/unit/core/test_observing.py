@@ -9,19 +9,9 @@ import pytest
 
 from builders import a_checkpoint, a_notice, a_run, a_task, at
 from hai_scheduler.core.events import AskedToSuspend, Done, Overdue, RanksSeen, Saved, StartFailed, StateKept
+from hai_scheduler.core.leaving import Left, Profile
 from hai_scheduler.core.lifecycle import advance
-from hai_scheduler.core.model import (
-    Blame,
-    Observation,
-    Profile,
-    Rank,
-    RankObservation,
-    RankState,
-    Retry,
-    RunId,
-    Task,
-    TaskState,
-)
+from hai_scheduler.core.model import Blame, Observation, Rank, RankObservation, RankState, Retry, RunId, Task, TaskState
 from hai_scheduler.core.observing import Seen, read
 from hai_scheduler.core.reasons import Reason
 
@@ -301,7 +291,7 @@ def test_of_a_gang_the_others_leave_when_one_was_evicted_while_nobody_looked() -
 
 def test_a_job_that_was_evicted_and_says_that_it_has_saved_was_evicted_and_has_given_nothing_back() -> None:
     task = follow(a_task(state=TaskState.RUNNING), shows(replace(EVICTED, exit_code=0, done=True)))
-    assert (task.state, task.reason, task.run.clean) == (TaskState.SUSPENDED, Reason.EVICTED, True)
+    assert (task.state, task.reason, task.run.left) == (TaskState.SUSPENDED, Reason.EVICTED, Left.SAVED)
 
 
 def test_a_rank_whose_end_is_known_is_not_evicted_afterwards() -> None:

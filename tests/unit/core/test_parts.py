@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from builders import a_checkpoint, a_notice, a_run, a_task, a_use, at, some_nodes
 from hai_scheduler.core.endings import SIGNALLING, Ending, ending_of
 from hai_scheduler.core.floor import Floor
+from hai_scheduler.core.leaving import Left, Profile
 from hai_scheduler.core.ledger import Ledger
-from hai_scheduler.core.model import Profile, RankState, Task, TaskState
+from hai_scheduler.core.model import RankState, Task, TaskState
 from hai_scheduler.core.order import level_at, own_order, seats
 from hai_scheduler.core.parts import Part, size_of
 from hai_scheduler.core.places import Queue
@@ -302,24 +303,27 @@ def ended(profile: Profile, codes: list[int], *, told: bool, state: TaskState = 
 
 
 @pytest.mark.parametrize(
-    ("profile", "code", "state", "clean"),
+    ("profile", "code", "state", "left"),
     [
-        (Profile.SIGTERM, 0, TaskState.SUSPENDED, True),
-        (Profile.SIGTERM, 143, TaskState.SUSPENDED, True),
-        (Profile.SIGTERM, 1, TaskState.SUSPENDED, False),
-        (Profile.SLURM, 138, TaskState.SUSPENDED, True),
-        (Profile.SLURM, 75, TaskState.SUSPENDED, False),
+        (Profile.SIGTERM, 0, TaskState.SUSPENDED, Left.UNKNOWN),
+        (Profile.SIGTERM, 143, TaskState.SUSPENDED, Left.UNKNOWN),
+        (Profile.SIGTERM, 1, TaskState.SUSPENDED, Left.ENDED),
+        (Profile.SLURM, 138, TaskState.SUSPENDED, Left.UNKNOWN),
+        (Profile.SLURM, 75, TaskState.SUSPENDED, Left.ENDED),
+        (Profile.AUTO, 0, TaskState.SUSPENDED, Left.UNKNOWN),
+        (Profile.AUTO, 143, TaskState.SUSPENDED, Left.UNKNOWN),
+        (Profile.AUTO, 138, TaskState.SUSPENDED, Left.ENDED),
         (Profile.KILL, 0, TaskState.SUCCEEDED, None),
-        (Profile.KILL, 1, TaskState.SUSPENDED, False),
+        (Profile.KILL, 1, TaskState.SUSPENDED, Left.ENDED),
         (Profile.COOPERATIVE, 0, TaskState.SUCCEEDED, None),
         (Profile.COOPERATIVE, 1, TaskState.FAILED, None),
     ],
 )
 def test_an_exit_after_the_notice_means_what_the_profile_says(
-    profile: Profile, code: int, state: TaskState, clean: bool | None
+    profile: Profile, code: int, state: TaskState, left: Left | None
 ) -> None:
     found = ended(profile, [0, code], told=True)
-    assert (found.state, found.clean) == (state, clean)
+    assert (found.state, found.left) == (state, left)
 
 
 def test_without_a_notice_an_exit_is_an_ending() -> None:

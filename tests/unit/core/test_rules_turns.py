@@ -1,4 +1,4 @@
-"""Whose turn ends for whom (rules P1 to P7)."""
+"""Whose turn ends for whom (rules P1 to P8)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from builders import a_checkpoint, a_node, a_notice, a_run, a_task, a_use
 from hai_scheduler.core.decisions import Suspend
+from hai_scheduler.core.explain import why
 from hai_scheduler.core.model import Priority, Task, TaskState
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.reasons import Reason
@@ -389,6 +390,58 @@ def test_p7_another_turn_ends_instead() -> None:
 def test_p7_the_number_is_the_policys() -> None:
     running = runs(1, "node-1", minutes=30, rotations=(ago(31),))
     assert suspends(decide(snapshot(running, waits(2), nodes=1), Policy(max_rotations=1))) == {}
+
+
+# -- P8 --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sentence", "unsaved", "most", "told"),
+    [
+        ("one interruption without a checkpoint is no pattern", 1, 2, True),
+        ("two are", 2, 2, False),
+        ("... and more", 7, 2, False),
+        ("the number is the policy's", 2, 3, True),
+        ("0 switches the rule off", 7, 0, True),
+    ],
+)
+def test_p8_who_never_saves_leaves_for_no_equal(sentence: str, unsaved: int, most: int, told: bool) -> None:
+    running = runs(1, "node-1", minutes=3000, unsaved=unsaved)
+    made = decide(snapshot(running, waits(2), nodes=1), Policy(max_unsaved=most))
+    assert bool(suspends(made)) is told, sentence
+
+
+def test_p8_a_higher_priority_interrupts_it_all_the_same() -> None:
+    running = runs(1, "node-1", minutes=5, unsaved=9)
+    assert suspends(decide(snapshot(running, waits(2, priority=HIGH), nodes=1))) == {1: 2}
+
+
+def test_p8_another_turn_ends_instead() -> None:
+    made = decide(snapshot(runs(1, "node-1", minutes=300, unsaved=2), runs(2, "node-2", minutes=40), waits(3), nodes=2))
+    assert suspends(made) == {2: 3}
+
+
+def test_p8_who_waits_behind_it_is_told_so() -> None:
+    made = decide(snapshot(runs(1, "node-1", minutes=300, unsaved=2), waits(2), nodes=1))
+    verdict = made.verdicts[2]
+    assert (verdict.kind, verdict.earliest_start) == (VerdictKind.CAPACITY, None)
+    assert why(verdict, NOW).endswith(
+        "Task 1 keeps its nodes until it saves: it was interrupted 2 times in a row without a checkpoint (P8)."
+    )
+
+
+def test_p8_whom_a_higher_priority_keeps_waiting_reads_nothing_of_it() -> None:
+    made = decide(snapshot(runs(1, "node-1", minutes=300, unsaved=2, level=HIGH), waits(2), nodes=1))
+    assert "P8" not in why(made.verdicts[2], NOW)
+
+
+def test_p8_such_a_task_gives_no_reserved_node_back() -> None:
+    """B2: it could not be told to leave when the head of the queue may start."""
+    there = runs(1, "node-1", minutes=0)
+    head = waits(2, 2)
+    made = decide(snapshot(there, head, waits(3, unsaved=2), nodes=2))
+    assert starts(made) == {}
+    assert starts(decide(snapshot(there, head, waits(3), nodes=2))) != {}
 
 
 # -- what is told to leave without anybody waiting ----------------------------------------------------

@@ -34,6 +34,8 @@ MINUTE = timedelta(minutes=1)
         ({"demote_after": timedelta(0)}, "demote_after"),
         ({"worth": -1.0}, "worth"),
         ({"max_rotations": 0}, "max_rotations"),
+        ({"max_unsaved": -1}, "max_unsaved"),
+        ({"patience": timedelta(seconds=-1)}, "patience"),
         ({"max_cross_zone": -1}, "max_cross_zone"),
         ({"strikes": 0}, "strikes"),
         ({"strike_tasks": 4}, "strike_tasks"),

@@ -11,6 +11,7 @@ import pytest
 
 from builders import at
 from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.core.leaving import Left
 from hai_scheduler.core.model import NodeMark, Priority, RunId, TaskState
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.verdicts import VerdictKind
@@ -67,7 +68,7 @@ async def test_a_job_that_ignores_the_notice_leaves_dirty_at_the_deadline() -> N
     await service.step(10)
     task = await service.task(deaf)
     assert task.run is not None
-    assert (task.state, task.run.clean, task.run.lost) == (TaskState.SUSPENDED, False, timedelta(seconds=60))
+    assert (task.state, task.run.left, task.run.lost) == (TaskState.SUSPENDED, Left.ENDED, timedelta(seconds=60))
 
 
 async def test_three_equals_on_one_node_take_turns() -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from builders import a_quota, a_run, a_task, at, some_nodes
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.core.model import Priority, Profile, Quota, Task, TaskState
+from hai_scheduler.core.leaving import Profile
+from hai_scheduler.core.model import Priority, Quota, Task, TaskState
 from hai_scheduler.core.policy import Policies
 from hai_scheduler.core.snapshot import Snapshot
 from hai_scheduler.core.verdicts import VerdictKind

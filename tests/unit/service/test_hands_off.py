@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.core.model import Profile, RunId
+from hai_scheduler.core.leaving import Profile
+from hai_scheduler.core.model import RunId
 from hai_scheduler.service.jobs import Report
 from unit.service.service_world import Service, user
 

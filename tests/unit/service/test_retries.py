@@ -18,7 +18,7 @@ FAILS = Behaviour(work=timedelta(seconds=5), exit_code=3)
 async def ends_told(service: Service, task_id: TaskId) -> list[dict[str, object]]:
     """What the history says of each end of a run."""
     events = await service.parts.services.queries.events(user("ann"), str(task_id), after=0, limit=500)
-    return [dict(event.data) for event in events if event.kind == "task.state" and "clean" in event.data]
+    return [dict(event.data) for event in events if event.kind == "task.state" and "left" in event.data]
 
 
 async def test_a_failed_command_is_started_again_after_its_back_off_until_its_retries_are_used() -> None:

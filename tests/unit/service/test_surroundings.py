@@ -12,8 +12,8 @@ from builders import a_mount_rule, an_environment
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.environments import Environment
 from hai_scheduler.core.lifecycle import Launch as Wanted
-from hai_scheduler.core.model import Mount, MountKind, NodeMark, RankState, TaskId, TaskState
-from hai_scheduler.core.mounts import Action, MountRule
+from hai_scheduler.core.model import NodeMark, RankState, TaskId, TaskState
+from hai_scheduler.core.mounts import Action, Mount, MountKind, MountRule
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Launch, Store, Temporary, UserRecord
 from hai_scheduler.service.caller import SCOPE_WRITE, Caller

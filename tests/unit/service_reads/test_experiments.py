@@ -44,7 +44,8 @@ spec:
   parameters: -a "b c" 'd'
   environments: {A: 1, B: 0123, C: yes, D: 1e3, E: "true", F: 2026-01-01}
 resource: {group: gpu, node_count: 3, gpus: 2, image: torch, is_spot: false}
-options: {tags: [x, 1], retries: 4, retry_backoff: 1m30s, retry_exit_codes: [1, 137]}
+options:
+  {tags: [x, 1], retries: 4, retry_backoff: 1m30s, retry_exit_codes: [1, 137], signal: USR1@60, watch: [o.pt, /x]}
 services: []
 """)
     assert submission.name == "full"
@@ -53,6 +54,7 @@ services: []
     assert submission.priority is Priority.VERY_HIGH
     assert submission.env == {"A": "1", "B": "0123", "C": "yes", "D": "1e3", "E": "true", "F": "2026-01-01"}
     assert submission.tags == ("x", "1")
+    assert (str(submission.signal), submission.watch) == ("USR1@60", ("o.pt", "/x"))
     assert (submission.gpus, submission.environment) == (2, "torch")
     assert submission.retry == Retry(count=4, backoff=timedelta(seconds=90), exit_codes=frozenset({1, 137}))
 
@@ -136,6 +138,8 @@ def test_priorities_are_numbers_or_names(given, level) -> None:
         ({"options__retry_backoff": "30s"}, "options.retry_backoff", "set options.retries"),
         ({"options__retry_exit_codes": [1]}, "options.retry_exit_codes", "set options.retries"),
         ({"resource__is_spot": True}, "resource.is_spot", "leave it out"),
+        ({"options__signal": "KILL"}, "options.signal", "USR1@60"),
+        ({"options__watch": ["a", True]}, "options.watch[1]", "in quotes"),
         ({"options__tags": "x"}, "options.tags", "list"),
         ({"options__py_venv": "x"}, "options.py_venv", "interpreter"),
         ({"options__timeout": 60}, "options.timeout", "time limit"),

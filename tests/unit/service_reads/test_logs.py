@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.store import MemoryStore
+from hai_scheduler.core.leaving import Left
 from hai_scheduler.core.model import (
     Checkpoint,
     Notice,
@@ -136,7 +137,7 @@ async def test_pages_and_chunks_of_any_size_tell_the_same_story(first, second, p
     cluster = Kept(piece=piece)
     cluster.logs["1.1", 0] = b"".join(map(line, first))
     cluster.logs["1.2", 0] = b"".join(map(line, second))
-    logs = await story_of(cluster, a_run(1, ended=Reason.PREEMPTED, clean=True), a_run(2))
+    logs = await story_of(cluster, a_run(1, ended=Reason.PREEMPTED, left=Left.SAVED), a_run(2))
     told: list[str] = []
     cursor, final = None, False
     while not final:
@@ -145,7 +146,9 @@ async def test_pages_and_chunks_of_any_size_tell_the_same_story(first, second, p
         told += [one.text for one in page.lines]
         cursor, final = page.cursor, page.final
     whole = Kept(cluster.logs)
-    at_once = await (await story_of(whole, a_run(1, ended=Reason.PREEMPTED, clean=True), a_run(2))).page(ALICE, "t")
+    at_once = await (await story_of(whole, a_run(1, ended=Reason.PREEMPTED, left=Left.SAVED), a_run(2))).page(
+        ALICE, "t"
+    )
     assert at_once.final
     if max((len(text) for text in second), default=0) + 29 <= piece:
         assert told == [one.text for one in at_once.lines]
@@ -250,16 +253,21 @@ async def test_a_search_that_gives_up_says_so(monkeypatch) -> None:
 NOTICE = Notice(reason=Reason.PREEMPTED, at=T, deadline=T, limit=T, beneficiary=TaskId(3))
 
 
+PAUSED = (
+    "-- run 2 suspended at 08:00:00 UTC: the platform was paused; it was ended before it had saved; 4 s of work lost --"
+)
+
+
 @pytest.mark.parametrize(
     ("run", "said"),
     [
         (
-            a_run(1, ended=Reason.PREEMPTED, clean=True, notice=NOTICE, checkpoint=Checkpoint(at=T)),
-            "-- run 1 suspended clean at 08:00:00 UTC: a task of higher priority needed its nodes (task 3); saved --",
+            a_run(1, ended=Reason.PREEMPTED, left=Left.SAVED, notice=NOTICE, checkpoint=Checkpoint(at=T)),
+            "-- run 1 suspended at 08:00:00 UTC: a task of higher priority needed its nodes (task 3); saved --",
         ),
         (
-            a_run(2, ended=Reason.PAUSED, clean=False, lost=timedelta(seconds=9)),
-            "-- run 2 suspended without having saved at 08:00:00 UTC: the platform was paused; 4 s of work lost --",
+            a_run(2, ended=Reason.PAUSED, left=Left.ENDED, lost=timedelta(seconds=9)),
+            PAUSED,
         ),
         (a_run(1, ended=Reason.USER_STOPPED), "-- run 1 stopped at 08:00:00 UTC: it was stopped by hand --"),
         (a_run(1, ended=Reason.NODE_LOST), "-- run 1 ended at 08:00:00 UTC: a node of it was lost --"),
@@ -279,6 +287,24 @@ NOTICE = Notice(reason=Reason.PREEMPTED, at=T, deadline=T, limit=T, beneficiary=
 )
 def test_the_end_of_a_run_says_how_when_why_and_what_was_saved(run, said) -> None:
     assert end_of(run) == said
+
+
+def test_the_end_of_a_run_never_says_that_it_saved_where_nothing_shows_it() -> None:
+    run = a_run(1, ended=Reason.TURN_OVER, left=Left.UNKNOWN, notice=NOTICE, checkpoint=Checkpoint(at=T, step=7))
+    assert end_of(run).endswith(
+        "; it left by itself, and nothing shows that it saved when it was told;"
+        " its latest checkpoint is of 08:00:00 UTC at step 7 --"
+    )
+
+
+def test_p8_the_second_interruption_in_a_row_without_a_checkpoint_says_so() -> None:
+    told = {"ended": Reason.TURN_OVER, "left": Left.UNKNOWN}
+    first, lost, second = a_run(1, **told), a_run(2, ended=Reason.NODE_LOST), a_run(3, **told)
+    saved = a_run(4, **told, checkpoint=Checkpoint(at=T))
+    runs = [first, lost, second, saved, a_run(5, **told)]
+    said = [("in a row" in end_of(run, runs)) for run in runs]
+    assert said == [False, False, True, False, False]
+    assert "; 2 interruptions in a row without a checkpoint: `hai status 1` says what to do --" in end_of(second, runs)
 
 
 @pytest.mark.parametrize("reason", Reason)

@@ -9,7 +9,8 @@ import pytest
 from builders import T0, at
 from hai_scheduler.core.decisions import Plan, Start, Suspend
 from hai_scheduler.core.discipline import Discipline
-from hai_scheduler.core.model import Priority, Profile, Quota, Retry, TaskId, TaskState
+from hai_scheduler.core.leaving import Profile
+from hai_scheduler.core.model import Priority, Quota, Retry, TaskId, TaskState
 from hai_scheduler.core.policy import Policy
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.snapshot import Snapshot

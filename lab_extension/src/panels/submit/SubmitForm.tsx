@@ -8,7 +8,8 @@ import { Notice } from '../react';
 import { policyLength, type FieldName, type FormErrors, type IFormContext, type IFormValues } from './form';
 
 const PROFILE_WORDS: Record<ProfileName, string> = {
-  sigterm: 'SIGTERM (default)',
+  auto: 'By what it does (default)',
+  sigterm: 'SIGTERM',
   cooperative: 'The job asks by itself',
   slurm: 'As Slurm: SIGUSR1, requeue',
   kill: 'Not at all: it is killed'
@@ -41,7 +42,9 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
     />
   );
   const groups = context.policy?.groups ?? [values.group];
-  const hasMoreErrors = (['env', 'cwd', 'profile', 'hold', 'grace_s'] as const).some(name => errors[name]);
+  const hasMoreErrors = (['env', 'cwd', 'profile', 'signal', 'watch', 'hold', 'grace_s'] as const).some(
+    name => errors[name]
+  );
   const grace = policyLength(context.policy, 'default_grace', values.group);
   const longest = policyLength(context.policy, 'max_grace', values.group);
   const freeHere = free[values.group];
@@ -124,6 +127,17 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
             options={PROFILES.map(profile => ({ value: profile, label: PROFILE_WORDS[profile] }))}
             onChange={value => set('profile', value as ProfileName)}
           />
+        </div>
+        <div className="hai-SubmitForm-row">
+          {text('signal', 'Signal', {
+            placeholder: 'as above',
+            hint: 'USR1, USR2, TERM or INT; USR1@60 is 60 s before the deadline.'
+          })}
+          {text('watch', 'It also saves in', {
+            rows: 2,
+            placeholder: 'one path a line',
+            hint: 'What changes there is a checkpoint.'
+          })}
         </div>
         {text('env', 'Environment', { rows: 3, placeholder: 'KEY=value, one a line' })}
         {text('cwd', 'Folder')}

@@ -36,7 +36,9 @@ describe('the submit form', () => {
       priority: 'NORMAL',
       group: 'training',
       env: {},
-      profile: 'sigterm',
+      profile: 'auto',
+      signal: null,
+      watch: [],
       grace_s: null,
       time_limit_s: null,
       retries: 0,
@@ -50,6 +52,14 @@ describe('the submit form', () => {
       context
     );
     expect(task).toMatchObject({ grace_s: 300, time_limit_s: 43_200, env: { A: '1', B: '2' }, nodes: 2 });
+  });
+
+  it('sends a signal as the service writes it, and a path for each line', () => {
+    const typed = { signal: ' sigusr1@60 ', watch: 'out/last.ckpt\n\n /scratch/run ' };
+    expect(readForm(values(typed), context).task).toMatchObject({
+      signal: 'USR1@60',
+      watch: ['out/last.ckpt', '/scratch/run']
+    });
   });
 
   it('sends GPUs of each node and retries as numbers', () => {
@@ -79,6 +89,8 @@ describe('the submit form', () => {
     [{ grace_s: '20m', group: 'jupyter' }, 'grace_s', /At most 10 min/],
     [{ grace_s: '20m', group: 'elsewhere' }, 'grace_s', /At most 10 min/],
     [{ time_limit_s: '0' }, 'time_limit_s', /more than 0/],
+    [{ signal: 'KILL' }, 'signal', /USR1@60/],
+    [{ signal: 'USR1', profile: 'kill' }, 'signal', /sends no signal/],
     [{ env: 'A' }, 'env', /KEY=value/],
     [{ cwd: 'project' }, 'cwd', /absolute/]
   ])('says what is wrong with %j', (given, field, message) => {

@@ -25,6 +25,8 @@ export interface IFormValues {
   time_limit_s: string;
   retries: string;
   profile: ProfileName;
+  signal: string;
+  watch: string;
   env: string;
   hold: boolean;
 }
@@ -41,6 +43,7 @@ export interface IFormContext {
 
 /** The most that the service takes. */
 const MAX_RETRIES = 100;
+const SIGNAL = /^(?:SIG)?(TERM|INT|USR1|USR2)(@\d{1,5}(?:\.\d{1,3})?)?$/;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 /** The values that the form opens with. */
@@ -57,7 +60,9 @@ export function initialValues(defaults: ISubmitDefaults, context: IFormContext):
     grace_s: '',
     time_limit_s: '',
     retries: '',
-    profile: 'sigterm',
+    profile: 'auto',
+    signal: '',
+    watch: '',
     env: '',
     hold: false
   };
@@ -87,6 +92,11 @@ export function readForm(
     group: values.group,
     env: take('env', () => parseEnv(values.env), {}),
     profile: values.profile,
+    signal: take('signal', () => readSignal(values), null),
+    watch: values.watch
+      .split('\n')
+      .map(path => path.trim())
+      .filter(path => path !== ''),
     grace_s: take('grace_s', () => readGrace(values.grace_s, values.group, context.policy), null),
     time_limit_s: take('time_limit_s', () => readLimit(values.time_limit_s), null),
     retries: take('retries', () => readRetries(values.retries), 0),
@@ -211,6 +221,22 @@ function readGrace(text: string, group: string, policy: IPolicy | null): number 
     throw new Error(`At most ${duration(longest)} are allowed.`);
   }
   return seconds;
+}
+
+/** `USR1`, `SIGUSR1@60`; null: what the profile says. */
+function readSignal(values: IFormValues): string | null {
+  if (values.signal.trim() === '') {
+    return null;
+  }
+  const found = SIGNAL.exec(values.signal.trim().toUpperCase());
+  if (found === null) {
+    throw new Error('Write USR1, USR2, TERM or INT, or with the seconds before the deadline USR1@60.');
+  }
+  if (values.profile === 'cooperative' || values.profile === 'kill') {
+    throw new Error('This way to be told sends no signal: leave it empty, or choose another way.');
+  }
+  const [, name = '', before = ''] = found;
+  return name + before;
 }
 
 function readLimit(text: string): number | null {

@@ -17,6 +17,7 @@ import {
   size
 } from '../../format';
 import { joinCommand } from '../../shell';
+import { Notice } from '../react';
 import { StateBadge } from '../StateBadge';
 import { actionsOf } from './actions';
 
@@ -53,6 +54,11 @@ export function Header(props: IHeaderProps): JSX.Element {
         ))}
       </div>
       <Why task={task} whatIf={props.whatIf} now={now} />
+      {task.hint !== null && (
+        <div data-testid="hai-task-hint">
+          <Notice kind="warning">{task.hint}</Notice>
+        </div>
+      )}
       <dl className="hai-Facts">
         <Fact label="Priority">
           {isUnfinished(task.state) ? (
@@ -82,6 +88,7 @@ export function Header(props: IHeaderProps): JSX.Element {
             <span className="hai-Soft">not yet</span>
           ) : (
             <span title={task.checkpoint.path ?? moment(task.checkpoint.at, now)}>
+              {task.checkpoint.source === 'seen' && 'seen '}
               {relative(task.checkpoint.at, now)}
               {task.checkpoint.step !== null && `, step ${task.checkpoint.step.toLocaleString('en')}`}
             </span>

@@ -19,8 +19,9 @@ const ENDING_WORDS: Record<RunEnding, string> = {
   running: 'running',
   leaving: 'told to leave',
   succeeded: 'succeeded',
-  clean: 'left clean',
-  dirty: 'left without saving',
+  saved: 'left, its work saved',
+  unknown: 'left, saving unknown',
+  ended: 'ended before it had saved',
   failed: 'failed'
 };
 

@@ -121,7 +121,7 @@ describe('the timeline', () => {
         ended_at: null,
         state: 'leaving',
         reason: null,
-        clean: null,
+        left: null,
         notice: {
           kind: 'suspend',
           reason: 'preempted',
@@ -131,7 +131,7 @@ describe('the timeline', () => {
           deadline: '2026-11-21T05:02:00Z',
           revision: 1
         },
-        checkpoint: { at: '2026-11-21T04:50:00Z', step: 1200, path: null }
+        checkpoint: { at: '2026-11-21T04:50:00Z', step: 1200, path: null, source: 'told' }
       })
     ]
   });
@@ -139,7 +139,7 @@ describe('the timeline', () => {
   it('is to scale from submission to now', () => {
     const { bars, start, end } = layOut(task, NOW);
     expect(end - start).toBe(3_600_000);
-    expect(bars[0]).toMatchObject({ ending: 'clean', leaving: null, saved: null });
+    expect(bars[0]).toMatchObject({ ending: 'saved', leaving: null, saved: null });
     expect(bars[0]!.left).toBeCloseTo(100 / 6);
     expect(bars[0]!.width).toBeCloseTo(100 / 3);
     expect(bars[1]).toMatchObject({ ending: 'leaving', leaving: { left: 75, width: 25 }, saved: 50 });

@@ -35,6 +35,7 @@ from hai_scheduler.adapters.kubernetes.pod_parts import (
 )
 from hai_scheduler.adapters.kubernetes.resources import Capacity, gpus_of, has_rdma, resources_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.adapters.leaving import leaving_of
 from hai_scheduler.core.model import RunId
 from hai_scheduler.ports import Launch
 
@@ -131,7 +132,7 @@ def spec(launch: Launch, settings: ClusterSettings) -> dict[str, Any]:
         "cwd": launch.cwd,
         "env": {name: value for name, value in launch.env.items() if not name.startswith(PRIVATE_PREFIXES)},
         "path_prefix": [str(PurePosixPath(launch.python).parent)] if launch.python else [],
-        "profile": launch.profile,
+        **leaving_of(launch),
         "api_url": settings.api_url,
         "master_port": settings.master_port,
         "grace_s": launch.grace.total_seconds(),

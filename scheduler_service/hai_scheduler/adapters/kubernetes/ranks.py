@@ -25,7 +25,15 @@ from hai_scheduler.adapters.kubernetes.pod_status import (
     waiting_for,
 )
 from hai_scheduler.adapters.kubernetes.record import Thing
-from hai_scheduler.adapters.status import checkpoint_of, lost_lines_of, signalled_of, text_of, time_of
+from hai_scheduler.adapters.status import (
+    caught_of,
+    checkpoint_of,
+    lost_lines_of,
+    signal_of,
+    signalled_of,
+    text_of,
+    time_of,
+)
 from hai_scheduler.core.model import Blame, RankObservation, RankState
 
 #: Ends of a pod that its node, or the cluster, has brought about: the rank was taken away from its user (H1).
@@ -166,7 +174,9 @@ def _exited(rank: int, pod: Thing, terminated: dict[str, Any]) -> RankObservatio
         blame=blame,
         message="; ".join(filter(None, (_message_of(status, terminated) or error, lost_lines_of(said)))) or None,
         notified_at=told,
+        signal=signal_of(said),
         signalled=signalled_of(said),
+        caught=caught_of(said),
         done=bool(said.get("done")),
         done_all=bool(said.get("done_all")),
         checkpoint=checkpoint_of(said.get("checkpoint")),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hai_client.rank.identity import Account, NoAccount
+from hai_scheduler.adapters.leaving import leaving_of
 from hai_scheduler.adapters.local.accounts import Accounts
 from hai_scheduler.adapters.local.environment import MASTER, rank_environment
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, RankFolder, RunFolder, sweep
@@ -281,7 +282,7 @@ class LocalCluster:
             "command": list(launch.command),
             "cwd": launch.cwd,
             "env": env,
-            "profile": launch.profile,
+            **leaving_of(launch),
             "api_url": self._settings.api_url,
             "address_file": str(self._root / ADDRESS_FILE),
             "term_wait_s": self._settings.term_wait_s,

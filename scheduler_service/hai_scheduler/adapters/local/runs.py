@@ -15,7 +15,15 @@ from hai_scheduler.adapters.local.folders import RankFolder, RunFacts, RunFolder
 from hai_scheduler.adapters.local.leftovers import kill_leftovers
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.local.starting import Started, Starter
-from hai_scheduler.adapters.status import checkpoint_of, lost_lines_of, signalled_of, text_of, time_of
+from hai_scheduler.adapters.status import (
+    caught_of,
+    checkpoint_of,
+    lost_lines_of,
+    signal_of,
+    signalled_of,
+    text_of,
+    time_of,
+)
 from hai_scheduler.core.model import Blame, Observation, RankObservation, RankState
 
 log = logging.getLogger(__name__)
@@ -281,7 +289,9 @@ def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObs
         state=state,
         exit_code=exit_code_of(status) if state is RankState.EXITED else None,
         notified_at=time_of(status.get("notified_at")),
+        signal=signal_of(status),
         signalled=signalled_of(status),
+        caught=caught_of(status),
         done=bool(status.get("done")),
         done_all=bool(status.get("done_all")),
         checkpoint=checkpoint_of(status.get("checkpoint")),

@@ -31,6 +31,8 @@ class Behaviour:
 
     #: How long it takes to save after a notice; then it leaves. None ignores the notice.
     saves_in: timedelta | None = _NOW
+    #: Whether it has saved when it leaves then.
+    saves: bool = True
     #: Whether a rank that leaves after a notice has said `done`.
     says_done: bool = True
     #: The one rank that says `done` for all of them (`scontrol requeue`); None lets each say it for itself.

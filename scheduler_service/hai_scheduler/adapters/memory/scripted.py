@@ -148,7 +148,7 @@ class ScriptedRun:
         if does.saves_in is not None:
             done = does.says_done and does.done_for_all in (None, rank.rank)
             at = self._heard_at(rank, noticed) + does.saves_in
-            rank.befall(Fate(at=at, code=does.leave_code, done=done, saved=True))
+            rank.befall(Fate(at=at, code=does.leave_code, done=done, saved=does.saves))
 
     def end(self, now: datetime) -> None:
         """End every rank: SIGTERM, ten seconds later SIGKILL."""

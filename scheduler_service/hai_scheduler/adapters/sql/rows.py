@@ -8,13 +8,13 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from hai_scheduler.core.leaving import Left, Profile, Signal, SignalName, Source
 from hai_scheduler.core.model import (
     Blame,
     Checkpoint,
     Notice,
     Origin,
     Priority,
-    Profile,
     Rank,
     RankState,
     Retry,
@@ -39,6 +39,7 @@ _STATES = {state.value: state for state in TaskState}
 _RANK_STATES = {state.value: state for state in RankState}
 _BLAMES: dict[str | None, Blame | None] = {None: None, **{blame.value: blame for blame in Blame}}
 _PROFILES = {profile.value: profile for profile in Profile}
+_LEFT: dict[str | None, Left | None] = {None: None, **{left.value: left for left in Left}}
 _PRIORITIES: dict[int | None, Priority | None] = {None: None, **{level.value: level for level in Priority}}
 _REASONS: dict[str | None, Reason | None] = {None: None, **{reason.value: reason for reason in Reason}}
 
@@ -81,13 +82,20 @@ def _storable(text: str | None) -> str | None:
 def _checkpoint_values(checkpoint: Checkpoint | None) -> _Values | None:
     if checkpoint is None:
         return None
-    return {"at": to_instant(checkpoint.at), "step": checkpoint.step, "path": checkpoint.path}
+    return {
+        "at": to_instant(checkpoint.at),
+        "step": checkpoint.step,
+        "path": checkpoint.path,
+        "source": checkpoint.source.value,
+    }
 
 
 def _checkpoint_of(value: Mapping[str, Any] | None) -> Checkpoint | None:
     if value is None:
         return None
-    return Checkpoint(at=of_instant(value["at"]), step=value["step"], path=value["path"])
+    # Older versions knew only what jobs told, and did not write it.
+    source = Source(value.get("source", Source.TOLD))
+    return Checkpoint(at=of_instant(value["at"]), step=value["step"], path=value["path"], source=source)
 
 
 def _notice_values(notice: Notice | None) -> _Values | None:
@@ -123,8 +131,10 @@ def _rank_values(rank: Rank) -> _Values:
         "gpus": list(rank.gpus),
         "state": rank.state.value,
         "exit_code": rank.exit_code,
+        "signal": rank.signal,
         "notified_at": to_instant_or_none(rank.notified_at),
         "signalled": rank.signalled,
+        "caught": rank.caught,
         "done": rank.done,
         "message": rank.message,
         "unstarted": rank.unstarted.value if rank.unstarted is not None else None,
@@ -140,14 +150,24 @@ def _rank_of(value: Mapping[str, Any]) -> Rank:
         gpus=tuple(value.get("gpus", ())),
         state=_RANK_STATES[value["state"]],
         exit_code=value["exit_code"],
+        signal=value.get("signal"),
         notified_at=of_instant_or_none(value["notified_at"]),
         signalled=value.get("signalled"),
+        caught=value.get("caught"),
         done=value["done"],
         message=value["message"],
         # Older versions did not write it.
         unstarted=_BLAMES[value.get("unstarted")],
         supervisor_killed=value.get("supervisor_killed", False),
     )
+
+
+def _signal_values(signal: Signal | None) -> _Values | None:
+    return None if signal is None else {"name": signal.name.name, "before": _to_span(signal.before)}
+
+
+def _signal_of(value: Mapping[str, Any] | None) -> Signal | None:
+    return None if value is None else Signal(name=SignalName[value["name"]], before=_of_span(value["before"]))
 
 
 def _retry_values(retry: Retry | None) -> _Values | None:
@@ -178,6 +198,7 @@ def task_values(task: Task) -> _Values:
         "waiting_since": to_instant(task.waiting_since),
         "gpus": task.gpus,
         "profile": task.profile.value,
+        "signal": _signal_values(task.signal),
         "grace": _to_span(task.grace),
         "time_limit": _to_span(task.time_limit),
         "state": task.state.value,
@@ -187,6 +208,7 @@ def task_values(task: Task) -> _Values:
         "run_number": None if task.run is None else task.run.number,
         "served": _to_span(task.served),
         "suspensions": task.suspensions,
+        "unsaved": task.unsaved,
         "avoid": sorted(task.avoid) or None,
         "promise": sorted(task.promise) or None,
         "failed_starts": task.failed_starts,
@@ -216,6 +238,7 @@ def task_of(row: Row[Any], run: Run | None) -> Task:
         waiting_since=of_instant(row.waiting_since),
         gpus=row.gpus,
         profile=_PROFILES[row.profile],
+        signal=_signal_of(row.signal),
         grace=timedelta(microseconds=row.grace),
         time_limit=_of_span(row.time_limit),
         state=_STATES[row.state],
@@ -224,6 +247,7 @@ def task_of(row: Row[Any], run: Run | None) -> Task:
         run=run,
         served=timedelta(microseconds=row.served),
         suspensions=row.suspensions,
+        unsaved=row.unsaved,
         avoid=frozenset(row.avoid or ()),
         promise=frozenset(row.promise or ()),
         failed_starts=row.failed_starts,
@@ -257,7 +281,7 @@ def run_values(task_id: TaskId, run: Run) -> _Values:
         "done": run.done,
         "checkpoint": _checkpoint_values(run.checkpoint),
         "reason": None if run.reason is None else run.reason.value,
-        "clean": run.clean,
+        "left": None if run.left is None else run.left.value,
         "lost": _to_span(run.lost),
         "failed_ranks": list(run.failed_ranks),
         "origin": None if run.origin is None else str(run.origin),
@@ -267,7 +291,7 @@ def run_values(task_id: TaskId, run: Run) -> _Values:
 def run_of(columns: Sequence[Any]) -> Run:
     """The run of the columns of `tables.RUNS`, in their order."""
     _, number, run_id, ranks, priority, started, running, ended, notice, killed, done, saved, *rest = columns
-    reason, clean, lost, failed, origin = rest
+    reason, left, lost, failed, origin = rest
     return Run(
         id=RunId(run_id),
         number=number,
@@ -281,7 +305,7 @@ def run_of(columns: Sequence[Any]) -> Run:
         done=done,
         checkpoint=_checkpoint_of(saved),
         reason=_REASONS[reason],
-        clean=clean,
+        left=_LEFT[left],
         lost=_of_span(lost),
         failed_ranks=_failed_ranks_of(failed, reason, ranks),
         origin=Origin.parse(origin),
@@ -305,6 +329,7 @@ def spec_values(task_id: TaskId, spec: TaskSpec) -> _Values:
         "cwd": spec.cwd,
         "env": dict(spec.env),
         "checkpoint_dir": spec.checkpoint_dir,
+        "watch": list(spec.watch),
         "tags": list(spec.tags),
         "environment": spec.environment,
     }
@@ -317,6 +342,8 @@ def spec_of(row: Row[Any]) -> TaskSpec:
         cwd=row.cwd,
         env=row.env,
         checkpoint_dir=row.checkpoint_dir,
+        # Older versions did not write it.
+        watch=tuple(row.watch or ()),
         tags=tuple(row.tags),
         environment=row.environment,
     )

@@ -93,6 +93,10 @@ TASKS = Table(
     Column("change", BigInteger, nullable=False, server_default="0"),
     # Bytes of what was submitted, for the bound on what a user may store.
     Column("size", BigInteger, nullable=False, server_default="0"),
+    # NULL is what the profile says.
+    _value("signal"),
+    # Interruptions in a row without evidence of a checkpoint.
+    Column("unsaved", Integer, nullable=False, server_default="0"),
     # A user's latest task of a name, and how many he has.
     Index("ix_hai_tasks_by_name", "user_name", "ended", "name", "id"),
     Index("ix_hai_tasks_of_user", "user_name", "id"),
@@ -115,6 +119,8 @@ SPECS = Table(
     Column("tags", JSON, nullable=False),
     # NULL is the platform's own.
     Column("environment", Text),
+    # NULL for tasks of versions that did not write it.
+    _value("watch"),
 )
 
 RUNS = Table(
@@ -133,7 +139,8 @@ RUNS = Table(
     Column("done", Boolean, nullable=False),
     _value("checkpoint"),
     Column("reason", Text),
-    Column("clean", Boolean),
+    # How a run that was told to leave did.
+    Column("left", Text),
     Column("lost", Span),
     _value("failed_ranks"),
     # NULL for runs of versions that did not write it.

@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from hai_scheduler.api import convert
+from hai_scheduler.api.base import MAX_NUMBER
 from hai_scheduler.api.params import FeedQuery, Nothing
 from hai_scheduler.api.route import Ask, Batch, Message, Stream
-from hai_scheduler.api.schemas import MAX_NUMBER
 from hai_scheduler.service.errors import Invalid
 from hai_scheduler.service.queries import whose
 

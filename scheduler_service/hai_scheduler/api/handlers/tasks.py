@@ -8,15 +8,8 @@ import re
 from hai_scheduler.api import convert
 from hai_scheduler.api.params import Nothing, TaskEventQuery, TaskQuery
 from hai_scheduler.api.route import Ask, YamlText
-from hai_scheduler.api.schemas import (
-    EventPage,
-    OrderChange,
-    PriorityChange,
-    RunList,
-    TaskDetail,
-    TaskPage,
-    TaskSubmit,
-)
+from hai_scheduler.api.run_schemas import RunList
+from hai_scheduler.api.schemas import EventPage, OrderChange, PriorityChange, TaskDetail, TaskPage, TaskSubmit
 from hai_scheduler.core.model import Task, TaskId, TaskState
 from hai_scheduler.ports import TaskFilter
 from hai_scheduler.service.errors import Invalid

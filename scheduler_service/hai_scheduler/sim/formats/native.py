@@ -16,12 +16,13 @@ from typing import Any
 from hai_scheduler.core.model import Priority, Quota
 from hai_scheduler.sim.formats.source import Source
 from hai_scheduler.sim.formats.trace import GROUP, Reading, Trace, Traced, finished
+from hai_scheduler.sim.scenario import Manner
 
 VERSION = 1
 #: The fields of a job; the first three must be there.
 FIELDS = (
     "submitted_at", "work_s", "nodes", "gpus", "user", "user_group", "priority", "group", "name", "time_limit_s",
-    "saves_in_s", "saves_every_s",
+    "saves_in_s", "saves_every_s", "manner",
 )  # fmt: skip
 _NEEDED = FIELDS[:3]
 _NUMBERS = frozenset({"work_s", "nodes", "gpus", "time_limit_s", "saves_in_s", "saves_every_s"})
@@ -77,6 +78,7 @@ def _values(job: Traced) -> dict[str, Any]:
         "time_limit_s": _number(job.time_limit),
         "saves_in_s": _number(job.saves_in) or None,
         "saves_every_s": _number(job.saves_every),
+        "manner": None if job.manner is Manner.CATCHES else job.manner.value,
     }
     return {name: value for name, value in values.items() if value is not None}
 
@@ -176,7 +178,14 @@ def _traced(source: Source, row: Mapping[str, Any], users: Mapping[str, frozense
         time_limit=lengths.get("time_limit_s"),
         saves_in=lengths.get("saves_in_s", timedelta(0)),
         saves_every=lengths.get("saves_every_s"),
+        manner=_manner(source, texts.get("manner", Manner.CATCHES.value)),
     )
+
+
+def _manner(source: Source, value: str) -> Manner:
+    if value not in set(Manner):
+        raise source.wrong("manner", value, f"write {', '.join(Manner)}")
+    return Manner(value)
 
 
 def _positive(source: Source, lengths: Mapping[str, timedelta], *names: str) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from hai_scheduler.core.model import Node, Priority, Quota, Task, TaskId
 from hai_scheduler.sim.formats.errors import TraceError
-from hai_scheduler.sim.scenario import Job
+from hai_scheduler.sim.scenario import Job, Manner
 
 #: The node group of jobs that name none.
 GROUP = "training"
@@ -55,6 +55,7 @@ class Traced(NamedTuple):
     time_limit: timedelta | None = None
     saves_in: timedelta = timedelta(0)
     saves_every: timedelta | None = None
+    manner: Manner = Manner.CATCHES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +200,13 @@ def _job(task_id: TaskId, traced: Traced, group: str, widest: int) -> Job:
         waiting_since=traced.submitted_at,
         time_limit=traced.time_limit,
     )
-    return Job(task=task, work=traced.work, saves_in=traced.saves_in, saves_every=traced.saves_every)
+    return Job(
+        task=task,
+        work=traced.work,
+        manner=traced.manner,
+        saves_in=traced.saves_in,
+        saves_every=traced.saves_every,
+    )
 
 
 def _too_large(trace: Trace, traced: Traced, nodes: int, widest: int) -> TraceError:

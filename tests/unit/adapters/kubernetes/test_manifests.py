@@ -13,7 +13,8 @@ import pytest
 
 from builders import a_launch
 from hai_scheduler.adapters.kubernetes import manifests
-from hai_scheduler.core.model import Mount, MountKind
+from hai_scheduler.core.leaving import Signal, SignalName
+from hai_scheduler.core.mounts import Mount, MountKind
 from hai_scheduler.secret import Secret
 from unit.adapters.kubernetes.things import OWNER, capacity, some_settings
 
@@ -103,6 +104,14 @@ def test_nothing_secret_is_anywhere_but_in_the_secret() -> None:
     kept = manifests.secret(launch, CLUSTER, OWNER)
     assert kept["stringData"]["token"] == "the-token"
     assert json.loads(kept["stringData"]["spec.json"])["env"] == {"WANDB_KEY": "sesame"}
+
+
+def test_how_it_is_told_to_leave_and_where_it_saves_besides_reach_the_supervisor() -> None:
+    signal = Signal(name=SignalName.USR1, before=timedelta(seconds=60))
+    told = a_launch(profile="auto", signal=signal, patience=timedelta(seconds=5), watch=("out/last.pt",))
+    spec = manifests.spec(told, CLUSTER)
+    wanted = {"profile": "auto", "signal": "USR1", "signal_before_s": 60.0, "patience_s": 5.0, "watch": ["out/last.pt"]}
+    assert {name: spec[name] for name in wanted} == wanted
 
 
 def test_variables_of_the_hub_do_not_reach_a_task() -> None:

@@ -9,6 +9,7 @@ import pytest
 from builders import at
 from hai_scheduler.adapters.kubernetes.pod_status import has_started
 from hai_scheduler.adapters.kubernetes.ranks import keep_end, observe_pod
+from hai_scheduler.core.leaving import Source
 from hai_scheduler.core.model import Blame, RankObservation, RankState
 from unit.adapters.kubernetes.things import a_kube_node, a_pod, around, container, running, stamp, terminated, waiting
 
@@ -68,16 +69,19 @@ def test_all_that_the_supervisor_says_is_observed() -> None:
     said = {
         "exit_code": 143,
         "notified_at": stamp(5),
+        "signal": 15,
         "signalled": True,
+        "caught": False,
         "done": True,
         "done_all": True,
-        "checkpoint": {"at": stamp(6), "step": 7, "path": "/c"},
+        "checkpoint": {"at": stamp(6), "step": 7, "path": "/c", "source": "seen"},
         "job_state": "epoch 3",
     }
     rank = seen(**terminated(143, message=words(**said)))
     assert (rank.notified_at, rank.done, rank.done_all, rank.job_state) == (at(5), True, True, "epoch 3")
     assert (rank.checkpoint.at, rank.checkpoint.step, rank.checkpoint.path) == (at(6), 7, "/c")
-    assert rank.signalled is True
+    assert rank.checkpoint.source is Source.SEEN
+    assert (rank.signal, rank.signalled, rank.caught) == (15, True, False)
 
 
 @pytest.mark.parametrize(("said", "signalled"), [({"signalled": False}, False), ({}, None), ({"signalled": 0}, None)])

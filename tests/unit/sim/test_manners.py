@@ -1,0 +1,93 @@
+"""Jobs that catch a signal, that poll, and that do neither: what the profile `auto` makes of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from hai_scheduler.core.leaving import Profile
+from hai_scheduler.core.model import Priority
+from hai_scheduler.core.policy import Policy
+from hai_scheduler.sim.formats.errors import TraceError
+from hai_scheduler.sim.formats.native import lines_of, read
+from hai_scheduler.sim.formats.trace import Reading
+from hai_scheduler.sim.scenario import Job, Manner
+from unit.sim.jobs_kit import a_job, run, runs_of, seconds, turns
+
+
+def interrupted(manner: Manner, *, profile: Profile = Profile.AUTO, **behaviour: object) -> list[Job]:
+    """A long job, and an urgent one of 50 s that comes at 100 s."""
+    long = replace(a_job(1, 4000, profile=profile, **behaviour), manner=manner)
+    return [long, a_job(2, 50, submitted=100, priority=Priority.HIGH)]
+
+
+@pytest.mark.parametrize("manner", [Manner.CATCHES, Manner.POLLS])
+def test_who_knows_of_the_notice_saves_and_leaves(manner: Manner) -> None:
+    outcome = run(interrupted(manner, saves_in=20))
+    assert turns(outcome, 1) == [(0, 120), (170, 170 + 3900)]
+    assert seconds(runs_of(outcome.records, 1)[0].kept_until) == 100
+
+
+def test_who_does_neither_is_let_go_on_for_as_long_as_patience_lasts() -> None:
+    outcome = run(interrupted(Manner.NEITHER))
+    assert turns(outcome, 2) == [(130, 180)]
+    assert turns(outcome, 1) == [(0, 130), (180, 180 + 4000)], "it never saves, so all of it is done again"
+
+
+def test_a_checkpoint_meanwhile_ends_it_when_that_has_been_there_for_a_moment() -> None:
+    outcome = run(interrupted(Manner.NEITHER, saves_every=60))
+    assert turns(outcome, 2) == [(123, 173)]
+    assert turns(outcome, 1) == [(0, 123), (173, 173 + 4000 - 120)]
+
+
+@pytest.mark.parametrize(("patience", "leaves"), [(0, 100), (10, 110), (119, 203), (1000, 203)])
+def test_patience_is_the_policys_and_no_longer_than_its_grace(patience: int, leaves: int) -> None:
+    """It saves at 200 s, three seconds before it is ended, unless patience is over before."""
+    policy = Policy(patience=timedelta(seconds=patience))
+    outcome = run(interrupted(Manner.NEITHER, saves_every=200), policies=policy)
+    assert turns(outcome, 1)[0] == (0, leaves)
+
+
+def test_patience_ends_with_its_grace() -> None:
+    policy = Policy(patience=timedelta(seconds=1000))
+    outcome = run(interrupted(Manner.NEITHER), policies=policy)
+    assert turns(outcome, 1)[0] == (0, 220)
+
+
+def test_another_profile_has_none() -> None:
+    outcome = run(interrupted(Manner.NEITHER, profile=Profile.SIGTERM, saves_every=60))
+    assert turns(outcome, 1)[0] == (0, 100)
+    assert seconds(runs_of(outcome.records, 1)[0].kept_until) == 60
+
+
+def test_a_command_that_comes_to_its_end_meanwhile_has_ended() -> None:
+    """Nobody had told it anything that it hears."""
+    outcome = run([replace(a_job(1, 115), manner=Manner.NEITHER), *interrupted(Manner.NEITHER)[1:]])
+    assert turns(outcome, 1) == [(0, 115)]
+    assert turns(outcome, 2) == [(115, 165)]
+
+
+def test_p8_one_that_never_saves_is_left_alone_by_equals_after_two_interruptions() -> None:
+    minute = timedelta(minutes=1)
+    policy = Policy(min_run=minute, slice=minute, slice_growth=1, worth=0)
+    careless = replace(a_job(1, 4000), manner=Manner.NEITHER)
+    off = replace(policy, max_unsaved=0)
+    equal = a_job(2, 1000, submitted=10)
+    assert len(turns(run([careless, equal], policies=policy), 1)) == 3
+    assert len(turns(run([careless, equal], policies=off), 1)) > 3
+
+
+def test_a_trace_says_how_its_jobs_are(tmp_path) -> None:
+    file = tmp_path / "trace.jsonl"
+    job = '{"submitted_at": "2026-01-05T08:00:00Z", "work_s": 5, "nodes": 1, "user": "a"'
+    file.write_text(f'{job}}}\n{job}, "manner": "neither"}}\n')
+    trace = read(str(file), Reading())
+    assert [job.manner for job in trace.jobs] == [Manner.CATCHES, Manner.NEITHER]
+    again = tmp_path / "again.jsonl"
+    again.write_text("\n".join(lines_of(trace.jobs, about="x")) + "\n")
+    assert [job.manner for job in read(str(again), Reading()).jobs] == [Manner.CATCHES, Manner.NEITHER]
+    file.write_text(f'{job}, "manner": "rude"}}\n')
+    with pytest.raises(TraceError, match="catches, polls, neither"):
+        read(str(file), Reading())
