@@ -63,10 +63,9 @@ class Evidence:
         if spec.rank:
             # All ranks see the same folder: the others need not look as often.
             self._every_s = min(MAX_EVERY_S, EVERY_S + self._nodes / NODES_PER_SECOND)
-        self._sweep = Sweep(since)
-        self._since = since
         #: What is being written; looked at in the main thread.
         self.saves = Saves(spec.folder)
+        self._sweep = Sweep(since, self.saves.is_own)
         self._noticed_at: int | None = None
         self._thread: threading.Thread | None = None
         self._wake: threading.Event | None = None
@@ -117,7 +116,11 @@ class Evidence:
 
     def going_on(self, now: float) -> bool:
         """Whether somebody of the gang is writing a checkpoint (now: monotonic seconds)."""
-        return self.saves.going_on(now) or now - self._sweep.grown_at < QUIET_S
+        return self.saves.going_on(now) or self.others_save(now)
+
+    def others_save(self, now: float) -> bool:
+        """Whether a file grows that is none of those which this rank itself is writing."""
+        return now - self._sweep.grown_at < QUIET_S
 
     def settled(self, now: float) -> bool:
         """Whether there is a complete checkpoint since the notice, and nothing has changed since for a while."""
@@ -144,6 +147,8 @@ class Evidence:
         """
         import threading
 
+        # Nobody has anything open any more.
+        self.saves.look((), time.monotonic())
         self._forced = forced
         self._last = threading.Event()
         self.start()

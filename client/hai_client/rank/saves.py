@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import OrderedDict
 
 from hai_client.rank.openfiles import files_for_writing
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: A file that is open and has not moved on for so long is not a save that is going on, seconds.
 STALL_S = 5.0
+#: How many of the files that it wrote a rank remembers.
+MAX_OWN = 1000
 #: Ends of names of checkpoints, also with what their writers add until they are complete. Compiled when first used.
 _CHECKPOINT = (
     r"\.(pt|pth|ckpt|safetensors|bin|npz|npy|h5|hdf5|keras|pkl|pickle|joblib|msgpack|distcp|pdparams|pdopt|params"
@@ -80,6 +83,7 @@ class Saves:
         #: Where checkpoints are expected, as the kernel names these places.
         self.roots: tuple[str, ...] = ()
         self._open: dict[str, _Open] = {}
+        self._own_files: OrderedDict[str, None] = OrderedDict()
         self._noticed_at: float | None = None
         #: Checkpoints that were open and are not any more: to be looked at. Taken by the thread that looks.
         self.closed: list[str] = []
@@ -87,6 +91,10 @@ class Saves:
         self.open: frozenset[str] = frozenset()
         #: What was open when its writer was ended: torn, as far as anybody knows.
         self.torn: frozenset[str] = frozenset()
+
+    def is_own(self, path: str) -> bool:
+        """Whether a process of the rank was seen to write a file."""
+        return path in self._own_files
 
     def noticed(self, now: float) -> None:
         """From now on whatever is opened may be a save."""
@@ -103,6 +111,10 @@ class Saves:
             if position != one.position:
                 one.position, one.moved = position, now
             self._open[path] = one
+            self._own_files[path] = None
+            self._own_files.move_to_end(path)
+        while len(self._own_files) > MAX_OWN:
+            self._own_files.popitem(last=False)
         for path in known:
             if path not in self._open and self._counts(path):
                 self.closed.append(path)

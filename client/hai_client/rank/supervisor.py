@@ -377,13 +377,13 @@ class Supervisor:
             self._mark_signalled()
         self._messenger.write(notice)
         received = self._messenger.received(notice)
+        self._telling.begin(self._main, notice, time.monotonic())
         if self._status.data["notified_at"] is None:
-            self._status.data["notified_at"] = received["at"]
+            self._status.data.update(notified_at=received["at"], caught=self._telling.caught)
             self._write_status()
         if notice["revision"] > 0:
             # One that began here is not the service's.
             self._outbox.post(received)
-        self._telling.begin(self._main, notice, time.monotonic())
 
     def _mark_signalled(self) -> None:
         """From now on a status of 0 may mean that the command left because it was told to, unless it has ended."""

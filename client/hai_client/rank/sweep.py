@@ -12,7 +12,7 @@ from hai_client.rank.saves import RECORD_FOLDERS, is_record, looks_like_checkpoi
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 #: How many of the newest files and their folders every look begins with.
 HOT = 16
@@ -41,16 +41,18 @@ class Sweep:
 
     Args:
         since: Only files that are newer count, nanoseconds since the epoch.
+        own: Whether a file that grows is known to be written by this rank.
     """
 
-    def __init__(self, since: int) -> None:
+    def __init__(self, since: int, own: Callable[[str], bool]) -> None:
         self._since = since
+        self._own = own
         self._roots: list[str] = []
         #: Folders of which only what looks like a checkpoint counts, and nothing below them.
         self._learned: OrderedDict[str, None] = OrderedDict()
         self._files: OrderedDict[str, Found] = OrderedDict()
         self._pass: Iterator[None] | None = None
-        #: When a file was last seen to be longer than before (monotonic seconds).
+        #: When another file was last seen to be longer than before (monotonic seconds).
         self.grown_at = float("-inf")
         #: How many passes were completed.
         self.passes = 0
@@ -158,7 +160,7 @@ class Sweep:
         if known is not None and known.inode == stat.st_ino:
             if (known.mtime, known.size) == (stat.st_mtime_ns, stat.st_size):
                 return
-            if stat.st_size > known.size:
+            if stat.st_size > known.size and not self._own(path):
                 self.grown_at = time.monotonic()
         self._files[path] = Found(path, stat.st_mtime_ns, stat.st_size, stat.st_ino, time.time_ns())
         self._files.move_to_end(path)

@@ -27,7 +27,7 @@ from hai_client.rank.openfiles import standard_pipes
 from hai_client.rank.processes import Process, children_of, descendants, read_process, read_table, send
 from hai_client.rank.shells import Shells
 from hai_client.rank.times import seconds_of
-from hai_client.rank.workers import Workers, runs_notebook, workers_of
+from hai_client.rank.workers import Workers, is_shell, runs_notebook, workers_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ PROFILE_SIGNALS = {"sigterm": signal.SIGTERM, "slurm": signal.SIGUSR1}
 LOOK_EVERY_S = 0.1
 #: How long processes have to stop; one that waits for a disk may take longer, and is busy writing then.
 STOP_S = 0.1
+#: For how long, and how often, a moment is looked for in which nothing is being written.
+PAUSE_S = 0.1
+PAUSE_LOOK_S = 0.002
 
 
 class _Worker:
@@ -263,7 +266,7 @@ class Telling:
 
     def _may_end(self, table: Mapping[int, Process], now: float) -> bool:
         """Whether those that do not catch their signal may be ended by it now."""
-        if self._evidence.going_on(now):
+        if self._evidence.others_save(now):
             return False
         if not self._auto:
             return True
@@ -278,7 +281,10 @@ class Telling:
     def _end_idle(self, workers: list[_Worker], table: Mapping[int, Process], now: float) -> None:
         """Send the signal to workers that do not catch it, unless one of them is writing a checkpoint."""
         number = signal.SIGTERM if self._number is None else self._number
-        group = self._stop([worker.pid for worker in workers])
+        pids = [worker.pid for worker in workers]
+        if not self._await_pause(pids, table):
+            return
+        group = self._stop(pids)
         try:
             if group is None or self._evidence.writing(group):
                 return
@@ -292,9 +298,25 @@ class Telling:
             for pid in self._stopped:
                 send(pid, signal.SIGCONT)
 
+    def _await_pause(self, pids: list[int], table: Mapping[int, Process]) -> bool:
+        """Wait a moment for one in which none of the processes writes a checkpoint; whether there was one.
+
+        Who saves all the time pauses for milliseconds only.
+        """
+        group = [*pids, *descendants(table, pids)]
+        ends = time.monotonic() + PAUSE_S
+        while self._evidence.writing(group):
+            if time.monotonic() >= ends:
+                return False
+            time.sleep(PAUSE_LOOK_S)
+        return True
+
     def _stop(self, pids: list[int]) -> list[int] | None:
         """Stop processes and all below them; None if one of them does not stop."""
-        self._stopped = []
+        self._stopped = list(pids)
+        for pid in pids:
+            # Before anything else: the pause that was found may be short.
+            send(pid, signal.SIGSTOP)
         ends = time.monotonic() + STOP_S
         while True:
             table = read_table()
@@ -314,7 +336,8 @@ class Telling:
         for pid in found.top:
             start = table[pid].start
             known = self._workers.get(pid)
-            if (known is not None and known.start == start) or self._late.get(pid) == start:
+            if (known is not None and known.start == start) or self._late.get(pid) == start or is_shell(pid):
+                # A shell without children is about to start something, or to end.
                 continue
             if pid in found.under_agent:
                 self._late[pid] = start

@@ -203,7 +203,7 @@ def test_one_that_saves_now_and_then_is_ended_when_its_next_checkpoint_is_there(
 
 
 SLOW = """
-import json, os, sys, time
+import os, time
 path = os.environ["HAI_CHECKPOINT_DIR"] + "/model.pt"
 print("up", flush=True)
 step = 0
@@ -227,7 +227,7 @@ def test_a_file_that_is_written_in_place_is_never_torn_before_the_deadline(
     bench.python(SLOW, profile=profile, patience_s=0.1, env={"HAI_CHECKPOINT_DIR": str(checkpoints)})
     bench.printed("up")
     path = checkpoints / "model.pt"
-    eventually(lambda: path.exists() and "end 1" in path.read_text() or "begin 2" in path.read_text())
+    eventually(lambda: path.exists() and path.stat().st_size > 500)
     service.notify()
     status = bench.wait()
     words = path.read_text().split()
@@ -261,11 +261,7 @@ def test_what_was_being_written_when_it_was_ended_at_the_deadline_is_no_evidence
 def test_a_checkpoint_that_is_written_elsewhere_is_not_torn_either_and_seen(
     bench, service, eventually, checkpoints
 ) -> None:
-    bench.python(
-        SLOW, profile="sigterm", cwd=str(checkpoints), env={"HAI_CHECKPOINT_DIR": str(checkpoints.parent / "x" / "..")}
-    ) if False else bench.python(
-        SLOW.replace('os.environ["HAI_CHECKPOINT_DIR"]', repr(str(checkpoints))), profile="sigterm"
-    )
+    bench.python(SLOW.replace('os.environ["HAI_CHECKPOINT_DIR"]', repr(str(checkpoints))), profile="sigterm")
     bench.printed("up")
     path = checkpoints / "model.pt"
     eventually(lambda: path.exists() and path.stat().st_size > 500)
@@ -346,9 +342,7 @@ def test_the_signal_of_ones_own_wins_over_the_profile(bench, service, eventually
 
 
 def test_a_signal_may_be_sent_some_time_before_the_deadline(bench, service, eventually) -> None:
-    bench.start(
-        sys.executable, "-c", TWO, "SIGUSR1", profile="auto", signal="USR1", signal_before_s=60, patience_s=0.1
-    )
+    bench.start(sys.executable, "-c", TWO, "SIGUSR1", profile="auto", signal="USR1", signal_before_s=60, patience_s=0.1)
     bench.printed("up")
     service.notify(deadline="2126-01-01T00:02:00Z")
     eventually(lambda: bench.status()["notified_at"])
@@ -368,6 +362,10 @@ def test_a_bad_signal_is_named(bench) -> None:
 
 def test_reports_of_the_job_cannot_say_that_they_were_seen(bench, eventually) -> None:
     report = json.dumps({"kind": "saved", "at": "2026-01-01T00:00:00Z", "step": 3, "source": "seen"})
-    bench.start("sh", "-c", f"echo '{report}' > $HAI_RUNTIME_DIR/x; mv $HAI_RUNTIME_DIR/x $HAI_RUNTIME_DIR/reports/1.json; sleep 600")
+    bench.start(
+        "sh",
+        "-c",
+        f"cd $HAI_RUNTIME_DIR; echo '{report}' > draft; mv draft reports/1.json; sleep 600",
+    )
     eventually(lambda: bench.status().get("checkpoint"))
     assert bench.status()["checkpoint"]["source"] == "told"
