@@ -79,15 +79,17 @@ class Sweep:
 
         What was newest before is looked at first.
         """
-        ends = time.monotonic() + seconds
+        begin = time.monotonic()
+        for count, _ in enumerate(self._hot(), 1):
+            # At most half of it, or nothing else would ever be looked at.
+            if count >= entries // 2 or time.monotonic() - begin >= seconds / 2:
+                break
         if self._pass is None:
             self._pass = self._everything()
-        hot = self._hot()
-        for part in (hot, self._pass):
-            for _ in part:
-                entries -= 1
-                if entries <= 0 or time.monotonic() >= ends:
-                    return False
+        for _ in self._pass:
+            entries -= 1
+            if entries <= 0 or time.monotonic() - begin >= seconds:
+                return False
         self._pass = None
         self.passes += 1
         return True

@@ -1,7 +1,8 @@
 """Telling the processes of a job that they must leave: whom, with which signal, and when.
 
 With a signal of its own (`--signal`, or a profile that has one) a job's workers get that: at once if they catch it,
-else as soon as they are not in the middle of writing a checkpoint. Profile `auto` looks at the job:
+else as soon as they are not in the middle of writing a checkpoint (and, with `--signal`, not at all if the job polls).
+Profile `auto` looks at the job:
 
 - Where it polls (`job.should_suspend`), also if it begins to now, the notice in its folder is enough.
 - A worker that catches a signal (`hai_client.rank.catching`) gets that.
@@ -51,7 +52,7 @@ PAUSE_LOOK_S = 0.002
 class _Worker:
     """A process that was there at the notice. Times are monotonic seconds."""
 
-    __slots__ = ("ended_at", "listens", "pid", "start", "told")
+    __slots__ = ("ended_at", "leaves", "listens", "pid", "start", "told")
 
     def __init__(self, process: Process, *, listens: bool) -> None:
         self.pid = process.pid
@@ -61,6 +62,8 @@ class _Worker:
         self.told = False
         #: When it was sent a signal that it does not catch.
         self.ended_at: float | None = None
+        #: Whether it leaves of that by itself all the same: what runs a notebook still writes the outputs.
+        self.leaves = False
 
     def is_in(self, table: Mapping[int, Process]) -> bool:
         process = table.get(self.pid)
@@ -115,8 +118,9 @@ class Telling:
 
     def heard_by_file(self) -> bool:
         """Whether the job reads the notice by itself, and may leave for that."""
-        if not self._auto or self._main == 0:
-            return False
+        return self._auto and self._main != 0 and self._polls()
+
+    def _polls(self) -> bool:
         with acting_as(self._account):
             return os.path.exists(self._polling)
 
@@ -269,7 +273,8 @@ class Telling:
         if self._evidence.others_save(now):
             return False
         if not self._auto:
-            return True
+            # A job that polls does not know of a signal that its owner has chosen.
+            return self._spec.signal is None or not self._polls()
         saving = any(
             worker.told and worker.ended_at is None and worker.is_in(table) for worker in self._workers.values()
         )
@@ -291,6 +296,7 @@ class Telling:
             self._mark()
             for worker in workers:
                 worker.told, worker.ended_at = True, now
+                worker.leaves = read_masks(worker.pid).catches(number)
                 self.caught = False
                 for pid in {worker.pid, *self._judged(table, worker.pid)}:
                     send(pid, number)
@@ -368,6 +374,7 @@ class Telling:
         if not self._auto or self._evidence.going_on(now):
             return
         for worker in self._workers.values():
-            if worker.ended_at is not None and now - worker.ended_at >= self._spec.term_wait_s and worker.is_in(table):
+            due = worker.ended_at is not None and now - worker.ended_at >= self._spec.term_wait_s
+            if due and not worker.leaves and worker.is_in(table):
                 self._evidence.tear([worker.pid])
                 send(worker.pid, signal.SIGKILL)

@@ -355,6 +355,14 @@ def test_a_signal_may_be_sent_some_time_before_the_deadline(bench, service, even
     assert bench.wait()["signalled"] is True
 
 
+def test_a_signal_of_ones_own_does_not_kill_a_job_that_polls(bench, service) -> None:
+    bench.python(JOB.format(first="job.should_suspend(); open('go', 'w')"), profile="auto", signal="USR1")
+    bench.printed("up")
+    service.notify()
+    status = bench.wait()
+    assert (status["exit_code"], status["done"], status["caught"]) == (0, True, None)
+
+
 def test_a_bad_signal_is_named(bench) -> None:
     status = bench.run("true", signal="KILL")
     assert status["start_error"] == "spec.json: signal is 'KILL'; it must be one of TERM, INT, USR1, USR2"
