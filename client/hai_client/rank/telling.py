@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 PROFILE_SIGNALS = {"sigterm": signal.SIGTERM, "slurm": signal.SIGUSR1}
 #: Seconds between two looks at the processes.
 LOOK_EVERY_S = 0.1
+#: After a look nobody looks for so many times as long as it took.
+RESTS = 3
 #: How long processes have to stop; one that waits for a disk may take longer, and is busy writing then.
 STOP_S = 0.1
 #: For how long, and how often, a moment is looked for in which nothing is being written.
@@ -142,7 +144,11 @@ class Telling:
         """Do what is due."""
         if self._main == 0 or now < self._next:
             return
-        self._next = now + LOOK_EVERY_S
+        self._step(now)
+        # On a machine with many processes a look takes long.
+        self._next = now + max(LOOK_EVERY_S, RESTS * (time.monotonic() - now))
+
+    def _step(self, now: float) -> None:
         table = read_table()
         self._evidence.look(pid for pid in descendants(table, (os.getpid(),)) if not table[pid].zombie)
         if not self._is_due():

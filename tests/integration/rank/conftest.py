@@ -182,8 +182,10 @@ class Pod:
         self.process: subprocess.Popen[bytes] | None = None
         self.python = sys.executable
 
-    def start(self, *command: str, env: dict[str, str] | None = None, **changes: Any) -> subprocess.Popen[bytes]:
-        """Start the container: `env` is its environment, the rest is of the Secret."""
+    def start(
+        self, *command: str, env: dict[str, str] | None = None, task_env: dict[str, str] | None = None, **changes: Any
+    ) -> subprocess.Popen[bytes]:
+        """Start the container: `env` is its environment, the rest is of the Secret, `task_env` the task's variables."""
         secret = self.folder / "spec"
         secret.mkdir(parents=True)
         (secret / "token").write_text("run:41.2:abc")
@@ -195,7 +197,7 @@ class Pod:
             "nodes": ["n-a", "n-b"],
             "command": list(command),
             "cwd": str(self.folder),
-            "env": {"HAI_TASK_ID": "41"},
+            "env": {"HAI_TASK_ID": "41", **(task_env or {})},
             "profile": "sigterm",
             "api_url": self.service.url,
             "master_port": 29500,
