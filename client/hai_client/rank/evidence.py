@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 #: For how long a checkpoint must not have changed to count as complete, seconds.
 QUIET_S = 2.0
-#: One look: so many entries, so many seconds. After a look the thread rests, at least so many times as long.
+#: One look: so many entries, so many seconds. After a look the thread rests, at least so many times as long; after the
+#: notice for as long.
 ENTRIES = 2000
 LOOK_S = 0.05
 RESTS = 9
@@ -64,7 +65,7 @@ class Evidence:
             # All ranks see the same folder: the others need not look as often.
             self._every_s = min(MAX_EVERY_S, EVERY_S + self._nodes / NODES_PER_SECOND)
         #: What is being written; looked at in the main thread.
-        self.saves = Saves(spec.folder)
+        self.saves = Saves((spec.folder, spec.runtime))
         self._sweep = Sweep(since, self.saves.is_own)
         self._noticed_at: int | None = None
         self._thread: threading.Thread | None = None
@@ -170,8 +171,8 @@ class Evidence:
                     self._choose(last=True)
                     last.set()
                     return
-                every = self._every_s if self._noticed_at is None else HURRY_S
-                wake.wait(max(every, RESTS * (time.monotonic() - began)))
+                every, rests = (self._every_s, RESTS) if self._noticed_at is None else (HURRY_S, 1)
+                wake.wait(max(every, rests * (time.monotonic() - began)))
                 wake.clear()
 
     def _find_places(self) -> None:

@@ -29,8 +29,8 @@ STALL_S = 5.0
 MAX_OWN = 1000
 #: Ends of names of checkpoints, also with what their writers add until they are complete. Compiled when first used.
 _CHECKPOINT = (
-    r"\.(pt|pth|ckpt|safetensors|bin|npz|npy|h5|hdf5|keras|pkl|pickle|joblib|msgpack|distcp|pdparams|pdopt|params"
-    r"|state|weights|model|tar|zarr|data-\d+-of-\d+)$"
+    r"\.(pt|pth|ckpt|safetensors|bin|npz|h5|hdf5|keras|pkl|pickle|joblib|msgpack|distcp|pdparams|pdopt|params"
+    r"|weights|data-\d+-of-\d+)$"
 )
 _DRAFT = r"([._-]?(tmp|temp|part|partial|incomplete|new|swp|writing)[\w-]*|[.-]?\d+|~)$"
 _TEMPORARY = r"\.(tmp|part|partial|incomplete)[\w.-]*$"
@@ -75,10 +75,10 @@ class Saves:
     """The files that a rank is writing, from one look to the next.
 
     Args:
-        own: The folder of the platform for this rank: what is written there is not the job's.
+        own: The folders of the platform for this rank: what is written there is no checkpoint.
     """
 
-    def __init__(self, own: str) -> None:
+    def __init__(self, own: tuple[str, ...]) -> None:
         self._own = own
         #: Where checkpoints are expected, as the kernel names these places.
         self.roots: tuple[str, ...] = ()
@@ -145,7 +145,7 @@ class Saves:
         self.torn |= self.open
 
     def _may_be(self, path: str) -> bool:
-        return not is_below(path, (self._own,)) and not is_record(os.path.basename(path))
+        return not is_below(path, self._own) and not is_record(os.path.basename(path))
 
     def _counts(self, path: str) -> bool:
         return is_below(path, self.roots) or looks_like_checkpoint(os.path.basename(path))

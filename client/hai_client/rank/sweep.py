@@ -100,29 +100,41 @@ class Sweep:
         return self.look(1 << 60, seconds)
 
     def _hot(self) -> Iterator[None]:
+        """What was newest, with its neighbours, and what was changed of late just below the places to look at."""
         newest = self.files[-HOT:]
         for file in newest:
             self._see(file.path)
             yield
         folders = list(OrderedDict.fromkeys(os.path.dirname(file.path) for file in reversed(newest)))
-        above = list(OrderedDict.fromkeys(os.path.dirname(folder) for folder in folders))
-        for folder in OrderedDict.fromkeys([*folders, *above]):
-            if folder in self._learned or self._is_inside(folder):
-                yield from self._folder(folder, deep=False, limit=HOT_ENTRIES, below=None)
+        above = [os.path.dirname(folder) for folder in folders]
+        places = [folder for folder in [*folders, *above] if folder in self._learned or self._is_inside(folder)]
+        for folder in OrderedDict.fromkeys([*places, *self._roots]):
+            below: list[str] = []
+            yield from self._folder(folder, limit=HOT_ENTRIES, below=below)
+            for path in below[:HOT_ENTRIES]:
+                if path not in folders and self._is_new(path):
+                    yield from self._folder(path, limit=HOT_ENTRIES, below=[])
+                yield
+
+    def _is_new(self, path: str) -> bool:
+        """Whether something was made in a folder, or removed from it, since the run began."""
+        try:
+            return os.stat(path).st_mtime_ns > self._since
+        except OSError:
+            return False
 
     def _is_inside(self, path: str) -> bool:
         return any(path == root or path.startswith(f"{root}/") for root in self._roots)
 
     def _everything(self) -> Iterator[None]:
         for folder in list(self._learned):
-            yield from self._folder(folder, deep=False, limit=HOT_ENTRIES * HOT, below=None)
+            yield from self._folder(folder, limit=HOT_ENTRIES * HOT, below=[])
         waiting = list(self._roots)
         while waiting:
-            path = waiting.pop()
-            yield from self._folder(path, deep=True, limit=1 << 60, below=waiting)
+            yield from self._folder(waiting.pop(), limit=1 << 60, below=waiting)
 
-    def _folder(self, path: str, *, deep: bool, limit: int, below: list[str] | None) -> Iterator[None]:
-        """The entries of a folder; folders in it are put into `below`. A root may be a file."""
+    def _folder(self, path: str, *, limit: int, below: list[str]) -> Iterator[None]:
+        """The entries of a folder, so many at most; folders in it are put into `below`. A root may be a file."""
         only_checkpoints = path in self._learned and not self._is_inside(path)
         try:
             with os.scandir(path) as entries:
@@ -130,22 +142,25 @@ class Sweep:
                     limit -= 1
                     if limit < 0:
                         return
-                    try:
-                        if entry.is_dir(follow_symlinks=False):
-                            if deep and below is not None and entry.name not in RECORD_FOLDERS:
-                                below.append(entry.path)
-                        elif (
-                            entry.is_file(follow_symlinks=False)
-                            and not is_record(entry.name)
-                            and (not only_checkpoints or looks_like_checkpoint(entry.name))
-                        ):
-                            self._note(entry.path, entry.stat(follow_symlinks=False))
-                    except OSError:
-                        pass
+                    self._take(entry, below, only_checkpoints=only_checkpoints)
                     yield
         except NotADirectoryError:
             self._see(path)
             yield
+        except OSError:
+            return
+
+    def _take(self, entry: os.DirEntry[str], below: list[str], *, only_checkpoints: bool) -> None:
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in RECORD_FOLDERS:
+                    below.append(entry.path)
+            elif (
+                entry.is_file(follow_symlinks=False)
+                and not is_record(entry.name)
+                and (not only_checkpoints or looks_like_checkpoint(entry.name))
+            ):
+                self._note(entry.path, entry.stat(follow_symlinks=False))
         except OSError:
             return
 

@@ -46,7 +46,7 @@ def test_what_is_below_a_folder() -> None:
 
 @pytest.fixture
 def saves(tmp_path: Path) -> Saves:
-    saves = Saves(str(tmp_path / "own"))
+    saves = Saves((str(tmp_path / "own"),))
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "own").mkdir()
     saves.roots = (str(tmp_path / "checkpoints"),)
@@ -161,6 +161,18 @@ def test_new_files_beside_the_newest_are_found_though_a_pass_takes_long(tmp_path
     aged(tmp_path / "checkpoints" / "last.pt", -3)
     found.look(50, 60)
     assert newest(found)[-1] == "last.pt"
+
+
+def test_the_first_checkpoint_of_a_run_is_found_among_many_old_folders(tmp_path: Path) -> None:
+    for number in range(300):
+        for part in range(5):
+            aged(tmp_path / f"checkpoint-{number}" / f"model-{part}.pt", 1000)
+        os.utime(tmp_path / f"checkpoint-{number}", (1, 1))
+    found = sweep(tmp_path, since=time.time_ns() - 60 * 10**9)
+    path = aged(tmp_path / "checkpoint-300" / "model.pt", 1)
+    found.look(1300, 60)
+    assert found.passes == 0
+    assert [file.path for file in found.files] == [str(path)]
 
 
 def test_a_file_that_grows_is_told_apart_from_one_that_was_replaced(tmp_path: Path) -> None:
