@@ -76,7 +76,8 @@ class Runner:
         except CellExecutionError as error:
             return self._failed(error)
         except (DeadKernelError, asyncio.CancelledError) as error:
-            if self._told:
+            if self._told or _is_noticed():
+                # Also where a cell has a handler of its own, which has saved and ended the kernel.
                 print("hai: told to leave; the outputs so far are kept", flush=True)
                 return TOLD_TO_LEAVE
             print(f"hai: the kernel died: {error}", file=sys.stderr, flush=True)
@@ -159,8 +160,17 @@ class Runner:
 
 def _polls() -> bool:
     """Whether the notebook's own code asks `job.should_suspend` and will leave by itself."""
+    return _says("polling")
+
+
+def _is_noticed() -> bool:
+    """Whether the task was told to leave."""
+    return _says("notice.json")
+
+
+def _says(name: str) -> bool:
     runtime = os.environ.get("HAI_RUNTIME_DIR")
-    return runtime is not None and (Path(runtime) / "polling").exists()
+    return runtime is not None and (Path(runtime) / name).exists()
 
 
 if __name__ == "__main__":

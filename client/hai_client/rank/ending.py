@@ -6,7 +6,12 @@ import os
 import signal
 import time
 
-from hai_client.rank.processes import signal_below
+from hai_client.rank.catching import read_masks
+from hai_client.rank.processes import descendants, read_table, signal_below
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: Between two rounds while processes are being killed, and while they may still leave by themselves.
 KILL_TICK_S = 0.02
@@ -17,21 +22,38 @@ class Ending:
     """SIGTERM to all descendants once, then, after a wait, SIGKILL until none is left.
 
     Killing is repeated because processes may fork between the look and the blow.
+
+    Args:
+        tear: Told of processes that are about to be ended in the middle of what they do.
     """
 
-    def __init__(self, wait_s: float) -> None:
+    def __init__(self, wait_s: float, tear: Callable[[list[int]], None]) -> None:
         self._wait_s = wait_s
+        self._tear = tear
         self._deadline: float | None = None
         self.tick_s = WAIT_TICK_S
+
+    def hasten(self, now: float, wait_s: float) -> None:
+        """From now on they have so many seconds at most."""
+        self._wait_s = min(self._wait_s, wait_s)
+        if self._deadline is not None:
+            self._deadline = min(self._deadline, now + wait_s)
 
     def step(self, now: float) -> None:
         """Do what is due at a time (monotonic seconds)."""
         if self._deadline is None:
             self._deadline = now + self._wait_s
+            self._tear([pid for pid in _below() if not read_masks(pid).catches(signal.SIGTERM)])
             signal_below(os.getpid(), signal.SIGTERM)
         if now >= self._deadline:
+            if self.tick_s != KILL_TICK_S:
+                self._tear(_below())
             self.tick_s = KILL_TICK_S
             signal_below(os.getpid(), signal.SIGKILL)
+
+
+def _below() -> list[int]:
+    return descendants(read_table(), (os.getpid(),))
 
 
 def kill_all() -> None:

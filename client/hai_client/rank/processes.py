@@ -23,13 +23,14 @@ _libc = ctypes.CDLL(None, use_errno=True)
 class Process:
     """One process. `start` (clock ticks since boot) tells it from a later one with the same pid."""
 
-    __slots__ = ("cpu_ticks", "parent", "pid", "rss_pages", "start", "zombie")
+    __slots__ = ("cpu_ticks", "parent", "pid", "rss_pages", "start", "stopped", "zombie")
 
     def __init__(self, pid: int, stat: bytes) -> None:
         # The name in parentheses may hold anything, so fields are counted after the last one.
         fields = stat[stat.rindex(b")") + 2 :].split()
         self.pid = pid
         self.zombie = fields[0] in (b"Z", b"X")
+        self.stopped = fields[0] in (b"T", b"t")
         self.parent = int(fields[1])
         #: Own time and that of children which it has waited for.
         self.cpu_ticks = sum(int(field) for field in fields[11:15])
@@ -126,6 +127,20 @@ def read_program(pid: int) -> str:
         return os.path.basename(os.readlink(f"/proc/{pid}/exe"))
     except OSError:
         return ""
+
+
+def read_end(pid: int) -> int | None:
+    """How a process ended that its parent has not collected yet, as `os.wait` says it; None if that cannot be known."""
+    try:
+        # To other users the kernel says 0, whatever it was.
+        if os.stat(f"/proc/{pid}").st_uid != os.geteuid():  # noqa: PTH116
+            return None
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            stat = file.read()
+        fields = stat[stat.rindex(b")") + 2 :].split()
+        return int(fields[49]) if fields[0] == b"Z" else None
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def send(pid: int, number: int) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_REPORT_BYTES = 64 * 1024
 #: What the job may say, and the fields that the service knows.
 KINDS = frozenset({"saving", "saved", "done", "state"})
-FIELDS = ("kind", "at", "seconds", "step", "path", "all_ranks", "text", "revision")
+FIELDS = ("kind", "at", "seconds", "step", "path", "all_ranks", "text", "revision", "source")
 MAX_PAUSE_S = 2.0
 
 
@@ -60,7 +60,8 @@ def _read(path: str, name: str) -> dict[str, Any]:
     except (OSError, ValueError) as caught:
         error = caught
     else:
-        return dict(report)
+        # What it says itself is told, never seen.
+        return {name: value for name, value in report.items() if name != "source"}
     # The name may be of bytes that are no text.
     return {"kind": "bad", "text": f"report {ascii(name)[1:-1]} was dropped: {ascii(str(error))[1:-1]}"}
 

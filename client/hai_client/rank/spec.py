@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 SCHEMA = 1
-PROFILES = ("sigterm", "cooperative", "slurm", "kill")
+PROFILES = ("auto", "sigterm", "cooperative", "slurm", "kill")
+SIGNALS = ("TERM", "INT", "USR1", "USR2")
 
 
 class BadSpec(ValueError):
@@ -34,12 +35,16 @@ class Spec:
         "log_max_bytes",
         "log_mode",
         "log_parts",
+        "patience_s",
         "profile",
         "rank",
         "run_id",
         "runtime",
+        "signal",
+        "signal_before_s",
         "term_wait_s",
         "token_file",
+        "watch",
     )
 
     def __init__(self, folder: str, data: dict[str, Any]) -> None:
@@ -58,6 +63,15 @@ class Spec:
             self.cwd = str(data["cwd"])
             self.env = {str(name): str(value) for name, value in data["env"].items()}
             self.profile = str(data["profile"])
+            #: The signal of the notice, without SIG; None: what the profile says.
+            self.signal = str(data["signal"]) if data.get("signal") else None
+            #: How long before the deadline it is sent; None: with the notice.
+            before = data.get("signal_before_s")
+            self.signal_before_s = None if before is None else float(before)
+            #: Profile auto: how long a job is left alone that neither catches a signal nor polls.
+            self.patience_s = float(data.get("patience_s", 30))
+            #: What counts as a checkpoint beside HAI_CHECKPOINT_DIR; relative to cwd.
+            self.watch = [str(path) for path in data.get("watch") or ()]
             self.api_url = str(data["api_url"])
             #: Where the service writes its address when it has moved; None where it never does.
             self.address_file = str(data["address_file"]) if data.get("address_file") else None
@@ -76,6 +90,8 @@ class Spec:
             raise BadSpec("spec.json: command is empty")
         if self.profile not in PROFILES:
             raise BadSpec(f"spec.json: profile is {self.profile!r}; it must be one of {', '.join(PROFILES)}")
+        if self.signal is not None and self.signal not in SIGNALS:
+            raise BadSpec(f"spec.json: signal is {self.signal!r}; it must be one of {', '.join(SIGNALS)}")
 
     @classmethod
     def load(cls, folder: str) -> Spec:

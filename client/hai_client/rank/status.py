@@ -31,10 +31,14 @@ class Status:
             "started_at": rfc3339(),
             "ended_at": None,
             "exit_code": None,
+            # The signal that the command itself died of; exit_code is 128 more then.
+            "signal": None,
             "start_error": None,
             "notified_at": None,
             # Whether the command had been told to leave by a signal when it ended.
             "signalled": False,
+            # Whether all workers that were told by a signal caught it; None: nobody was.
+            "caught": None,
             "done": False,
             "done_all": False,
             "checkpoint": None,
@@ -63,6 +67,7 @@ class Status:
                 "at": report["at"],
                 "step": report.get("step"),
                 "path": report.get("path"),
+                "source": report.get("source", "told"),
             }
         if kind == "state":
             self.data["job_state"] = report.get("text")

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -12,9 +13,10 @@ import time
 from collections import deque
 
 from hai_client.rank import command, identity, lock, processes
-from hai_client.rank.api import Api
+from hai_client.rank.api import Api, Unreachable
 from hai_client.rank.bell import Bell
 from hai_client.rank.ending import Ending, kill_all
+from hai_client.rank.evidence import Evidence, is_newer
 from hai_client.rank.keeper import HEARD
 from hai_client.rank.leaving import AtOnce
 from hai_client.rank.logs import LogWriter
@@ -23,6 +25,8 @@ from hai_client.rank.notices import NoticeWatch
 from hai_client.rank.reports import Inbox, Outbox
 from hai_client.rank.spec import BadSpec, Spec
 from hai_client.rank.status import Status
+from hai_client.rank.telling import Telling
+from hai_client.rank.times import rfc3339, seconds_of
 from hai_client.rank.usage import Usage
 
 TYPE_CHECKING = False
@@ -40,6 +44,12 @@ USAGE_EVERY_S = 5.0
 USAGE_FIRST_S = 1.0
 #: How long reports that are under way may hold up the end of this process.
 FLUSH_S = 1.0
+#: How long what is left has between SIGTERM and SIGKILL when all have said that they are gone, seconds.
+DONE_WAIT_S = 1.0
+#: Whoever ends the run sooner before its deadline does so because all are gone, or can never be whole again.
+EARLY_S = 1.0
+#: Exit statuses of commands that somebody killed, or that crashed: SIGKILL, SIGSEGV, SIGABRT, SIGBUS.
+CRASHED = frozenset({137, 139, 134, 135})
 #: The status of a rank that was ended before its command was started.
 NEVER_STARTED = 128 + signal.SIGTERM
 
@@ -157,6 +167,12 @@ class Supervisor:
         self._notices: deque[dict[str, Any]] = deque()
         self._watch: NoticeWatch | None = NoticeWatch(api, self._deliver)
         self._messenger = Messenger(spec, self._log, account)
+        self._evidence = Evidence(spec, account, time.time_ns())
+        self._telling = Telling(spec, self._evidence, self._mark_signalled, account)
+        self._api = api
+        #: The notice that the job was given last.
+        self._notice: dict[str, Any] | None = None
+        self._yielded = False
         self._usage = Usage()
         self._output = -1
         self._main = 0
@@ -191,6 +207,7 @@ class Supervisor:
         self._loop()
         self._read_output()
         self._take_reports()
+        self._look_for_the_last_time()
         self._status.data["usage"] = self._usage.final()
         self._finish(self._exit_code)
 
@@ -248,18 +265,70 @@ class Supervisor:
             self._take_notice(own)
         while self._notices:
             self._take_notice(self._notices.popleft())
-        if self._exit_code is None:
-            self._messenger.tell_late_workers(now)
-        if self._ending is None and (self._leaving.must_end() or self._abandoned()):
-            self._ending = Ending(self._leaving.wait_s(now))
+        if self._ending is None:
+            # Also when the command is gone: a shell may have died while the workers under it still save.
+            self._telling.step(now)
+            self._status.data["caught"] = self._telling.caught
+        self._take_evidence(now)
+        if self._ending is None and (self._leaving.must_end() or self._abandoned(now)):
+            self._ending = Ending(self._wait_s(now), self._evidence.tear)
             self._mark_signalled()
         if self._ending is not None:
+            if self._yielded:
+                self._ending.hasten(now, DONE_WAIT_S)
             self._ending.step(now)
 
-    def _abandoned(self) -> bool:
+    def _abandoned(self, now: float) -> bool:
         """Whether the command is gone and what it left behind has no reason to stay."""
-        # A shell may die of the signal while the workers under it still save.
-        return self._exit_code is not None and not self._messenger.somebody_saves()
+        return self._exit_code is not None and not self._telling.somebody_saves(now)
+
+    def _wait_s(self, now: float) -> float:
+        """How long what is left has between SIGTERM and SIGKILL."""
+        wait = self._leaving.wait_s(now)
+        if self._status.data["done"] or self._status.data["done_all"]:
+            return min(wait, DONE_WAIT_S)
+        if not self._leaving.must_end():
+            return wait
+        if self._notice is None:
+            self._ask_why()
+            return wait
+        # Another rank may have spoken for this one: then the run is ended before its deadline.
+        left = (seconds_of(self._notice.get("deadline")) or 0.0) - time.time()
+        return min(wait, DONE_WAIT_S) if left > EARLY_S and not self._evidence.going_on(now) else wait
+
+    def _ask_why(self) -> None:
+        """Find out whether the run has given its nodes back by itself: then nobody is waited for."""
+        import threading
+
+        def ask() -> None:
+            with contextlib.suppress(Unreachable):
+                _, body = self._api.notice(0, 0)
+                notice = body.get("notice")
+                if isinstance(notice, dict) and notice.get("reason") == "yielded":
+                    self._yielded = True
+                    self._bell.ring()
+
+        threading.Thread(target=ask, name="why", daemon=True).start()
+
+    def _take_evidence(self, now: float, *, at_once: bool = False) -> None:
+        """Report a newer checkpoint that was seen, if any."""
+        seen = self._evidence.news(now, at_once=at_once)
+        known = self._status.data["checkpoint"]
+        if seen is None or not is_newer(seen.at / 1e9, known, seconds_of(known["at"]) if known else None):
+            return
+        report = {"kind": "saved", "at": rfc3339(seen.at), "path": seen.path, "source": "seen"}
+        self._status.take(report)
+        self._outbox.post(report)
+        self._write_status()
+
+    def _look_for_the_last_time(self) -> None:
+        """Nothing is left of the rank: what it saved last must be known before its end is recorded."""
+        if self._exit_code == 0 and self._notice is None and self._ending is None:
+            return
+        if self._exit_code in CRASHED and self._ending is None:
+            self._evidence.saves.tear_open()
+        self._evidence.last_look(forced=self._leaving.must_end())
+        self._take_evidence(time.monotonic(), at_once=True)
 
     def _reap(self) -> bool:
         """Collect ended children. Orphans come here too: no child means that no descendant is left."""
@@ -271,8 +340,18 @@ class Supervisor:
             if pid == 0:
                 return True
             if pid == self._main:
-                died = os.WIFSIGNALED(status)
-                self._exit_code = 128 + os.WTERMSIG(status) if died else os.WEXITSTATUS(status)
+                self._take_end(status)
+
+    def _take_end(self, status: int) -> None:
+        """Note how the command ended, as `os.wait` says it."""
+        if os.WIFSIGNALED(status):
+            stage = self._telling.end_of_stage(self._main)
+            status = status if stage is None else stage
+        if self._telling.heard_by_file():
+            self._status.data["signalled"] = True
+        died = os.WIFSIGNALED(status)
+        self._status.data["signal"] = os.WTERMSIG(status) if died else None
+        self._exit_code = 128 + os.WTERMSIG(status) if died else os.WEXITSTATUS(status)
 
     def _read_output(self) -> bool:
         """Log what the command wrote; whether more can come."""
@@ -292,19 +371,19 @@ class Supervisor:
         self._bell.ring()
 
     def _take_notice(self, notice: dict[str, Any]) -> None:
-        notice = self._leaving.take(notice)
-        if self._messenger.signals:
+        notice = self._notice = self._leaving.take(notice)
+        if self._telling.at_once:
             # Before the job can read the notice as well: who finds the file first may leave before the signal comes.
             self._mark_signalled()
         self._messenger.write(notice)
         received = self._messenger.received(notice)
+        self._telling.begin(self._main, notice, time.monotonic())
         if self._status.data["notified_at"] is None:
-            self._status.data["notified_at"] = received["at"]
+            self._status.data.update(notified_at=received["at"], caught=self._telling.caught)
             self._write_status()
         if notice["revision"] > 0:
             # One that began here is not the service's.
             self._outbox.post(received)
-        self._messenger.tell_workers(self._main)
 
     def _mark_signalled(self) -> None:
         """From now on a status of 0 may mean that the command left because it was told to, unless it has ended."""
@@ -328,6 +407,8 @@ class Supervisor:
     def _sample(self) -> None:
         self._status.data["usage"], alive = self._usage.sample()
         self._messenger.remember(alive)
+        self._evidence.start()
+        self._evidence.look(process.pid for process in alive)
         self._write_status()
 
     def _note_lost_lines(self) -> None:

@@ -19,10 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"})
-#: Programs that only start another one.
-WRAPPERS = frozenset({"accelerate"})
+#: Programs that only start another one, some of which catch signals to hand them on.
+WRAPPERS = frozenset(
+    {"accelerate", "catatonit", "conda", "dumb-init", "hatch", "mamba", "micromamba", "nsys", "pdm", "pipenv", "pixi"}
+    | {"poetry", "rye", "time", "timeout", "tini", "uv"}
+)
 AGENTS = frozenset({"torchrun"})
 AGENT_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch"})
+#: Runs a notebook's cells in a process below it.
+NOTEBOOK_MODULE = "hai_client.notebook"
 LOCAL_RANK = b"LOCAL_RANK"
 
 
@@ -30,15 +35,18 @@ class Workers:
     """Who is to be signalled.
 
     `top` are the topmost processes that are neither a shell nor an elastic agent. `under_agent` are those of them
-    that an agent started. `expected` says that an agent was found which has not started its workers yet.
+    that an agent started. `expected` says that an agent was found which has not started its workers yet. `shells` are
+    the shells above them, each with its children. `above` are the shells above a worker, the innermost last.
     """
 
-    __slots__ = ("expected", "top", "under_agent")
+    __slots__ = ("above", "expected", "shells", "top", "under_agent")
 
     def __init__(self) -> None:
         self.top: list[int] = []
         self.under_agent: set[int] = set()
         self.expected = False
+        self.shells: dict[int, list[int]] = {}
+        self.above: dict[int, tuple[int, ...]] = {}
 
 
 def workers_of(table: Mapping[int, Process], roots: list[int]) -> Workers:
@@ -62,14 +70,19 @@ class _Search:
     def run(self, roots: list[int]) -> Workers:
         for root in roots:
             if root in self._table and not self._table[root].zombie:
-                self._visit(root, under_agent=False)
+                self._visit(root, (), under_agent=False)
         return self._found
 
-    def _visit(self, pid: int, *, under_agent: bool) -> None:
+    def _visit(self, pid: int, shells: tuple[int, ...], *, under_agent: bool) -> None:
         below = [child for child in self._children.get(pid, ()) if not self._table[child].zombie]
+        if below and is_shell(pid):
+            self._found.shells[pid] = below
+            for child in below:
+                self._visit(child, (*shells, pid), under_agent=under_agent)
+            return
         if below and _only_starts(pid):
             for child in below:
-                self._visit(child, under_agent=under_agent)
+                self._visit(child, shells, under_agent=under_agent)
             return
         ranked = [] if self._local_rank(pid) is not None else list(self._topmost_ranked(pid))
         agent = any(self._local_rank(worker) == b"0" for worker in ranked)
@@ -77,12 +90,13 @@ class _Search:
             self._found.expected = True
             return
         if not agent:
-            self._add(pid, under_agent=under_agent)
+            self._add(pid, shells, under_agent=under_agent)
         for worker in ranked:
-            self._visit(worker, under_agent=under_agent or agent)
+            self._visit(worker, shells, under_agent=under_agent or agent)
 
-    def _add(self, pid: int, *, under_agent: bool) -> None:
+    def _add(self, pid: int, shells: tuple[int, ...], *, under_agent: bool) -> None:
         self._found.top.append(pid)
+        self._found.above[pid] = shells
         if under_agent:
             self._found.under_agent.add(pid)
 
@@ -102,12 +116,21 @@ class _Search:
         return self._local_ranks[pid]
 
 
-def _only_starts(pid: int) -> bool:
+def is_shell(pid: int) -> bool:
+    """Whether the process executes a shell, to interpret a script or a line of it."""
     program = read_program(pid)
     if program in SHELLS:
         return True
-    names = {os.path.basename(word) for word in read_arguments(pid)[:2]}
-    return bool(names & WRAPPERS) or (program == "busybox" and bool(names & SHELLS))
+    return program == "busybox" and bool({os.path.basename(word) for word in read_arguments(pid)[:2]} & SHELLS)
+
+
+def runs_notebook(pid: int) -> bool:
+    """Whether the process runs a notebook: what it catches says nothing about the cells."""
+    return NOTEBOOK_MODULE in read_arguments(pid)[:4]
+
+
+def _only_starts(pid: int) -> bool:
+    return bool({os.path.basename(word) for word in read_arguments(pid)[:2]} & WRAPPERS)
 
 
 def _is_agent(pid: int) -> bool:

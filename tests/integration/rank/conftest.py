@@ -52,6 +52,8 @@ class FakeService:
         self.wanted = 200
         self.leaving = 204
         self.log = b""
+        #: Whether only those who do not wait for a notice are told of it, as of one that nobody was rung up for.
+        self.silent = False
         self._notice: dict[str, Any] | None = None
         self._changed = threading.Condition()
         self._server: ThreadingHTTPServer | None = None
@@ -73,7 +75,8 @@ class FakeService:
                 if "/addresses?" in self.path:
                     self._answer(service.wanted, {"addresses": service._gang()})
                     return
-                self._answer(200, service._wait(int(self.path.split("seen=")[1].split("&")[0])))
+                seen, wait = (int(self.path.split(f"{name}=")[1].split("&")[0]) for name in ("seen", "wait"))
+                self._answer(200, service._wait(seen, at_once=wait == 0))
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -121,12 +124,13 @@ class FakeService:
             self._server.server_close()
             self._server = None
 
-    def _wait(self, seen: int) -> dict[str, Any]:
+    def _wait(self, seen: int, *, at_once: bool) -> dict[str, Any]:
         self.polls += 1
-        end = time.monotonic() + 2
+        end = time.monotonic() + (0 if at_once else 2)
         with self._changed:
             while self._server is not None:
-                if self._notice is not None and self._notice["revision"] > seen:
+                told = at_once or not self.silent
+                if told and self._notice is not None and self._notice["revision"] > seen:
                     return {"notice": self._notice}
                 if not self._changed.wait(max(0, end - time.monotonic())):
                     break
@@ -150,11 +154,11 @@ class FakeService:
             self.addresses = list(addresses)
             self._changed.notify_all()
 
-    def notify(self, revision: int = 1, deadline: str = "2126-01-01T00:02:00Z") -> None:
+    def notify(self, revision: int = 1, deadline: str = "2126-01-01T00:02:00Z", reason: str = "turn_over") -> None:
         with self._changed:
             self._notice = {
                 "kind": "suspend",
-                "reason": "turn_over",
+                "reason": reason,
                 "message": "its turn was over and a task of equal priority waited",
                 "beneficiary": 7,
                 "at": "2126-01-01T00:00:00Z",
@@ -178,8 +182,10 @@ class Pod:
         self.process: subprocess.Popen[bytes] | None = None
         self.python = sys.executable
 
-    def start(self, *command: str, env: dict[str, str] | None = None, **changes: Any) -> subprocess.Popen[bytes]:
-        """Start the container: `env` is its environment, the rest is of the Secret."""
+    def start(
+        self, *command: str, env: dict[str, str] | None = None, task_env: dict[str, str] | None = None, **changes: Any
+    ) -> subprocess.Popen[bytes]:
+        """Start the container: `env` is its environment, the rest is of the Secret, `task_env` the task's variables."""
         secret = self.folder / "spec"
         secret.mkdir(parents=True)
         (secret / "token").write_text("run:41.2:abc")
@@ -191,7 +197,7 @@ class Pod:
             "nodes": ["n-a", "n-b"],
             "command": list(command),
             "cwd": str(self.folder),
-            "env": {"HAI_TASK_ID": "41"},
+            "env": {"HAI_TASK_ID": "41", **(task_env or {})},
             "profile": "sigterm",
             "api_url": self.service.url,
             "master_port": 29500,

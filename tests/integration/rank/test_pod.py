@@ -291,3 +291,23 @@ def test_a_rank_runs_on_python_3_8(pod, service, eventually) -> None:
     assert pod.sent() == ["in n-b", "told evicted"]
     assert pod.message()["checkpoint"]["step"] == 7
     assert (pod.folder / "output").read_text() == ""
+
+
+def test_the_record_of_a_pod_says_what_was_caught_and_which_checkpoint_was_seen(
+    pod, service, eventually, tmp_path
+) -> None:
+    code = (
+        "import os, time\nprint('up', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
+        "open(os.environ['HAI_CHECKPOINT_DIR'] + '/model.pt', 'w').write('1')\ntime.sleep(600)\n"
+    )
+    checkpoints = tmp_path / "checkpoints"
+    variables = {"HAI_CHECKPOINT_DIR": str(checkpoints)}
+    pod.start(sys.executable, "-c", code, env=FIRST, task_env=variables, profile="auto", patience_s=300, **ALONE)
+    eventually(lambda: "up" in pod.log())
+    service.notify()
+    eventually(lambda: pod.message().get("notified_at"))
+    (pod.folder / "go").touch()
+    assert pod.wait() == 143
+    message = pod.message()
+    assert (message["signal"], message["caught"], message["signalled"]) == (15, False, True)
+    assert (message["checkpoint"]["source"], message["checkpoint"]["path"]) == ("seen", str(checkpoints / "model.pt"))

@@ -1,0 +1,386 @@
+"""Telling the processes of a job that they must leave: whom, with which signal, and when.
+
+With a signal of its own (`--signal`, or a profile that has one) a job's workers get that: at once if they catch it,
+else as soon as they are not in the middle of writing a checkpoint (and, with `--signal`, not at all if the job polls).
+Profile `auto` looks at the job:
+
+- Where it polls (`job.should_suspend`), also if it begins to now, the notice in its folder is enough.
+- A worker that catches a signal (`hai_client.rank.catching`) gets that.
+- One that does neither is left alone until a checkpoint has appeared since the notice and is complete, or its patience
+  is over; never in the middle of writing one. Then it gets SIGTERM, and `term_wait_s` later SIGKILL. It waits for
+  workers of the same rank that were told and are saving.
+
+Who would die of the signal is stopped for a moment first, so that nobody begins to write between the look and the
+blow. Shells start nothing more after the notice (`hai_client.rank.shells`).
+"""
+# ruff: noqa: PTH110, PTH118
+# Importing pathlib costs milliseconds at every start.
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from hai_client.rank.catching import best_signal, best_trap, read_masks
+from hai_client.rank.identity import acting_as
+from hai_client.rank.openfiles import standard_pipes
+from hai_client.rank.processes import Process, children_of, descendants, read_process, read_table, send
+from hai_client.rank.shells import Shells
+from hai_client.rank.times import seconds_of
+from hai_client.rank.workers import Workers, is_shell, runs_notebook, workers_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from hai_client.rank.evidence import Evidence
+    from hai_client.rank.identity import Account
+    from hai_client.rank.spec import Spec
+
+PROFILE_SIGNALS = {"sigterm": signal.SIGTERM, "slurm": signal.SIGUSR1}
+#: Seconds between two looks at the processes.
+LOOK_EVERY_S = 0.1
+#: After a look nobody looks for so many times as long as it took.
+RESTS = 3
+#: How long processes have to stop; one that waits for a disk may take longer, and is busy writing then.
+STOP_S = 0.1
+#: For how long, and how often, a moment is looked for in which nothing is being written.
+PAUSE_S = 0.1
+PAUSE_LOOK_S = 0.002
+
+
+class _Worker:
+    """A process that was there at the notice. Times are monotonic seconds."""
+
+    __slots__ = ("ended_at", "leaves", "listens", "pid", "start", "told")
+
+    def __init__(self, process: Process, *, listens: bool) -> None:
+        self.pid = process.pid
+        self.start = process.start
+        #: Whether it only reads what another worker writes: it ends with that one.
+        self.listens = listens
+        self.told = False
+        #: When it was sent a signal that it does not catch.
+        self.ended_at: float | None = None
+        #: Whether it leaves of that by itself all the same: what runs a notebook still writes the outputs.
+        self.leaves = False
+
+    def is_in(self, table: Mapping[int, Process]) -> bool:
+        process = table.get(self.pid)
+        return process is not None and process.start == self.start and not process.zombie
+
+
+class Telling:
+    """Tells a job once that it must leave.
+
+    Args:
+        mark: Called before anything is told that the job may leave for.
+    """
+
+    def __init__(self, spec: Spec, evidence: Evidence, mark: Callable[[], None], account: Account | None) -> None:
+        self._spec = spec
+        self._evidence = evidence
+        self._mark = mark
+        self._account = account
+        #: The signal for everybody; None: none, or (auto) one for each.
+        self._number: int | None = PROFILE_SIGNALS.get(spec.profile)
+        if spec.signal is not None:
+            self._number = getattr(signal, f"SIG{spec.signal}")
+        self._auto = spec.profile == "auto" and self._number is None
+        self._shells = Shells(account, spec.term_wait_s)
+        self._polling = os.path.join(spec.runtime, "polling")
+        self._main = 0
+        self._deadline: float | None = None
+        #: When the workers were first looked at, monotonic seconds.
+        self._began: float | None = None
+        self._next = 0.0
+        self._workers: dict[int, _Worker] = {}
+        #: Start times of those that came later and were ended, by pid, and of shells that were told to their traps.
+        self._late: dict[int, int] = {}
+        self._trapping: dict[int, int] = {}
+        #: Processes that do nothing for a moment.
+        self._stopped: list[int] = []
+        #: Whether all that were told caught it; None: nobody was told.
+        self.caught: bool | None = None
+
+    @property
+    def at_once(self) -> bool:
+        """Whether the notice comes with a signal for certain, and now."""
+        return self._number is not None and self._spec.signal_before_s is None
+
+    def begin(self, main: int, notice: dict[str, Any], now: float) -> None:
+        """There is a notice, or a newer one (now: monotonic seconds)."""
+        self._deadline = seconds_of(notice.get("deadline"))
+        if self._main == 0:
+            self._main = main
+            self._evidence.noticed(descendants(read_table(), (os.getpid(),)))
+            self.step(now)
+
+    def heard_by_file(self) -> bool:
+        """Whether the job reads the notice by itself, and may leave for that."""
+        return self._auto and self._main != 0 and self._polls()
+
+    def _polls(self) -> bool:
+        with acting_as(self._account):
+            return os.path.exists(self._polling)
+
+    def end_of_stage(self, pid: int) -> int | None:
+        """How the command of a shell ended that was ended with it, as `os.wait` says it; None: not known."""
+        return self._shells.end_of_stage(pid)
+
+    def somebody_saves(self, now: float) -> bool:
+        """Whether a worker is still there that was told to leave, or that is writing a checkpoint."""
+        busy = self._evidence.going_on(now)
+        for worker in self._workers.values():
+            if worker.told or (busy and not worker.listens):
+                process = read_process(worker.pid)
+                if process is not None and process.start == worker.start and not process.zombie:
+                    return True
+        return False
+
+    def step(self, now: float) -> None:
+        """Do what is due."""
+        if self._main == 0 or now < self._next:
+            return
+        self._step(now)
+        # On a machine with many processes a look takes long.
+        self._next = now + max(LOOK_EVERY_S, RESTS * (time.monotonic() - now))
+
+    def _step(self, now: float) -> None:
+        table = read_table()
+        self._evidence.look(pid for pid in descendants(table, (os.getpid(),)) if not table[pid].zombie)
+        if not self._is_due():
+            return
+        by_file = self.heard_by_file()
+        if by_file:
+            self._mark()
+        table, found = self._look(table, everything=by_file)
+        if by_file:
+            self._shells.step(table, now)
+            return
+        self._tell_shells(table, found)
+        self._tell_workers(table, found, now)
+        self._end_late(table, found, now)
+        self._insist(table, now)
+        self._shells.step(table, now)
+
+    def _is_due(self) -> bool:
+        """Whether anybody is to be told at all, and already."""
+        if self._number is None and not self._auto:
+            return False
+        before = self._spec.signal_before_s
+        return before is None or self._deadline is None or time.time() >= self._deadline - before
+
+    def _look(self, table: dict[int, Process], *, everything: bool) -> tuple[dict[int, Process], Workers]:
+        """The processes, and who works among them; shells above somebody who is to be told are stopped."""
+        while True:
+            found = self._find(table)
+            if self._began is None:
+                self._began = time.monotonic()
+                self._note(table, found.top)
+            if self._auto:
+                # It may have started what works after the notice, without a shell or an agent.
+                self._note(table, (p for p in found.top if self._is_ours(p, found)))
+            told = [pid for pid in found.top if everything or self._is_to_be_told(table, pid)]
+            if not self._keep_shells(table, found, told):
+                return table, found
+            # A shell may have started something just before it was stopped.
+            table = read_table()
+
+    def _keep_shells(self, table: Mapping[int, Process], found: Workers, workers: Iterable[int]) -> bool:
+        """Let the shells above some workers, but for those with a trap, start nothing more; whether one is new."""
+        above = {shell for worker in workers for shell in found.above.get(worker, ())}
+        return self._shells.keep(table, {pid: found.shells[pid] for pid in above if not self._traps(pid)})
+
+    def _find(self, table: Mapping[int, Process]) -> Workers:
+        # Orphans that changed their session are children of this process.
+        me = os.getpid()
+        roots = [self._main, *(p.pid for p in table.values() if p.parent == me and p.pid != self._main)]
+        return workers_of(table, roots)
+
+    def _is_ours(self, pid: int, found: Workers) -> bool:
+        """Whether a process that came after the notice is none of those that are ended at once."""
+        return pid not in found.under_agent and not found.above[pid]
+
+    def _note(self, table: Mapping[int, Process], pids: Iterable[int]) -> None:
+        new = [pid for pid in pids if pid not in self._workers and self._late.get(pid) != table[pid].start]
+        if not new:
+            return
+        with acting_as(self._account):
+            ends = {pid: standard_pipes(pid) for pid in [*new, *self._workers]}
+        for pid in new:
+            source = ends[pid][0]
+            listens = source is not None and any(source in ends[other][1] for other in ends if other != pid)
+            self._workers[pid] = _Worker(table[pid], listens=listens)
+
+    def _signal_for(self, pid: int) -> int | None:
+        if not self._auto:
+            return self._number
+        return best_signal(pid)
+
+    def _is_to_be_told(self, table: Mapping[int, Process], pid: int) -> bool:
+        """Whether the worker is being told, or was; in the profile auto others go on, and may come to their end."""
+        worker = self._workers.get(pid)
+        if worker is None or worker.listens:
+            return False
+        return worker.told or not self._auto or any(best_signal(one) is not None for one in self._judged(table, pid))
+
+    def _judged(self, table: Mapping[int, Process], pid: int) -> list[int]:
+        """Whose handlers count for a worker: of a notebook those of what runs its cells."""
+        if not self._auto or not runs_notebook(pid):
+            return [pid]
+        return [child for child in children_of(table).get(pid, ()) if not table[child].zombie]
+
+    def _traps(self, shell: int) -> bool:
+        if shell in self._trapping:
+            return True
+        if self._auto:
+            return best_trap(shell) is not None
+        return self._number is not None and read_masks(shell).traps(self._number)
+
+    def _tell_shells(self, table: Mapping[int, Process], found: Workers) -> None:
+        for pid in found.shells:
+            number = best_trap(pid) if self._auto else self._number
+            if number is not None and pid not in self._trapping and self._traps(pid):
+                self._mark()
+                self._trapping[pid] = table[pid].start
+                send(pid, number)
+
+    def _tell_workers(self, table: Mapping[int, Process], found: Workers, now: float) -> None:
+        waiting = []
+        for worker in self._workers.values():
+            if worker.told or worker.listens or not worker.is_in(table):
+                continue
+            told = [(pid, number) for pid in self._judged(table, worker.pid) for number in [self._signal_for(pid)]]
+            caught = [(pid, n) for pid, n in told if n is not None and read_masks(pid).catches(n)]
+            if caught:
+                self._mark()
+                worker.told = True
+                self.caught = True if self.caught is None else self.caught
+                for pid, number in caught:
+                    send(pid, number)
+            else:
+                waiting.append(worker)
+        if waiting and self._may_end(table, now):
+            self._keep_shells(table, found, (worker.pid for worker in waiting))
+            self._end_idle(waiting, table, now)
+        elif (
+            self._auto and not self._workers and found.expected and self._is_over(now) and self._main not in self._late
+        ):
+            # An agent that still waits for the others of its gang.
+            self._mark()
+            self._late[self._main] = table[self._main].start if self._main in table else 0
+            send(self._main, signal.SIGTERM)
+
+    def _may_end(self, table: Mapping[int, Process], now: float) -> bool:
+        """Whether those that do not catch their signal may be ended by it now."""
+        if self._evidence.others_save(now):
+            return False
+        if not self._auto:
+            # A job that polls does not know of a signal that its owner has chosen.
+            return self._spec.signal is None or not self._polls()
+        saving = any(
+            worker.told and worker.ended_at is None and worker.is_in(table) for worker in self._workers.values()
+        )
+        return not saving and (self._evidence.settled(now) or self._is_over(now))
+
+    def _is_over(self, now: float) -> bool:
+        return self._began is not None and now - self._began >= self._spec.patience_s
+
+    def _end_idle(self, workers: list[_Worker], table: Mapping[int, Process], now: float) -> None:
+        """Send the signal to workers that do not catch it, unless one of them is writing a checkpoint."""
+        number = signal.SIGTERM if self._number is None else self._number
+        pids = [worker.pid for worker in workers]
+        if not self._await_pause(pids, table):
+            return
+        group = self._stop(pids)
+        try:
+            if group is None or self._evidence.writing(group):
+                return
+            self._mark()
+            for worker in workers:
+                worker.told, worker.ended_at = True, now
+                worker.leaves = read_masks(worker.pid).catches(number)
+                self.caught = False
+                for pid in {worker.pid, *self._judged(table, worker.pid)}:
+                    send(pid, number)
+        finally:
+            for pid in self._stopped:
+                send(pid, signal.SIGCONT)
+
+    def _await_pause(self, pids: list[int], table: Mapping[int, Process]) -> bool:
+        """Wait a moment for one in which none of the processes writes a checkpoint; whether there was one.
+
+        Who saves all the time pauses for milliseconds only.
+        """
+        group = [*pids, *descendants(table, pids)]
+        ends = time.monotonic() + PAUSE_S
+        while self._evidence.writing(group):
+            if time.monotonic() >= ends:
+                return False
+            time.sleep(PAUSE_LOOK_S)
+        return True
+
+    def _stop(self, pids: list[int]) -> list[int] | None:
+        """Stop processes and all below them; None if one of them does not stop."""
+        self._stopped = list(pids)
+        for pid in pids:
+            # Before anything else: the pause that was found may be short.
+            send(pid, signal.SIGSTOP)
+        ends = time.monotonic() + STOP_S
+        while True:
+            table = read_table()
+            group = [pid for pid in [*pids, *descendants(table, pids)] if pid in table and not table[pid].zombie]
+            new = [pid for pid in group if pid not in self._stopped]
+            for pid in new:
+                send(pid, signal.SIGSTOP)
+            self._stopped += new
+            if not new and all(table[pid].stopped for pid in group):
+                return group
+            if time.monotonic() >= ends:
+                return None
+            time.sleep(0.001)
+
+    def _end_late(self, table: Mapping[int, Process], found: Workers, now: float) -> None:
+        """End what was started after the notice: an agent's new workers, and the next command of a shell."""
+        for pid in found.top:
+            start = table[pid].start
+            known = self._workers.get(pid)
+            if (known is not None and known.start == start) or self._late.get(pid) == start or is_shell(pid):
+                # A shell without children is about to start something, or to end.
+                continue
+            if pid in found.under_agent:
+                self._late[pid] = start
+                self._mark()
+                send(pid, self._signal_for(pid) or signal.SIGTERM)
+            elif found.above[pid] and self._is_next_stage(table, found, pid):
+                self._late[pid] = start
+                self._mark()
+                for shell in found.above[pid]:
+                    send(shell, signal.SIGSTOP)
+                send(pid, signal.SIGTERM)
+                for shell in reversed(found.above[pid]):
+                    if self._shells.is_ended(shell):
+                        # It has trapped SIGTERM, and goes on.
+                        send(shell, signal.SIGKILL)
+                    else:
+                        self._shells.end(shell, now)
+
+    def _is_next_stage(self, table: Mapping[int, Process], found: Workers, pid: int) -> bool:
+        """Whether a shell that has no trap starts something now that what it was running has left."""
+        if any(shell in self._trapping for shell in found.above[pid]):
+            return False
+        before = [self._workers[other] for other in found.top if found.above[other] and other in self._workers]
+        return not any(worker.is_in(table) for worker in before)
+
+    def _insist(self, table: Mapping[int, Process], now: float) -> None:
+        """Kill what has not left of a signal that it does not catch."""
+        if not self._auto or self._evidence.going_on(now):
+            return
+        for worker in self._workers.values():
+            due = worker.ended_at is not None and now - worker.ended_at >= self._spec.term_wait_s
+            if due and not worker.leaves and worker.is_in(table):
+                self._evidence.tear([worker.pid])
+                send(worker.pid, signal.SIGKILL)
