@@ -100,6 +100,15 @@ def count(field: str, *, least: int = 1) -> Callable[[str], int]:
     return read
 
 
+def ranks_per_node(text: str) -> int | str:
+    """Read a number of processes on each node, or `gpu`."""
+    if text.lower() in ("gpu", "gpus"):
+        return "gpu"
+    if not re.fullmatch(r"[0-9]{1,4}", text) or int(text) < 1:
+        raise Invalid(f"ranks-per-node: {text!r} is neither a whole number of 1 or more nor 'gpu'")
+    return int(text)
+
+
 def duration(field: str, *, least_s: float = 0.0) -> Callable[[str], float]:
     """A reader of lengths of time, in seconds."""
 

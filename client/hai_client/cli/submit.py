@@ -26,6 +26,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-n", "--nodes", type=words_.count("nodes"), default=1, metavar="N", help="how many nodes (1)")
     add("--gpus", type=words_.count("gpus"), metavar="K", help="GPUs on each node, shared with others (whole nodes)")
+    add(
+        "--ranks-per-node",
+        type=words_.ranks_per_node,
+        metavar="K|gpu",
+        help="run it K times on each node, or once for each GPU, with LOCAL_RANK and the like (once)",
+    )
     words_.add_priority(
         parser,
         "-p",
@@ -134,6 +140,7 @@ def request_of(args: argparse.Namespace, command: Sequence[str]) -> TaskRequest:
         retry_backoff_s=args.retry_backoff,
         retry_exit_codes=args.retry_exit_codes,
         environment=args.environment,
+        ranks_per_node=args.ranks_per_node,
     )
 
 

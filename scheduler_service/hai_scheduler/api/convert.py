@@ -87,6 +87,7 @@ def submission_of(body: TaskSubmit) -> Submission:
         hold=body.hold,
         retry=_retry_of(body),
         environment=body.environment,
+        ranks_per_node=body.ranks_per_node,
     )
 
 
@@ -121,6 +122,7 @@ def submit_of(submission: Submission) -> TaskSubmit:
         tags=list(submission.tags),
         hold=submission.hold,
         environment=submission.environment,
+        ranks_per_node=submission.ranks_per_node,
         **_retry_fields(submission.retry),
     )
 
@@ -179,6 +181,7 @@ def detail(story: TaskStory, caller: Caller) -> TaskDetail:
             "retries_used": task.retries,
             "retry_at": task.not_before if task.state.waiting else None,
             "environment": spec.environment,
+            "ranks_per_node": spec.ranks_per_node,
             "runs": [run_out(run) for run in story.runs],
         }
     )

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from pydantic_core import PydanticCustomError
 
 from hai_scheduler.api import shapes
+from hai_scheduler.service.submission import MAX_RANKS_PER_NODE
 
 PriorityName = Literal["LOW", "BELOW_NORMAL", "NORMAL", "ABOVE_NORMAL", "HIGH", "VERY_HIGH", "EXTREME_HIGH"]
 PriorityChoice = Literal["AUTO", "LOW", "BELOW_NORMAL", "NORMAL", "ABOVE_NORMAL", "HIGH", "VERY_HIGH", "EXTREME_HIGH"]
@@ -92,6 +93,10 @@ class FieldError(Output):
     message: str
 
 
+#: A number of processes on each node, or one for each GPU.
+RanksPerNodeChoice = Annotated[int, Field(strict=True, ge=1, le=MAX_RANKS_PER_NODE)] | Literal["gpu"]
+
+
 class TaskSubmit(Input):
     """A task to submit."""
 
@@ -128,6 +133,9 @@ class TaskSubmit(Input):
     retry_exit_codes: Annotated[list[Annotated[int, Field(ge=1, le=255)]], Field(max_length=255)] = []
     #: Name of the environment that it runs in (GET /environments); null: one's default, else the platform's own.
     environment: Annotated[str, Field(max_length=128)] | None = None
+    #: How often the command runs on each node, with LOCAL_RANK and the like; `gpu`: once for each of its GPUs;
+    #: null: once, and RANK counts nodes.
+    ranks_per_node: RanksPerNodeChoice | None = None
 
 
 class PriorityChange(Input):
@@ -296,6 +304,8 @@ class TaskDetail(TaskSummary):
     retry_at: datetime | None = None
     #: Name of the environment that it runs in; null: the platform's own.
     environment: str | None = None
+    #: How often the command runs on each node; null: once, without a launcher.
+    ranks_per_node: RanksPerNodeChoice | None = None
     runs: list[RunOut]
 
 

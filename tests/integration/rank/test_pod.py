@@ -274,7 +274,7 @@ def test_slurms_commands_are_programs_in_a_pod_too(pod, service) -> None:
     service.gather("10.0.0.1", "10.0.0.2")
     pod.start("sh", "-c", command, profile="slurm")
     assert pod.wait() == 0
-    assert pod.sent() == ["n-a", "n-b", "1 2"]
+    assert pod.sent() == ["10.0.0.1", "10.0.0.2", "1 2"]
     assert pod.message()["done_all"] is True
 
 

@@ -41,7 +41,7 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
     />
   );
   const groups = context.policy?.groups ?? [values.group];
-  const hasMoreErrors = (['env', 'cwd', 'profile', 'hold', 'grace_s'] as const).some(name => errors[name]);
+  const hasMoreErrors = (['env', 'cwd', 'profile', 'ranks_per_node', 'hold', 'grace_s'] as const).some(name => errors[name]);
   const grace = policyLength(context.policy, 'default_grace', values.group);
   const longest = policyLength(context.policy, 'max_grace', values.group);
   const freeHere = free[values.group];
@@ -125,6 +125,10 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
             onChange={value => set('profile', value as ProfileName)}
           />
         </div>
+        {text('ranks_per_node', 'Processes on each node', {
+          placeholder: '1',
+          hint: 'Starts the command so often on each node, with LOCAL_RANK; gpu: once for each GPU.'
+        })}
         {text('env', 'Environment', { rows: 3, placeholder: 'KEY=value, one a line' })}
         {text('cwd', 'Folder')}
         <label className="hai-Check">

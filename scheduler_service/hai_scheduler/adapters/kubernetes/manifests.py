@@ -131,6 +131,8 @@ def spec(launch: Launch, settings: ClusterSettings) -> dict[str, Any]:
         "cwd": launch.cwd,
         "env": {name: value for name, value in launch.env.items() if not name.startswith(PRIVATE_PREFIXES)},
         "path_prefix": [str(PurePosixPath(launch.python).parent)] if launch.python else [],
+        "group": launch.group,
+        "ranks_per_node": launch.ranks_per_node,
         "profile": launch.profile,
         "api_url": settings.api_url,
         "master_port": settings.master_port,
