@@ -8,6 +8,7 @@ status. The words: `hai-batch [OPTIONS] -- SCRIPT ARGUMENTS`, where SCRIPT is th
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -255,15 +256,10 @@ class Batch:
         if process is None or self._handed_on or number != getattr(signal, f"SIG{self._options.get('notice', 'USR1')}"):
             return
         self._handed_on = True
-        if "signal-shell" in self._options:
-            pids = [process.pid]
-        else:
-            pids = workers_of(read_table(), [process.pid]).top
-        for pid in pids:
-            try:
+        shell = "signal-shell" in self._options
+        for pid in [process.pid] if shell else workers_of(read_table(), [process.pid]).top:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
-            except ProcessLookupError:
-                continue
 
 
 def _copy(source: int, targets: tuple[int, ...]) -> None:
@@ -273,8 +269,6 @@ def _copy(source: int, targets: tuple[int, ...]) -> None:
             if not data:
                 return
             for target in targets:
-                try:
+                # A full disk takes the copy, not the job.
+                with contextlib.suppress(OSError):
                     write_all(target, data)
-                except OSError:
-                    # A full disk takes the copy, not the job.
-                    continue

@@ -75,7 +75,7 @@ _ROWS = (
     ("nodelist", "w", "yes", SRUN, USED, "on these nodes of the job, by the names of `$SLURM_JOB_NODELIST`"),
     ("exclude", "x", "yes", SRUN, USED, "on none of these nodes of the job"),
     ("relative", "r", "yes", SRUN, USED, "from this node of the job on"),
-    ("nodelist", "w", "yes", SBATCH, REFUSED, "nodes cannot be chosen: leave it out, or name a node group (--partition)"),
+    ("nodelist", "w", "yes", SBATCH, REFUSED, "nodes cannot be chosen: leave it out, or name a group (--partition)"),
     ("exclude", "x", "yes", SBATCH, IGNORED, "nodes that fail are avoided by the scheduler"),
     ("dependency", "d", "yes", SBATCH, REFUSED, "HAI knows no dependencies: submit it when the other one is done"),
     ("array", "a", "yes", SBATCH, REFUSED, "HAI knows no arrays: submit the script in a loop, once for each index"),

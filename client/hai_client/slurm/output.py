@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
@@ -20,11 +21,9 @@ _FIELD = re.compile(r"%(\d*)([%a-zA-Z])")
 def write_all(fd: int, data: bytes) -> None:
     """Write everything. Nobody may read it any more: then it goes nowhere. Raises OSError on a full disk."""
     view = memoryview(data)
-    while view:
-        try:
+    with contextlib.suppress(BrokenPipeError):
+        while view:
             view = view[os.write(fd, view) :]
-        except BrokenPipeError:
-            return
 
 
 class Mixer:

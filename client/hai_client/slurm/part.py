@@ -34,8 +34,8 @@ class Part:
         env: The variables that every task gets; what makes it one of several is added.
         cwd: The folder to start in; None: this one.
         slurm: Whether tasks see Slurm's variables.
-        local_rank: Whether tasks see LOCAL_RANK, beside RANK, WORLD_SIZE and the like. A task with LOCAL_RANK is a worker
-            for the rank's supervisor: it is the task that is told to leave, not who has started it.
+        local_rank: Whether tasks see LOCAL_RANK, beside RANK, WORLD_SIZE and the like. A task with LOCAL_RANK is a
+            worker for the rank's supervisor: it is the task that is told to leave, not who has started it.
         label: Whether each line begins with the number of its task.
         gpus_per_task: How many of the node's GPUs each task sees; None: all of them.
         end_others: Whether a task that fails ends the others.

@@ -179,9 +179,7 @@ def _remote(request: dict[str, Any]) -> int:
     # What each node has of its own is put in there, unless the script has changed it.
     untouched = {"CUDA_VISIBLE_DEVICES": env.get("HAI_BATCH_DEVICES", "")}
     request["env"] = {
-        name: value
-        for name, value in request["env"].items()
-        if name not in NODES_OWN and untouched.get(name) != value
+        name: value for name, value in request["env"].items() if name not in NODES_OWN and untouched.get(name) != value
     }
     files = _Files(request)
     try:

@@ -36,6 +36,15 @@ SHORT = {
 }  # fmt: skip
 _SQUEUE_FORMAT = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 _SACCT_FORMAT = "jobid,jobname%10,partition%10,account%10,state%10,exitcode"
+#: Options that take a list, and where it goes.
+_LISTS = {
+    "j": "jobs", "job": "jobs", "jobs": "jobs", "u": "users", "user": "users", "users": "users", "uid": "users",
+    "n": "names", "name": "names",
+}  # fmt: skip
+#: What changes nothing here: HAI forgets no task, and a task has no steps of its own in the tables.
+_SACCT_NEEDLESS = frozenset(
+    {"allocations", "allusers", "duplicates", "S", "starttime", "E", "endtime", "units", "array"}
+)
 _COLUMN = re.compile(r"%(\.)?(\d*)([a-zA-Z])")
 
 
@@ -60,26 +69,29 @@ class Query:
         #: Name for the head, column, width (0: as it is), to the right.
         self.columns: list[tuple[str, str, int, bool]] = []
 
+    def take(self, name: str, value: str) -> bool:
+        """Note an option that both commands know; whether it is one."""
+        if name in _LISTS:
+            found: list[str] = getattr(self, _LISTS[name])
+            found += value.split(",")
+        elif name in ("t", "states", "s", "state"):
+            self.states |= _states(value)
+        elif name == "me":
+            self.mine = True
+        elif name == "noheader":
+            self.header = False
+        else:
+            return False
+        return True
+
 
 def read_squeue(words: Sequence[str]) -> Query:
     """Read the words of `squeue`. Raises TableError."""
     query, text = Query(), _SQUEUE_FORMAT
     for name, value in _options(words, "jutonp", {"h": "noheader", "a": "all", "l": "long", "r": "array"}):
-        if name in ("j", "job", "jobs"):
-            query.jobs += value.split(",")
-        elif name in ("u", "user", "users"):
-            query.users += value.split(",")
-        elif name in ("n", "name"):
-            query.names += value.split(",")
-        elif name in ("t", "states"):
-            query.states |= _states(value)
-        elif name in ("o", "format"):
+        if name in ("o", "format"):
             text = value
-        elif name == "me":
-            query.mine = True
-        elif name == "noheader":
-            query.header = False
-        elif name not in ("all", "long", "array"):
+        elif not query.take(name, value) and name not in ("all", "long", "array"):
             raise TableError(f"--{name}: not an option that HAI knows of; known are -j -u -t -n -o -h --me")
     at = 0
     for match in _COLUMN.finditer(text):
@@ -99,21 +111,11 @@ def read_sacct(words: Sequence[str]) -> Query:
     query, text = Query(), _SACCT_FORMAT
     plain = {"n": "noheader", "P": "parsable2", "p": "parsable", "X": "allocations", "a": "allusers", "D": "duplicates"}
     for name, value in _options(words, "jouSEs", plain):
-        if name in ("j", "jobs"):
-            query.jobs += value.split(",")
-        elif name in ("o", "format"):
+        if name in ("o", "format"):
             text = value
-        elif name in ("u", "user", "uid"):
-            query.users += value.split(",")
-        elif name in ("s", "state"):
-            query.states |= _states(value)
-        elif name == "name":
-            query.names += value.split(",")
-        elif name == "noheader":
-            query.header = False
         elif name in ("parsable", "parsable2"):
             query.between, query.after = "|", "|" if name == "parsable" else ""
-        elif name not in ("allocations", "allusers", "duplicates", "S", "starttime", "E", "endtime", "units"):
+        elif not query.take(name, value) and name not in _SACCT_NEEDLESS:
             raise TableError(f"--{name}: not an option that HAI knows of; known are -j -o -u -s -n -p -P -X")
     for word in text.split(","):
         head, _, width = word.strip().partition("%")

@@ -169,10 +169,8 @@ def connect(host: str, port: int, token: bytes, run_id: str) -> Channel:
 def find(host: str, token: bytes, run_id: str) -> Channel | None:
     """The connection to the run's server, at whichever of its ports; None: there is none (yet)."""
     for port in ports(run_id):
-        try:
+        with contextlib.suppress(OSError, Closed, WireError):
             return connect(host, port, token, run_id)
-        except (OSError, Closed, WireError):
-            continue
     return None
 
 
