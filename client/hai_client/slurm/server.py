@@ -68,7 +68,10 @@ class Server:
         threading.Thread(target=self._listen, name="steps", daemon=True).start()
 
     def finish(self, code: int, wait_s: float) -> None:
-        """Say to all nodes that the job is over, after the steps that still run have been ended."""
+        """Say to all nodes that the job is over, after the steps that still run have been ended.
+
+        A node that has not come yet is waited for: nobody else would tell it that there is nothing left to do.
+        """
         with self._changed:
             self._over = True
             running = list(self._steps.values())
@@ -78,10 +81,17 @@ class Server:
         with self._changed:
             while self._steps and self._changed.wait(max(0.0, end - time.monotonic())):
                 pass
-            nodes = list(self._nodes.values())
-        for node in nodes:
-            with contextlib.suppress(Closed):
-                node.send({"over": code})
+        told: set[int] = set()
+        end = time.monotonic() + NODES_S
+        while len(told) < self._count and time.monotonic() < end:
+            with self._changed:
+                new = {node: channel for node, channel in self._nodes.items() if node not in told}
+                if not new:
+                    self._changed.wait(end - time.monotonic())
+            for node, channel in new.items():
+                told.add(node)
+                with contextlib.suppress(Closed):
+                    channel.send({"over": code})
         self._sock.close()
 
     def _listen(self) -> None:

@@ -35,7 +35,7 @@ SHORT = {
     "COMPLETING": "CG", "CONFIGURING": "CF", "SUSPENDED": "S",
 }  # fmt: skip
 _SQUEUE_FORMAT = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
-_SACCT_FORMAT = "jobid,jobname%10,partition%10,account%10,state%10,exitcode"
+_SACCT_FORMAT = "JobID,JobName%10,Partition%10,Account%10,State%10,ExitCode"
 #: Options that take a list, and where it goes.
 _LISTS = {
     "j": "jobs", "job": "jobs", "jobs": "jobs", "u": "users", "user": "users", "users": "users", "uid": "users",

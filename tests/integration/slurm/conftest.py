@@ -78,6 +78,7 @@ class Ranks:
     def notice(self) -> None:
         """Let every rank have a notice."""
         for rank in range(self.nodes):
+            (self.root / str(rank)).mkdir(exist_ok=True)
             (self.root / str(rank) / "notice.json").write_text("{}")
 
     def end(self) -> None:

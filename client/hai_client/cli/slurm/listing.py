@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from hai_client.cli.context import Context
-from hai_client.cli.output import clean
 from hai_client.errors import NotFound
 from hai_client.names import ENDED
 from hai_client.schema import Task, TaskSummary
@@ -39,7 +38,13 @@ def squeue(argv: Sequence[str], ctx: Context) -> int:
 def sacct(argv: Sequence[str], ctx: Context) -> int:
     """Show tasks in any state."""
     query = read_sacct(argv)
-    _print(query, [row_of(task) for task in _tasks(ctx, query, live=False)], ctx)
+    codes = any(column == "EXITCODE" for _, column, *_ in query.columns)
+    found = [
+        # What its ranks ended with is not in a list.
+        ctx.client.task(task.id) if codes and task.state == "failed" and not isinstance(task, Task) else task
+        for task in _tasks(ctx, query, live=False)
+    ]
+    _print(query, [row_of(task) for task in found], ctx)
     return 0
 
 
@@ -62,8 +67,10 @@ def _tasks(ctx: Context, query: Query, *, live: bool) -> Iterable[TaskSummary]:
 
 def _print(query: Query, rows: list[dict[str, str]], ctx: Context) -> None:
     users = {row["USER"] for row in rows}
-    for line in lines(query, wanted(query, rows, next(iter(users)) if len(users) == 1 else ctx.client.me().name)):
-        ctx.out.line(clean(line))
+    me = next(iter(users)) if len(users) == 1 or not query.mine else ctx.client.me().name
+    for line in lines(query, wanted(query, rows, me)):
+        # As it is: who reads it with a program counts on every space.
+        ctx.out.stdout.write("".join(letter for letter in line if letter.isprintable()) + "\n")
 
 
 def row_of(task: TaskSummary) -> dict[str, str]:
@@ -112,10 +119,15 @@ def _time(when: datetime | None) -> str:
 
 def _exit_code(task: TaskSummary) -> str:
     """Status and signal of the first rank that failed."""
+    code = status_of(task)
+    return f"0:{code - 128}" if code > 128 else f"{code}:0"
+
+
+def status_of(task: TaskSummary) -> int:
+    """The status that a task failed with: that of the first rank that did; 0 if none failed."""
     if task.state != "failed":
-        return "0:0"
+        return 0
     runs = task.runs if isinstance(task, Task) else ()
     failed = [rank for rank in runs[-1].ranks if rank.exit_code] if runs else []
     first = next((rank for rank in failed if rank.rank in runs[-1].failed_ranks), failed[0] if failed else None)
-    code = 1 if first is None or first.exit_code is None else first.exit_code
-    return f"0:{code - 128}" if code > 128 else f"{code}:0"
+    return 1 if first is None or first.exit_code is None else first.exit_code

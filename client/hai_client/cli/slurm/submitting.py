@@ -10,6 +10,7 @@ from pathlib import Path
 from hai_client.cli import foresight
 from hai_client.cli.context import Context
 from hai_client.cli.follow import follow_to_end
+from hai_client.cli.slurm.listing import status_of
 from hai_client.cli.slurm.request import Asked, asked
 from hai_client.cli.slurm.script import read_script
 from hai_client.cli.submit import folder
@@ -30,7 +31,7 @@ def sbatch(argv: Sequence[str], ctx: Context) -> int:
     print(made.id if "parsable" in script.words.given else f"Submitted batch job {made.id}", flush=True)
     if "wait" not in script.words.given:
         return 0
-    return follow_to_end(ctx, made, quiet=True)
+    return follow_to_end(ctx, made, quiet=True) and (status_of(ctx.client.task(made.id)) or 1)
 
 
 def srun(argv: Sequence[str], ctx: Context) -> int:
@@ -51,7 +52,8 @@ def srun(argv: Sequence[str], ctx: Context) -> int:
             raise BadOption(f"--ntasks={ntasks}: {nodes} nodes do not take as many each; say --ntasks-per-node")
         each = ntasks // nodes
     request = TaskRequest(command=tuple(words.rest), ranks_per_node=each or 1, **task.fields)
-    return follow_to_end(ctx, ctx.client.submit(request))
+    made = ctx.client.submit(request)
+    return follow_to_end(ctx, made) and (status_of(ctx.client.task(made.id)) or 1)
 
 
 def _tell(name: str, words: Words, task: Asked) -> None:
