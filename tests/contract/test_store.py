@@ -13,6 +13,7 @@ from builders import (
     a_notice,
     a_rank,
     a_run,
+    a_spec,
     a_task,
     an_event,
     at,

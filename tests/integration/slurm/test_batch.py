@@ -67,7 +67,8 @@ def test_what_srun_is_sent_reaches_the_tasks_of_all_nodes(ranks) -> None:
     gang = ranks(2)
     script = (
         BASH
-        + f'srun {sys.executable} -c "$EARS" & pid=$!\nwhile [ ! -e go ]; do sleep 0.02; done\nkill -USR1 $pid; wait $pid'
+        + f'srun {sys.executable} -c "$EARS" & pid=$!\n'
+        + "while [ ! -e go ]; do sleep 0.02; done\nkill -USR1 $pid; wait $pid"
     )
     first, _ = gang.batch(script, EARS=EARS)
     wait_for(gang.root / "heard", 2)

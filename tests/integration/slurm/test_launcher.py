@@ -64,9 +64,7 @@ def test_the_first_failure_ends_the_others_and_is_the_status(ranks) -> None:
 def test_who_still_saves_after_a_notice_is_not_disturbed(ranks) -> None:
     gang = ranks(1, ranks_per_node=2)
     gang.notice()
-    script = (
-        "test $RANK = 0 || { echo failed > failed; exit 1; }; while ! test -e saved; do sleep 0.02; done; echo done"
-    )
+    script = "test $RANK = 0 || { echo no > failed; exit 1; }; while ! test -e saved; do sleep 0.02; done; echo done"
     (process,) = gang.launch("sh", "-c", script, each=2)
     wait_for(gang.root / "failed")
     (gang.root / "saved").touch()

@@ -72,7 +72,8 @@ def test_squeue_prints_its_own_columns_and_those_that_are_asked_for() -> None:
 def test_sacct_prints_what_programs_read() -> None:
     query = read_sacct(["-o", "JobID,State,NodeList", "--parsable2", "-j", "41", "-j", "42"])
     assert query.jobs == ["41", "42"]
-    assert lines(query, wanted(query, [JOB, {**JOB, "JOBID": "43"}], "alice")) == [
+    found = lines(query, wanted(query, [JOB, {**JOB, "JOBID": "43"}], "alice"))
+    assert found == [
         "JobID|State|NodeList",
         "41|RUNNING|",
     ]
