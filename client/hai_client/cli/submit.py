@@ -17,6 +17,7 @@ from hai_client.cli.output import clean
 from hai_client.cli.parser import Command
 from hai_client.errors import Invalid
 from hai_client.schema import Task, TaskRequest
+from hai_client.slurm.provide import VARIABLE as PROVIDE
 
 PROFILES = ("sigterm", "cooperative", "slurm", "kill")
 
@@ -31,6 +32,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=words_.ranks_per_node,
         metavar="K|gpu",
         help="run it K times on each node, or once for each GPU, with LOCAL_RANK and the like (once)",
+    )
+    add(
+        "--provide",
+        type=words_.provided,
+        metavar="KINDS",
+        help="tf: TF_CONFIG; mpi: a hostfile in HAI_HOSTFILE; with commas for both",
     )
     words_.add_priority(
         parser,
@@ -129,7 +136,7 @@ def request_of(args: argparse.Namespace, command: Sequence[str]) -> TaskRequest:
         gpus=args.gpus,
         priority=args.priority,
         group=args.group,
-        env=dict(args.env),
+        env={**dict(args.env), **({PROVIDE: args.provide} if args.provide else {})},
         profile=args.profile,
         grace_s=args.grace,
         time_limit_s=args.time_limit,

@@ -24,12 +24,12 @@ from hai_client.rank.shipping import Shipper, every_s
 from hai_client.rank.spec import BadSpec
 from hai_client.rank.supervisor import Supervisor, make_folders, supervise
 from hai_client.rank.termination import PodStatus
-from hai_client.slurm.starting import launching
+from hai_client.slurm.starting import starting
 
 #: The exit status for what is not the command's doing.
 PLATFORM_FAILED = 125
 #: The stand-ins for Slurm's commands, and what they are made of.
-SHIMS = ("hai-batch", "hai-launch", "sacct", "sbatch", "scancel", "scontrol", "squeue", "srun")
+SHIMS = ("hai-batch", "hai-launch", "hai-provide", "sacct", "sbatch", "scancel", "scontrol", "squeue", "srun")
 
 
 def main(arguments: list[str]) -> int:
@@ -82,9 +82,9 @@ def _run(pod: PodSpec, status: PodStatus, bell: Bell) -> None:
         supervisor.never_start("its pod was ended before the run began" if unknown else None)
     else:
         spec.env = pod.environment(addresses)
-        _prepare(pod)
-        if pod.ranks_per_node is not None:
-            spec.command = launching(pod.shims, pod.ranks_per_node, spec.command)
+        own = spec.command
+        spec.command = starting(pod.shims, own, spec.env, ranks_per_node=pod.ranks_per_node)
+        _prepare(pod, shims=spec.profile == "slurm" or spec.command != own)
         supervise(supervisor)
     if pod.upload_log:
         shipper.finish(leaving.left_s(time.monotonic()))
@@ -97,13 +97,13 @@ def _addresses(pod: PodSpec, api: Api, bell: Bell, supervisor: Supervisor) -> li
     return Gang(api, pod.spec.api_url, len(pod.nodes), bell).wait(supervisor.say)
 
 
-def _prepare(pod: PodSpec) -> None:
+def _prepare(pod: PodSpec, *, shims: bool) -> None:
     """Make what the command expects to be there. Where that is impossible, the command's own error names it best."""
     for name in ("HAI_CHECKPOINT_DIR", "HAI_LOG_DIR"):
         if pod.spec.env.get(name):
             with contextlib.suppress(OSError):
                 os.makedirs(pod.spec.env[name], exist_ok=True)
-    if pod.spec.profile == "slurm" or pod.ranks_per_node is not None:
+    if shims:
         with contextlib.suppress(OSError):
             _unpack_shims(pod.shims)
 

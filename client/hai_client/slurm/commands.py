@@ -11,6 +11,7 @@ import sys
 INSIDE = {
     "hai-launch": "hai_client.slurm.launcher",
     "hai-batch": "hai_client.slurm.batch",
+    "hai-provide": "hai_client.slurm.provide",
     "srun": "hai_client.slurm.srun",
     "scontrol": "hai_client.slurm.scontrol",
     "squeue": "hai_client.slurm.own_job",

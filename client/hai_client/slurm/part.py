@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hai_client.slurm.layout import Layout
+from hai_client.slurm.provide import provided
 from hai_client.slurm.variables import step_variables, torch_variables
 
 TYPE_CHECKING = False
@@ -104,6 +105,8 @@ class Part:
             # The task's run of Weights & Biases is rank 0's.
             del env["WANDB_RUN_ID"]
         devices = [word for word in env.get("CUDA_VISIBLE_DEVICES", "").split(",") if word]
+        hosts = [self.addresses[node] for node in self.layout.nodes]
+        env.update(provided(env, hosts, self.layout.counts, self.number(local)))
         if self.gpus_per_task and devices:
             own = devices[local * self.gpus_per_task : (local + 1) * self.gpus_per_task]
             env["CUDA_VISIBLE_DEVICES"] = env["SLURM_STEP_GPUS"] = ",".join(own)

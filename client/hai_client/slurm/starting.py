@@ -7,19 +7,31 @@ from __future__ import annotations
 import os
 import sys
 
+from hai_client.slurm.provide import wanted
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
-def launching(shims: str, ranks_per_node: int, command: Sequence[str]) -> list[str]:
-    """What a rank executes for `--ranks-per-node`.
+def starting(shims: str, command: Sequence[str], env: Mapping[str, str], *, ranks_per_node: int | None) -> list[str]:
+    """What a rank executes: its command, or what starts that several times or with more variables.
 
     Args:
         shims: The folder of the stand-ins, as the rank sees it.
-        ranks_per_node: How often the command runs on each node.
         command: The task's own.
+        env: What the rank sees.
+        ranks_per_node: How often the command runs on each node; None: once.
     """
+    if ranks_per_node is not None:
+        return launching(shims, ranks_per_node, command)
+    if wanted(env):
+        return [*launcher(shims)[:-1], os.path.join(shims, "hai-provide"), "--", *command]
+    return list(command)
+
+
+def launching(shims: str, ranks_per_node: int, command: Sequence[str]) -> list[str]:
+    """What a rank executes for `--ranks-per-node`."""
     return [*launcher(shims), str(ranks_per_node), "--", *command]
 
 

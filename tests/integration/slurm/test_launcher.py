@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -11,7 +12,8 @@ import pytest
 
 from hai_client.rank.processes import read_table
 from hai_client.rank.workers import workers_of
-from integration.slurm.conftest import ended, wait_for
+from hai_client.slurm.starting import starting
+from integration.slurm.conftest import SHIMS, ended, wait_for
 
 EARS = """
 import os, signal, sys, time
@@ -140,6 +142,33 @@ def test_srun_divides_gpus_when_it_is_asked_to(ranks) -> None:
     assert sorted(ended(gang.start(0, words, CUDA_VISIBLE_DEVICES="4,5,6,7"))[1].splitlines()) == ["0 4,5", "1 6,7"]
     words = ["sh", "-c", "srun -n2 sh -c 'echo $CUDA_VISIBLE_DEVICES'"]
     assert ended(gang.start(0, words, CUDA_VISIBLE_DEVICES="4,5"))[1].splitlines() == ["4,5", "4,5"]
+
+
+def test_tensorflow_and_mpi_are_told_in_their_own_form(ranks) -> None:
+    gang = ranks(2, profile="auto", ranks_per_node=2)
+    show = 'echo "$TF_CONFIG"; cat $HAI_HOSTFILE'
+    printed = [
+        ended(process)[1].splitlines() for process in gang.launch("sh", "-c", show, each=2, HAI_PROVIDE="tf,mpi")
+    ]
+    configs = [json.loads(line) for lines in printed for line in lines if line.startswith("{")]
+    workers = ["127.0.0.1:29501", "127.0.0.1:29502", "127.0.0.2:29503", "127.0.0.2:29504"]
+    assert [config["cluster"]["worker"] for config in configs] == [workers] * 4
+    assert sorted(config["task"]["index"] for config in configs) == [0, 1, 2, 3]
+    hosts = [line for lines in printed for line in lines if not line.startswith("{")]
+    assert sorted(hosts) == sorted(["127.0.0.1 slots=2", "127.0.0.2 slots=2"] * 4)
+
+
+def test_a_command_that_runs_once_is_told_as_well(ranks) -> None:
+    gang = ranks(1, profile="auto")
+    env = gang.environment(0, HAI_PROVIDE="mpi")
+    words = starting(
+        SHIMS, ["sh", "-c", "cat $HAI_HOSTFILE; echo ${TF_CONFIG:-none}; exit 3"], env, ranks_per_node=None
+    )
+    assert ended(gang.start(0, words, HAI_PROVIDE="mpi")) == (3, "127.0.0.1 slots=2\nnone\n")
+    assert starting(SHIMS, ["true"], gang.environment(0), ranks_per_node=None) == ["true"]
+    words = starting(SHIMS, ["no-such-program"], env, ranks_per_node=None)
+    code, printed = ended(gang.start(0, words, HAI_PROVIDE="tf"))
+    assert (code, printed) == (127, "[hai] no-such-program: No such file or directory; correct the command, or PATH\n")
 
 
 def test_each_task_of_srun_has_a_file_of_its_own(ranks) -> None:

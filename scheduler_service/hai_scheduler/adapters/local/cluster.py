@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hai_client.rank.identity import Account, NoAccount
-from hai_client.slurm.starting import launching
+from hai_client.slurm.starting import starting
 from hai_client.slurm.variables import loopbacks
 from hai_scheduler.adapters.local.accounts import Accounts
 from hai_scheduler.adapters.local.environment import rank_environment, shim_folder
@@ -271,9 +271,7 @@ class LocalCluster:
                 # Where one cannot be made, the job's own error names it best.
                 with contextlib.suppress(OSError):
                     Path(env[name_of_folder]).mkdir(parents=True, exist_ok=True)
-        command = list(launch.command)
-        if launch.ranks_per_node is not None:
-            command = launching(str(shim_folder()), launch.ranks_per_node, command)
+        command = starting(str(shim_folder()), launch.command, env, ranks_per_node=launch.ranks_per_node)
         return {
             "run_id": launch.run_id,
             "task_id": launch.task_id,
