@@ -98,9 +98,9 @@ def _serve(master: str, token: bytes, run_id: str, rank: int, program: list[str]
         waited = time.monotonic() - begin
         if waited > SAY_AFTER_S and not said:
             said = True
-            print(f"[hai] rank 0 at {master} does not answer; waiting for it", file=sys.stderr, flush=True)
+            print(f"hai-batch: rank 0 at {master} does not answer; waiting for it", file=sys.stderr, flush=True)
         if known and waited > PATIENCE_S:
-            print(f"[hai] rank 0 at {master} is gone; giving up", file=sys.stderr, flush=True)
+            print(f"hai-batch: rank 0 at {master} is gone; giving up", file=sys.stderr, flush=True)
             return 1
         time.sleep(PAUSE_S)
 
@@ -139,7 +139,7 @@ class Batch:
         try:
             sock = wire.listen(self._master, self._run_id)
         except OSError as error:
-            print(f"[hai] steps: no port of {self._master} can be listened at: {error.strerror}", file=sys.stderr)
+            print(f"hai-batch: steps: no port of {self._master} can be listened at: {error.strerror}", file=sys.stderr)
             return 1
         env = dict(os.environ)
         server = Server(sock, self._token, self._run_id, self._nodes, lambda: told_to_leave(env))
@@ -171,7 +171,9 @@ class Batch:
                 stderr=streams.get(2),
             )
         except OSError as error:
-            print(f"[hai] the script cannot be executed: {error.strerror}; look at its first line", file=sys.stderr)
+            print(
+                f"hai-batch: the script cannot be executed: {error.strerror}; look at its first line", file=sys.stderr
+            )
             return 127
         finally:
             for fd in set(streams.values()):
@@ -228,7 +230,11 @@ class Batch:
                 if path not in files:
                     files[path] = open_file(path, append=self._appends())
             except OSError as error:
-                print(f"[hai] {path} cannot be written: {error.strerror}; see `hai logs`", file=sys.stderr, flush=True)
+                print(
+                    f"hai-batch: {path} cannot be written: {error.strerror}; see `hai logs`",
+                    file=sys.stderr,
+                    flush=True,
+                )
                 continue
             read_end, streams[stream] = os.pipe()
             reader = threading.Thread(target=_copy, args=(read_end, (stream, files[path])), daemon=True)

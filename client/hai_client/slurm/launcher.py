@@ -207,4 +207,4 @@ def _cannot(code: int, sentence: str) -> int:
 
 
 def _say(text: str) -> None:
-    write_all(2, f"[hai] {text}\n".encode(errors="replace"))
+    write_all(2, f"hai-launch: {text}\n".encode(errors="replace"))

@@ -66,5 +66,5 @@ def main(words: list[str]) -> int:
     try:
         os.execvpe(words[1], words[1:], env)  # noqa: S606 -- that is what this is for
     except OSError as error:
-        print(f"[hai] {words[1]}: {error.strerror}; correct the command, or PATH", file=sys.stderr)
+        print(f"hai-provide: {words[1]}: {error.strerror}; correct the command, or PATH", file=sys.stderr)
         return 127 if isinstance(error, FileNotFoundError) else 126

@@ -125,7 +125,7 @@ class Server:
         except (WireError, KeyError, TypeError, ValueError) as error:
             # Scanners of ports get no line each: only who speaks our language does.
             if channel is not None:
-                print(f"[hai] steps: {error}", file=sys.stderr, flush=True)
+                print(f"hai-batch: steps: {error}", file=sys.stderr, flush=True)
         finally:
             if channel is not None:
                 channel.close()

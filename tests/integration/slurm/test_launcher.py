@@ -60,7 +60,7 @@ def test_the_first_failure_ends_the_others_and_is_the_status(ranks) -> None:
     (process,) = gang.launch("sh", "-c", "test $RANK != 1 || exit 7; exec sleep 60", each=3)
     code, printed = ended(process)
     assert code == 7
-    assert printed == "[hai] task 1 ended with status 7; the others on this node are ended\n"
+    assert printed == "hai-launch: task 1 ended with status 7; the others on this node are ended\n"
 
 
 def test_who_still_saves_after_a_notice_is_not_disturbed(ranks) -> None:
@@ -168,7 +168,10 @@ def test_a_command_that_runs_once_is_told_as_well(ranks) -> None:
     assert starting(SHIMS, ["true"], gang.environment(0), ranks_per_node=None) == ["true"]
     words = starting(SHIMS, ["no-such-program"], env, ranks_per_node=None)
     code, printed = ended(gang.start(0, words, HAI_PROVIDE="tf"))
-    assert (code, printed) == (127, "[hai] no-such-program: No such file or directory; correct the command, or PATH\n")
+    assert (code, printed) == (
+        127,
+        "hai-provide: no-such-program: No such file or directory; correct the command, or PATH\n",
+    )
 
 
 def test_each_task_of_srun_has_a_file_of_its_own(ranks) -> None:
