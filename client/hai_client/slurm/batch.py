@@ -55,7 +55,7 @@ def main(words: list[str]) -> int:
         rank, nodes = int(os.environ["HAI_RANK"]), int(os.environ["HAI_NODES"])
         master = os.environ["HAI_NODE_ADDRESSES"].split(",")[0]
     except (BadWords, KeyError, ValueError, OSError) as error:
-        print(f"hai-batch: {error}; it is for tasks of `sbatch`", file=sys.stderr)
+        _tell(f"{error}; it is for tasks of `sbatch`")
         return 2
     program = launcher(own_shims())
     if rank:
@@ -98,9 +98,9 @@ def _serve(master: str, token: bytes, run_id: str, rank: int, program: list[str]
         waited = time.monotonic() - begin
         if waited > SAY_AFTER_S and not said:
             said = True
-            print(f"hai-batch: rank 0 at {master} does not answer; waiting for it", file=sys.stderr, flush=True)
+            _tell(f"rank 0 at {master} does not answer; waiting for it")
         if known and waited > PATIENCE_S:
-            print(f"hai-batch: rank 0 at {master} is gone; giving up", file=sys.stderr, flush=True)
+            _tell(f"rank 0 at {master} is gone; giving up")
             return 1
         time.sleep(PAUSE_S)
 
@@ -139,7 +139,7 @@ class Batch:
         try:
             sock = wire.listen(self._master, self._run_id)
         except OSError as error:
-            print(f"hai-batch: steps: no port of {self._master} can be listened at: {error.strerror}", file=sys.stderr)
+            _tell(f"steps: no port of {self._master} can be listened at: {error.strerror}")
             return 1
         env = dict(os.environ)
         server = Server(sock, self._token, self._run_id, self._nodes, lambda: told_to_leave(env))
@@ -266,6 +266,10 @@ class Batch:
         for pid in [process.pid] if shell else workers_of(read_table(), [process.pid]).top:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
+
+
+def _tell(text: str) -> None:
+    print(f"hai-batch: {text}", file=sys.stderr, flush=True)
 
 
 def _copy(source: int, targets: tuple[int, ...]) -> None:
