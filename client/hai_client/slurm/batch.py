@@ -171,9 +171,7 @@ class Batch:
                 stderr=streams.get(2),
             )
         except OSError as error:
-            print(
-                f"hai-batch: the script cannot be executed: {error.strerror}; look at its first line", file=sys.stderr
-            )
+            _tell(f"the script cannot be executed: {error.strerror}; look at its first line")
             return 127
         finally:
             for fd in set(streams.values()):
@@ -230,11 +228,7 @@ class Batch:
                 if path not in files:
                     files[path] = open_file(path, append=self._appends())
             except OSError as error:
-                print(
-                    f"hai-batch: {path} cannot be written: {error.strerror}; see `hai logs`",
-                    file=sys.stderr,
-                    flush=True,
-                )
+                _tell(f"{path} cannot be written: {error.strerror}; see `hai logs`")
                 continue
             read_end, streams[stream] = os.pipe()
             reader = threading.Thread(target=_copy, args=(read_end, (stream, files[path])), daemon=True)
