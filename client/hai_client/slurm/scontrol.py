@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 
 from hai_client.slurm.hostlist import BadHostlist, expand, join
 
@@ -44,7 +44,7 @@ def _requeue(words: list[str]) -> int:
         return 1
     folder = os.path.join(os.environ["HAI_RUNTIME_DIR"], "reports")
     name = f"{time.time_ns():020d}-{os.getpid()}-scontrol.json"
-    now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    now = datetime.now(timezone.utc).isoformat().replace("+00:00", "Z")
     draft = os.path.join(folder, f"{name}.tmp")
     with open(draft, "w", encoding="utf-8") as file:
         json.dump({"kind": "done", "at": now, "all_ranks": True}, file)
