@@ -73,8 +73,10 @@ def _decode(kind: Any, value: Any, where: str) -> Any:
 def _decode_union(kind: Any, value: Any, where: str) -> Any:
     if value is None:
         return None
-    inner = next(arg for arg in typing.get_args(kind) if arg is not type(None))
-    return _decode(inner, value, where)
+    inner = [arg for arg in typing.get_args(kind) if arg is not type(None)]
+    # Of several plain types the value says itself which it is.
+    fitting = inner[0] if len(inner) == 1 else next((arg for arg in inner if type(value) is arg), inner[0])
+    return _decode(fitting, value, where)
 
 
 def _decode_object(kind: Any, value: Any, where: str) -> Any:

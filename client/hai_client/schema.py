@@ -51,6 +51,8 @@ class TaskRequest:
     retry_exit_codes: tuple[int, ...] = ()
     #: Name of the environment that it runs in; None is one's default, else the platform's own.
     environment: str | None = None
+    #: How often the command runs on each node, `gpu`: once for each of its GPUs; None: once, and RANK counts nodes.
+    ranks_per_node: int | str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +209,8 @@ class Task(TaskSummary):
     retry_at: datetime | None = None
     #: Name of the environment that it runs in; None is the platform's own.
     environment: str | None = None
+    #: How often the command runs on each node, or `gpu`; None is once, without a launcher.
+    ranks_per_node: int | str | None = None
     runs: tuple[Run, ...] = ()
 
 

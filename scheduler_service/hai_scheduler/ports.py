@@ -344,6 +344,8 @@ class Launch:
     #: The same for every rank. The cluster adds what only it knows: rank, node, addresses, GPUs, folders.
     env: Mapping[str, str]
     profile: str
+    #: How often the command runs on each node, under a launcher; None: once, without one.
+    ranks_per_node: int | None = None
     #: What the ranks speak to the service with.
     token: Secret
     #: Its node group.

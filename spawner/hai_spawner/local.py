@@ -16,6 +16,7 @@ from typing import Any, Final
 from jupyterhub.spawner import SimpleLocalProcessSpawner
 from traitlets import Integer, List, Unicode, default
 
+import hai_client
 from hai_client.rank.identity import Account, NoAccount, find_account
 from hai_spawner.capacity import Room
 from hai_spawner.menu import Refusal, Why
@@ -154,7 +155,10 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
         env: dict[str, str] = super().get_env()
         own_bin = str(Path(sys.executable).parent)
         path = env.get("PATH") or os.environ.get("PATH", os.defpath)
-        env["PATH"] = os.pathsep.join([own_bin, *(part for part in path.split(os.pathsep) if part != own_bin)])
+        # Slurm's commands over HAI come last: where there is a real Slurm, they are that one's.
+        slurm = str(Path(str(hai_client.__file__)).parent / "shims")
+        others = (part for part in path.split(os.pathsep) if part not in (own_bin, slurm))
+        env["PATH"] = os.pathsep.join([own_bin, *others, slurm])
         config = env.get("JUPYTER_CONFIG_PATH")
         env["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, (str(JUPYTER_CONFIG), config)))
         if self._size is not None:

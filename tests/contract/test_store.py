@@ -13,11 +13,13 @@ from builders import (
     a_notice,
     a_rank,
     a_run,
+    a_spec,
     a_task,
     an_event,
     at,
 )
 from contract.store_kit import MINUTE, add, full_task, get, like_default, names, save
+from hai_scheduler.core.launching import RanksPerNode
 from hai_scheduler.core.model import Priority, Rank, Retry, TaskId, TaskSpec, TaskState
 from hai_scheduler.core.reasons import Reason
 from hai_scheduler.ports import Conflict, NotFound, Store, TaskFilter
@@ -105,6 +107,7 @@ class TestTasks:
             watch=("out/*.pt", "/scratch/run"),
             tags=("nlp", "a,b"),
             environment="torch",
+            ranks_per_node="gpu",
         )
         assert like_default(spec, TaskSpec(command=(), cwd="")) == [], "give these a value"
         async with store.write() as tx:
@@ -113,9 +116,16 @@ class TestTasks:
             given.env["B"] = "2"
         spec.env["C"] = "3"
         async with store.read() as tx:
-            assert (await tx.get_spec(task.id)).env.keys() == {"A", "LONG"}
+            found = await tx.get_spec(task.id)
+            assert found.env.keys() == {"A", "LONG"}
             spec.env.pop("C")
-            assert await tx.get_spec(task.id) == spec
+            assert found == spec
+
+    @pytest.mark.parametrize("each", [None, 1, 8, "gpu"])
+    async def test_how_often_a_command_runs_on_a_node_comes_back(self, store: Store, each: RanksPerNode) -> None:
+        async with store.write() as tx:
+            task = await tx.add_task(a_task(), a_spec(ranks_per_node=each))
+            assert (await tx.get_spec(task.id)) == a_spec(ranks_per_node=each)
 
     async def test_tasks_are_read_with_their_specs_together(self, store: Store) -> None:
         first, second, third = await add(store, a_task(), a_task(), a_task())

@@ -12,6 +12,7 @@ import pytest
 from docs.kit import files, spans, text_of
 from hai_client import job
 from hai_client.cli.reference import reference as cli_reference
+from hai_client.cli.slurm.reference import table as slurm_table
 from hai_hub.values_reference import reference as values_reference
 from hai_scheduler.core.leaving import Profile
 from hai_scheduler.core.model import NodeMark, Priority, TaskState
@@ -144,3 +145,7 @@ def test_every_rule_that_code_cites_is_written_down() -> None:
         if "/hai_scheduler/" in str(file) and file.suffix == ".py":
             cited = set(re.findall(r"(?<![\w\"'])([UQOPBFH]\d)(?![\w\"'])", file.read_text(encoding="utf-8")))
             assert cited <= rules | named, f"{file.name} cites {sorted(cited - rules - named)}"
+
+
+def test_the_table_of_slurms_options_is_up_to_date() -> None:
+    assert slurm_table() in USERS, "put the rows of `python -m hai_client.cli.slurm.reference` into docs/users.md"

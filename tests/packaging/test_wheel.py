@@ -17,6 +17,7 @@ PACKAGES = {
     "hai_scheduler": "scheduler_service",
     "hai_spawner": "spawner",
 }
+SHIMS = sorted(path.name for path in (ROOT / "client/hai_client/shims").iterdir())
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def test_it_holds_the_four_packages_whole_and_nothing_else(names: list[str]) -> 
     "name",
     [
         *(f"{package}/py.typed" for package in PACKAGES),
-        "hai_client/shims/scontrol",
+        *(f"hai_client/shims/{name}" for name in SHIMS),
         "hai_hub/jupyterhub_config.py",
         "hai_scheduler/adapters/sql/migrations/env.py",
         "hai_scheduler/adapters/sql/migrations/script.py.mako",
@@ -63,9 +64,11 @@ def test_it_holds_what_is_looked_up_at_run_time(names: list[str], name: str) -> 
     assert name in names
 
 
-def test_the_shim_of_scontrol_can_be_executed(wheel: Path) -> None:
+@pytest.mark.parametrize("name", SHIMS)
+def test_the_shims_can_be_executed_and_are_one_and_the_same(wheel: Path, name: str) -> None:
     with ZipFile(wheel) as archive:
-        mode = archive.getinfo("hai_client/shims/scontrol").external_attr >> 16
+        mode = archive.getinfo(f"hai_client/shims/{name}").external_attr >> 16
+        assert archive.read(f"hai_client/shims/{name}") == archive.read("hai_client/shims/srun")
     assert mode & 0o111 == 0o111
 
 

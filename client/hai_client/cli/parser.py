@@ -14,6 +14,7 @@ from hai_client import names
 from hai_client.cli.context import Context
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
+from hai_client.slurm.provide import KINDS
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DASHES = ("--", "++")
@@ -98,6 +99,24 @@ def count(field: str, *, least: int = 1) -> Callable[[str], int]:
         return int(text)
 
     return read
+
+
+def ranks_per_node(text: str) -> int | str:
+    """Read a number of processes on each node, or `gpu`."""
+    if text.lower() in ("gpu", "gpus"):
+        return "gpu"
+    if not re.fullmatch(r"[0-9]{1,4}", text) or int(text) < 1:
+        raise Invalid(f"ranks-per-node: {text!r} is neither a whole number of 1 or more nor 'gpu'")
+    return int(text)
+
+
+def provided(text: str) -> str:
+    """Read which forms of its own a framework is to be told in."""
+    words = [word.strip().lower() for word in text.split(",")]
+    for word in words:
+        if word not in KINDS:
+            raise Invalid(f"provide: {word!r} is not known; it is one of {', '.join(KINDS)}, or both with a comma")
+    return ",".join(words)
 
 
 def duration(field: str, *, least_s: float = 0.0) -> Callable[[str], float]:

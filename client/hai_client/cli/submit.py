@@ -18,6 +18,7 @@ from hai_client.cli.output import clean
 from hai_client.cli.parser import Command
 from hai_client.errors import Invalid
 from hai_client.schema import Task, TaskRequest
+from hai_client.slurm.provide import VARIABLE as PROVIDE
 
 PROFILES = ("auto", "sigterm", "cooperative", "slurm", "kill")
 
@@ -27,6 +28,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-n", "--nodes", type=words_.count("nodes"), default=1, metavar="N", help="how many nodes (1)")
     add("--gpus", type=words_.count("gpus"), metavar="K", help="GPUs on each node, shared with others (whole nodes)")
+    add(
+        "--ranks-per-node",
+        type=words_.ranks_per_node,
+        metavar="K|gpu",
+        help="run it K times on each node, or once for each GPU, with LOCAL_RANK and the like (once)",
+    )
+    add(
+        "--provide",
+        type=words_.provided,
+        metavar="KINDS",
+        help="tf: TF_CONFIG; mpi: a hostfile in HAI_HOSTFILE; with commas for both",
+    )
     words_.add_priority(
         parser,
         "-p",
@@ -148,7 +161,7 @@ def request_of(args: argparse.Namespace, command: Sequence[str]) -> TaskRequest:
         gpus=args.gpus,
         priority=args.priority,
         group=args.group,
-        env=dict(args.env),
+        env={**dict(args.env), **({PROVIDE: args.provide} if args.provide else {})},
         profile=args.profile,
         signal=args.signal,
         grace_s=args.grace,
@@ -161,6 +174,7 @@ def request_of(args: argparse.Namespace, command: Sequence[str]) -> TaskRequest:
         retry_backoff_s=args.retry_backoff,
         retry_exit_codes=args.retry_exit_codes,
         environment=args.environment,
+        ranks_per_node=args.ranks_per_node,
     )
 
 

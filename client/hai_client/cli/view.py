@@ -52,6 +52,11 @@ def priority(task: TaskSummary) -> str:
     return counts if counts == task.priority else f"{counts} ({task.priority.lower()})"
 
 
+def _processes(task: Task) -> str:
+    each = task.ranks_per_node
+    return "" if each is None else ", a process for each GPU" if each == "gpu" else f", {each} processes on each node"
+
+
 def size(nodes: int, gpus: int | None) -> str:
     """What a task takes: `2 nodes`, `1 node x 2 GPUs`."""
     whole = plural(nodes, "node")
@@ -96,7 +101,7 @@ def screen(out: Output, task: Task) -> None:
 def _facts(task: Task) -> Iterator[tuple[str, str]]:
     if task.deadline is not None:
         yield "leaves by", f"{local(task.deadline)} ({ago(task.deadline)})"
-    yield "asked for", f"{size(task.nodes, task.gpus)} of {task.group} at {priority(task)}"
+    yield "asked for", f"{size(task.nodes, task.gpus)} of {task.group} at {priority(task)}{_processes(task)}"
     yield "submitted", f"{local(task.submitted_at)} ({ago(task.submitted_at)})"
     if task.ended_at is not None:
         yield "ended", f"{local(task.ended_at)} ({ago(task.ended_at)})"

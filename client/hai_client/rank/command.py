@@ -113,11 +113,11 @@ def _become(spec: Spec, output: int, report: int, parent: int, account: Account 
 
 
 def _make_checkpoints(spec: Spec) -> None:
-    """Make the folder for checkpoints as whoever will own it. Where that is impossible, the job's own error says so."""
-    folder = spec.env.get("HAI_CHECKPOINT_DIR")
-    if folder:
-        with contextlib.suppress(OSError):
-            os.makedirs(folder, exist_ok=True)
+    """Make its folders as whoever will own them. Where that is impossible, the job's own error says so."""
+    for name in ("HAI_CHECKPOINT_DIR", "HAI_LOG_DIR"):
+        if spec.env.get(name):
+            with contextlib.suppress(OSError):
+                os.makedirs(spec.env[name], exist_ok=True)
 
 
 def _explain(spec: Spec, step: str, code: int) -> CannotStart:

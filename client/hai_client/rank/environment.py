@@ -4,19 +4,39 @@ from __future__ import annotations
 
 import os
 
+from hai_client.slurm.layout import Layout
+from hai_client.slurm.variables import cpus_here, job_variables, step_variables
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+WANDB_PREFIX = "hai-"
 #: What belongs to the service or to a user's Jupyter server, never to a task.
 PRIVATE_PREFIXES = ("JUPYTERHUB_", "CONFIGPROXY_")
 
 
 class Run:
-    """What all ranks of a run share. `nodes` are names in rank order, `master` is the address of rank 0."""
+    """What all ranks of a run share.
 
-    __slots__ = ("api_url", "master", "master_port", "nodes", "profile", "run_id", "task_id", "user")
+    `nodes` are names and `addresses` addresses, both in rank order; the master is rank 0. `ranks_per_node` says how
+    often the command runs on each node; None: once, and the variables count nodes.
+    """
+
+    __slots__ = (
+        "addresses",
+        "api_url",
+        "cwd",
+        "group",
+        "master_port",
+        "nodes",
+        "profile",
+        "ranks_per_node",
+        "run_id",
+        "task_id",
+        "user",
+    )
 
     def __init__(
         self,
@@ -27,8 +47,11 @@ class Run:
         nodes: Sequence[str],
         profile: str,
         api_url: str,
-        master: str,
+        addresses: Sequence[str],
         master_port: int,
+        cwd: str = "",
+        group: str = "training",
+        ranks_per_node: int | None = None,
     ) -> None:
         self.run_id = run_id
         self.task_id = task_id
@@ -36,8 +59,16 @@ class Run:
         self.nodes = tuple(nodes)
         self.profile = profile
         self.api_url = api_url
-        self.master = master
+        self.addresses = tuple(addresses)
         self.master_port = master_port
+        self.cwd = cwd
+        self.group = group
+        self.ranks_per_node = ranks_per_node
+
+    @property
+    def master(self) -> str:
+        """The address of rank 0."""
+        return self.addresses[0]
 
 
 class Seat:
@@ -72,9 +103,15 @@ def rank_environment(
     for name, value in _defaults(run, home).items():
         env.setdefault(name, value)
     env.update(_place(run, seat))
+    if seat.rank == 0:
+        # One run of Weights & Biases for a task, however often it is resumed. Ranks that log too have their own.
+        env.setdefault("WANDB_RUN_ID", f"{WANDB_PREFIX}{run.task_id}")
+        env.setdefault("WANDB_RESUME", "allow")
     first = list(path_first)
     if run.profile == "slurm":
-        env.update(_slurm(env, run, seat.rank))
+        env.update(_slurm(env, run, seat))
+        # What submitit's own entry into a job waits for.
+        env.setdefault("SUBMITIT_PREEMPT_SIGNAL", "USR1")
         first.insert(0, shims)
     env["PATH"] = os.pathsep.join([*first, env.get("PATH") or SYSTEM_PATH])
     return env
@@ -104,7 +141,10 @@ def _place(run: Run, seat: Seat) -> dict[str, str]:
     return {
         "HAI_RUN_ID": run.run_id,
         "HAI_RANK": rank,
+        "HAI_NODE_ADDRESSES": ",".join(run.addresses),
         "RANK": rank,
+        # Lightning's own environment counts nodes by it.
+        "NODE_RANK": rank,
         "HAI_NODE_NAME": seat.node,
         "HAI_RUNTIME_DIR": seat.runtime_dir,
         "HAI_TOKEN_FILE": seat.token_file,
@@ -118,17 +158,20 @@ def _place(run: Run, seat: Seat) -> dict[str, str]:
     }
 
 
-def _slurm(env: Mapping[str, str], run: Run, rank: int) -> dict[str, str]:
-    nodes = str(len(run.nodes))
-    return {
-        "SLURM_JOB_ID": str(run.task_id),
-        "SLURM_JOB_NAME": env.get("HAI_TASK_NAME") or f"task-{run.task_id}",
-        "SLURM_NTASKS": nodes,
-        "SLURM_NNODES": nodes,
-        "SLURM_PROCID": str(rank),
-        "SLURM_NODEID": str(rank),
-        "SLURM_LOCALID": "0",
-        "SLURM_NTASKS_PER_NODE": "1",
-        "SLURM_NODELIST": ",".join(run.nodes),
-        "SLURM_RESTART_COUNT": env.get("HAI_RESTARTS") or "0",
-    }
+def _slurm(env: Mapping[str, str], run: Run, seat: Seat) -> dict[str, str]:
+    """The job, and step 0 of it with one task a node: a launcher says otherwise to those that it starts."""
+    layout = Layout(range(len(run.nodes)), [run.ranks_per_node or 1] * len(run.nodes))
+    job = job_variables(
+        task_id=run.task_id,
+        name=env.get("HAI_TASK_NAME") or f"task-{run.task_id}",
+        user=run.user,
+        addresses=run.addresses,
+        rank=seat.rank,
+        gpus=seat.gpus,
+        cpus=cpus_here(),
+        devices=env.get("CUDA_VISIBLE_DEVICES", ""),
+        submit_dir=run.cwd,
+        partition=run.group,
+        restarts=env.get("HAI_RESTARTS") or "0",
+    )
+    return {**job, **step_variables(layout, run.addresses, index=seat.rank, local=0, step="0")}

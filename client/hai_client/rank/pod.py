@@ -19,16 +19,17 @@ from hai_client.rank.api import Api
 from hai_client.rank.bell import Bell
 from hai_client.rank.gang import Gang, may_start
 from hai_client.rank.leaving import Eviction
-from hai_client.rank.podspec import MESSAGE_FILE, RUN_DIR, PodSpec
+from hai_client.rank.podspec import MESSAGE_FILE, RUN_DIR, PodSpec, archive
 from hai_client.rank.shipping import Shipper, every_s
 from hai_client.rank.spec import BadSpec
 from hai_client.rank.supervisor import Supervisor, make_folders, supervise
 from hai_client.rank.termination import PodStatus
+from hai_client.slurm.starting import starting
 
 #: The exit status for what is not the command's doing.
 PLATFORM_FAILED = 125
-#: The stand-ins for Slurm's commands.
-SHIMS = ("scontrol",)
+#: The stand-ins for Slurm's commands, and what they are made of.
+SHIMS = ("hai-batch", "hai-launch", "hai-provide", "sacct", "sbatch", "scancel", "scontrol", "squeue", "srun")
 
 
 def main(arguments: list[str]) -> int:
@@ -73,35 +74,36 @@ def _run(pod: PodSpec, status: PodStatus, bell: Bell) -> None:
     supervisor = Supervisor(spec, status, bell, api, leaving)
     if pod.upload_log:
         shipper.start()
-    master = _master(pod, api, bell, supervisor)
-    if master is None:
+    addresses = _addresses(pod, api, bell, supervisor)
+    if addresses is None:
         supervisor.say("the run was ended before it began; the command was not started")
         unknown = bell.signals > 0 and not leaving.heard(time.monotonic())
         # Of an end that the service knows nothing of, it must not think that it was the command's.
         supervisor.never_start("its pod was ended before the run began" if unknown else None)
     else:
-        spec.env = pod.environment(master)
-        _prepare(pod)
+        spec.env = pod.environment(addresses)
+        own = spec.command
+        spec.command = starting(pod.shims, own, spec.env, ranks_per_node=pod.ranks_per_node)
+        _prepare(pod, shims=spec.profile == "slurm" or spec.command != own)
         supervise(supervisor)
     if pod.upload_log:
         shipper.finish(leaving.left_s(time.monotonic()))
 
 
-def _master(pod: PodSpec, api: Api, bell: Bell, supervisor: Supervisor) -> str | None:
-    """The address of rank 0; None if the run is over, or this process was told to leave, before there was one."""
+def _addresses(pod: PodSpec, api: Api, bell: Bell, supervisor: Supervisor) -> list[str] | None:
+    """Those of all ranks; None if the run is over, or this process was told to leave, before there were all."""
     if len(pod.nodes) == 1:
-        return pod.address if may_start(api) and not bell.signals else None
-    addresses = Gang(api, pod.spec.api_url, len(pod.nodes), bell).wait(supervisor.say)
-    return None if addresses is None else addresses[0]
+        return [pod.address] if may_start(api) and not bell.signals else None
+    return Gang(api, pod.spec.api_url, len(pod.nodes), bell).wait(supervisor.say)
 
 
-def _prepare(pod: PodSpec) -> None:
+def _prepare(pod: PodSpec, *, shims: bool) -> None:
     """Make what the command expects to be there. Where that is impossible, the command's own error names it best."""
-    checkpoints = pod.spec.env.get("HAI_CHECKPOINT_DIR")
-    if checkpoints:
-        with contextlib.suppress(OSError):
-            os.makedirs(checkpoints, exist_ok=True)
-    if pod.spec.profile == "slurm":
+    for name in ("HAI_CHECKPOINT_DIR", "HAI_LOG_DIR"):
+        if pod.spec.env.get(name):
+            with contextlib.suppress(OSError):
+                os.makedirs(pod.spec.env[name], exist_ok=True)
+    if shims:
         with contextlib.suppress(OSError):
             _unpack_shims(pod.shims)
 
@@ -112,9 +114,11 @@ def _unpack_shims(folder: str) -> None:
     loader = hai_client.__spec__.loader
     source = os.path.join(os.path.dirname(os.path.abspath(str(hai_client.__file__))), "shims")
     os.makedirs(folder, mode=0o755, exist_ok=True)
+    with open(os.path.join(folder, ".client"), "w", encoding="utf-8") as file:
+        file.write(archive())
     for name in SHIMS:
         data: bytes = loader.get_data(os.path.join(source, name))  # type: ignore[union-attr]  # files and archives do
         path = os.path.join(folder, name)
-        with open(path, "wb") as file:
-            file.write(data)
+        with open(path, "wb") as program:
+            program.write(data)
         os.chmod(path, 0o755)  # noqa: S103  it is a program

@@ -12,7 +12,7 @@ from hai_client.rank.spec import BadSpec, Spec, read_spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 RUN_DIR = "/hai/run"
 #: Where neither the container nor the task names a home.
@@ -58,6 +58,9 @@ class PodSpec:
             self._user = str(data.get("user") or self.spec.env.get("USER") or "")
             self._task_id = int(data["task_id"])
             self._master_port = int(data["master_port"])
+            self._group = str(data.get("group") or "training")
+            #: How often the command runs on this node; None: once, without a launcher.
+            self.ranks_per_node = None if data.get("ranks_per_node") is None else int(data["ranks_per_node"])
             self._path_first = [str(folder) for folder in data.get("path_prefix") or ()]
             #: Whether the log is sent to the service, and how fast at most, bytes a second.
             self.upload_log = not log_dir and bool(data.get("upload_log", True))
@@ -74,11 +77,11 @@ class PodSpec:
         """Where the stand-ins for Slurm's commands are put."""
         return os.path.join(self.spec.folder, "shims")
 
-    def environment(self, master: str) -> dict[str, str]:
+    def environment(self, addresses: Sequence[str]) -> dict[str, str]:
         """What the command sees: the container's own variables, the run's, the rank's.
 
         Args:
-            master: The address of rank 0.
+            addresses: Of all ranks, in their order.
         """
         given = {name: value for name, value in self._environ.items() if not name.startswith("HAI_")}
         given.update(self.spec.env)
@@ -89,8 +92,11 @@ class PodSpec:
             nodes=self.nodes,
             profile=self.spec.profile,
             api_url=self.spec.api_url,
-            master=master,
+            addresses=addresses,
             master_port=self._master_port,
+            cwd=self.spec.cwd,
+            group=self._group,
+            ranks_per_node=self.ranks_per_node,
         )
         seat = Seat(
             rank=self.rank,

@@ -62,6 +62,8 @@ export interface ITaskSubmit {
   time_limit_s: number | null;
   /** How often it is started again when its command fails; left out: never. */
   retries?: number;
+  /** How often the command runs on each node, `gpu`: once for each GPU; null or left out: once. */
+  ranks_per_node?: number | 'gpu' | null;
   hold: boolean;
 }
 
@@ -220,6 +222,8 @@ export interface ITaskDetail extends ITaskSummary {
   checkpoint_dir: string;
   /** Name of the environment that it runs in; null: the platform's own. */
   environment: string | null;
+  /** How often the command runs on each node; null: once, without a launcher. */
+  ranks_per_node?: number | 'gpu' | null;
   job_state: string | null;
   /** How often it may be started again when its command fails, and has been. */
   retries: number;

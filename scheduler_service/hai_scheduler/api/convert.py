@@ -86,6 +86,7 @@ def submission_of(body: TaskSubmit) -> Submission:
         hold=body.hold,
         retry=_retry_of(body),
         environment=body.environment,
+        ranks_per_node=body.ranks_per_node,
     )
 
 
@@ -129,6 +130,7 @@ def submit_of(submission: Submission) -> TaskSubmit:
         tags=list(submission.tags),
         hold=submission.hold,
         environment=submission.environment,
+        ranks_per_node=submission.ranks_per_node,
         **_retry_fields(submission.retry),
     )
 
@@ -191,6 +193,7 @@ def detail(story: TaskStory, caller: Caller) -> TaskDetail:
             "retries_used": task.retries,
             "retry_at": task.not_before if task.state.waiting else None,
             "environment": spec.environment,
+            "ranks_per_node": spec.ranks_per_node,
             "runs": [run_out(run) for run in story.runs],
         }
     )

@@ -25,6 +25,7 @@ from hai_scheduler.api.base import (
     TaskStateName,
 )
 from hai_scheduler.api.run_schemas import CheckpointOut, NoticeOut, RunOut
+from hai_scheduler.service.submission import MAX_RANKS_PER_NODE
 
 
 class Problem(Output):
@@ -47,6 +48,10 @@ class FieldError(Output):
     field: str
     value: Any = None
     message: str
+
+
+#: A number of processes on each node, or one for each GPU.
+RanksPerNodeChoice = Annotated[int, Field(strict=True, ge=1, le=MAX_RANKS_PER_NODE)] | Literal["gpu"]
 
 
 class TaskSubmit(Input):
@@ -90,6 +95,9 @@ class TaskSubmit(Input):
     retry_exit_codes: Annotated[list[Annotated[int, Field(ge=1, le=255)]], Field(max_length=255)] = []
     #: Name of the environment that it runs in (GET /environments); null: one's default, else the platform's own.
     environment: Annotated[str, Field(max_length=128)] | None = None
+    #: How often the command runs on each node, with LOCAL_RANK and the like; `gpu`: once for each of its GPUs;
+    #: null: once, and RANK counts nodes.
+    ranks_per_node: RanksPerNodeChoice | None = None
 
 
 class PriorityChange(Input):
@@ -199,6 +207,8 @@ class TaskDetail(TaskSummary):
     retry_at: datetime | None = None
     #: Name of the environment that it runs in; null: the platform's own.
     environment: str | None = None
+    #: How often the command runs on each node; null: once, without a launcher.
+    ranks_per_node: RanksPerNodeChoice | None = None
     runs: list[RunOut]
 
 

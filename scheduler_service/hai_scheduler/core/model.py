@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from enum import IntEnum, StrEnum
 from typing import NewType
 
+from hai_scheduler.core.launching import RanksPerNode
 from hai_scheduler.core.leaving import Left, Profile, Signal, Source
 from hai_scheduler.core.reasons import Reason
 
@@ -363,7 +364,7 @@ class Task:
     @property
     def left_for(self) -> TaskId | None:
         """The task that its latest run was told to leave for (P5)."""
-        return self.run.notice.beneficiary if self.run is not None and self.run.notice is not None else None
+        return self.run.notice.beneficiary if self.run and self.run.notice else None
 
     def run_id(self, number: int) -> RunId:
         """The id of this task's run with that number."""
@@ -375,7 +376,6 @@ class TaskSpec:
     """What a task executes. The core never looks inside."""
 
     command: tuple[str, ...]
-    #: Folder the command starts in.
     cwd: str
     env: dict[str, str] = field(default_factory=dict)
     #: Where the job is told to keep its checkpoints; None lets the platform choose.
@@ -385,6 +385,7 @@ class TaskSpec:
     #: The environment it runs in, by name: image, python, variables; None is the platform's default.
     environment: str | None = None
     tags: tuple[str, ...] = ()
+    ranks_per_node: RanksPerNode = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from hai_scheduler.core.leaving import Profile
 from hai_scheduler.core.model import Run, Task, TaskSpec
 
 #: What a rank is told of itself, by the service or by the cluster: a task cannot choose these.
@@ -26,6 +25,9 @@ PLATFORM_VARIABLES: Final = frozenset(
         "HAI_GPUS_PER_NODE",
         "HAI_RESTARTS",
         "HAI_CHECKPOINT_DIR",
+        "HAI_LOG_DIR",
+        "HAI_NODE_ADDRESSES",
+        "HAI_RANKS_PER_NODE",
         "HAI_STATE",
         "HAI_API_URL",
         "HAI_RUNTIME_DIR",
@@ -57,7 +59,8 @@ def checkpoint_dir(task: Task, spec: TaskSpec, places: Places) -> str:
 def environment_of(task: Task, run: Run, spec: TaskSpec, places: Places, *, gpus_per_node: int) -> dict[str, str]:
     """The user's variables, then the platform's, which win."""
     nodes, restarts = str(len(run.ranks)), str(run.number - 1)
-    env = {
+    # What else Slurm would say is the cluster's to add: it takes addresses.
+    return {
         **spec.env,
         "HAI_TASK_ID": str(task.id),
         "HAI_TASK_NAME": task.name,
@@ -69,20 +72,11 @@ def environment_of(task: Task, run: Run, spec: TaskSpec, places: Places, *, gpus
         "HAI_GPUS_PER_NODE": str(gpus_per_node),
         "HAI_RESTARTS": restarts,
         "HAI_CHECKPOINT_DIR": checkpoint_dir(task, spec, places),
+        # Beside it, not in it: what is written there is no checkpoint.
+        "HAI_LOG_DIR": checkpoint_dir(task, spec, places).rstrip("/") + "-logs",
         "HAI_STATE": task.job_state or "",
         "HAI_API_URL": places.api_url,
         "WORLD_SIZE": nodes,
         "PET_NNODES": nodes,
         "PET_NPROC_PER_NODE": str(max(1, gpus_per_node)),
     }
-    if task.profile is Profile.SLURM:
-        env |= {
-            "SLURM_JOB_ID": str(task.id),
-            "SLURM_JOB_NAME": task.name,
-            "SLURM_NTASKS": nodes,
-            "SLURM_NNODES": nodes,
-            "SLURM_NTASKS_PER_NODE": "1",
-            "SLURM_NODELIST": ",".join(run.nodes),
-            "SLURM_RESTART_COUNT": restarts,
-        }
-    return env

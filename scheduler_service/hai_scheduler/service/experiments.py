@@ -19,11 +19,13 @@ import yaml
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid as WrongWord
 from hai_client.experiments import MAX_EXPERIMENT_BYTES, too_large
+from hai_scheduler.core.launching import RanksPerNode
 from hai_scheduler.core.leaving import Signal
 from hai_scheduler.core.model import Priority, Retry
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.errors import HaiError, Invalid
 from hai_scheduler.service.orders import ExperimentOrder, Faults, Workers
+from hai_scheduler.service.submission import MAX_RANKS_PER_NODE
 from hai_scheduler.service.submissions import MAX_RETRIES, Submission
 from hai_scheduler.service.yaml_bounds import BeyondBounds, BoundedLoader
 
@@ -60,8 +62,8 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
 _KEYS: Final[Mapping[str, frozenset[str]]] = {
     "": frozenset({"version", "name", "priority", "spec", "resource", "options", "services"}),
     "spec": frozenset({"workspace", "entrypoint", "parameters", "environments", "entrypoint_executable"}),
-    "resource": frozenset({"group", "node_count", "gpus", "image"}),
     "options": frozenset({"tags", "retries", "retry_backoff", "retry_exit_codes", "signal", "watch"}),
+    "resource": frozenset({"group", "node_count", "gpus", "ranks_per_node", "image"}),
 }
 
 
@@ -167,6 +169,7 @@ class _Reader:
         command = self._command()
         priority, env = self._priority(), self._env()
         group, nodes, gpus = self._group(), self._nodes(), self._gpus()
+        ranks_per_node = self._ranks_per_node()
         tags, retry, environment = self._tags(), self._retry(), self._environment()
         signal, watch = self._signal(), self._watch()
         if self._faults:
@@ -185,6 +188,7 @@ class _Reader:
             tags=tags,
             retry=retry,
             environment=environment,
+            ranks_per_node=ranks_per_node,
         )
 
     def _fault(self, path: str, value: Any, message: str) -> None:
@@ -339,6 +343,11 @@ class _Reader:
 
     def _gpus(self) -> int | None:
         return self._number(self._resource, "resource.gpus", least=1)
+
+    def _ranks_per_node(self) -> RanksPerNode:
+        if self._resource.get("ranks_per_node") == "gpu":
+            return "gpu"
+        return self._number(self._resource, "resource.ranks_per_node", least=1, most=MAX_RANKS_PER_NODE)
 
     def _number(self, section: Mapping[str, Any], path: str, *, least: int, most: int | None = None) -> int | None:
         """A whole number, if it is there."""

@@ -86,6 +86,7 @@ class LaunchOrders:
         around = await self.surroundings.at_launch(tx, task, spec)
         spec = replace(spec, env={**around.variables, **spec.env})
         gpus = tuple(rank.gpus for rank in run.ranks)
+        gpus_per_node = _gpus_per_node(run, waiting.nodes)
         return Order(
             run_id=run.id,
             task_id=task.id,
@@ -94,7 +95,8 @@ class LaunchOrders:
             gpus=gpus if any(gpus) else (),
             command=spec.command,
             cwd=spec.cwd,
-            env=environment_of(task, run, spec, self.places, gpus_per_node=_gpus_per_node(run, waiting.nodes)),
+            env=environment_of(task, run, spec, self.places, gpus_per_node=gpus_per_node),
+            ranks_per_node=max(1, gpus_per_node) if spec.ranks_per_node == "gpu" else spec.ranks_per_node,
             profile=task.profile.value,
             token=self.tokens.make(run.id),
             group=task.group,

@@ -9,8 +9,12 @@ from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 
 from hai_scheduler.core.environments import Environment
+from hai_scheduler.core.launching import RanksPerNode
 from hai_scheduler.core.leaving import Profile, Signal
 from hai_scheduler.core.model import Priority, Retry, TaskSpec
+
+#: The most processes that a node is asked to start: more than any node has processors.
+MAX_RANKS_PER_NODE = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,8 @@ class Submission:
     retry: Retry | None = None
     #: None is the user's default.
     environment: str | None = None
+    #: How often the command runs on each node; None is once, and its ranks are nodes.
+    ranks_per_node: RanksPerNode = None
 
 
 def spec_of(submission: Submission, environment: Environment | None) -> TaskSpec:
@@ -56,6 +62,7 @@ def spec_of(submission: Submission, environment: Environment | None) -> TaskSpec
         watch=submission.watch,
         environment=None if environment is None else environment.name,
         tags=submission.tags,
+        ranks_per_node=submission.ranks_per_node,
     )
 
 

@@ -33,8 +33,8 @@ from hai_scheduler.service.fit import gpus_to_ask_for
 from hai_scheduler.service.lookup import check_name, find
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.settings import ServiceSettings
+from hai_scheduler.service.submission import MAX_RANKS_PER_NODE, spec_of
 from hai_scheduler.service.submission import Submission as Submission
-from hai_scheduler.service.submission import spec_of
 from hai_scheduler.service.surroundings import Surroundings
 from hai_scheduler.service.watch import Watch
 
@@ -283,6 +283,11 @@ def check_shape(submission: Submission) -> None:
     if submission.nodes < 1:
         raise Invalid("nodes", submission.nodes, f"{submission.nodes} is too few: a task takes at least 1 node")
     _check_retry(submission.retry)
+    each = submission.ranks_per_node
+    if each is not None and each != "gpu" and not 1 <= each <= MAX_RANKS_PER_NODE:
+        raise Invalid(
+            "ranks_per_node", each, f"a command may run 1 to {MAX_RANKS_PER_NODE} times on a node, or once a 'gpu'"
+        )
 
 
 def _check_watch(submission: Submission) -> None:

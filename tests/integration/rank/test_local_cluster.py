@@ -164,19 +164,48 @@ async def test_secrets_of_the_service_reach_neither_job_nor_supervisor(world: Wo
 async def test_the_slurm_profile_adds_its_environment_and_scontrol(world: World) -> None:
     launch = world.launch("", "node-1", "node-2", profile="slurm", env={"HAI_TASK_NAME": "n", "HAI_RESTARTS": "3"})
     env = await environment(world, launch, rank=1)
-    slurm = {name: value for name, value in env.items() if name.startswith("SLURM_")}
+    slurm = {name: value for name, value in env.items() if name.startswith("SLURM")}
+    cpus = slurm["SLURM_CPUS_ON_NODE"]
     assert slurm == {
+        "SLURM_CLUSTER_NAME": "hai",
         "SLURM_JOB_ID": "5",
+        "SLURM_JOBID": "5",
         "SLURM_JOB_NAME": "n",
-        "SLURM_NTASKS": "2",
+        "SLURM_JOB_USER": "alice",
+        "SLURM_JOB_PARTITION": "training",
+        "SLURM_JOB_NODELIST": "127.0.0.1,127.0.0.2",
+        "SLURM_NODELIST": "127.0.0.1,127.0.0.2",
+        "SLURM_STEP_NODELIST": "127.0.0.1,127.0.0.2",
+        "SLURM_JOB_NUM_NODES": "2",
         "SLURM_NNODES": "2",
-        "SLURM_PROCID": "1",
+        "SLURM_STEP_NUM_NODES": "2",
         "SLURM_NODEID": "1",
-        "SLURM_LOCALID": "0",
-        "SLURM_NTASKS_PER_NODE": "1",
-        "SLURM_NODELIST": "node-1,node-2",
+        "SLURMD_NODENAME": "127.0.0.2",
+        "SLURM_TOPOLOGY_ADDR": "127.0.0.2",
+        "SLURM_TOPOLOGY_ADDR_PATTERN": "node",
+        "SLURM_CPUS_ON_NODE": cpus,
+        "SLURM_JOB_CPUS_PER_NODE": f"{cpus}(x2)",
+        "SLURM_GPUS_ON_NODE": slurm["SLURM_GPUS_ON_NODE"],
+        "SLURM_SUBMIT_DIR": launch.cwd,
+        "SLURM_SUBMIT_HOST": "127.0.0.1",
         "SLURM_RESTART_COUNT": "3",
+        "SLURM_JOB_RESTART_COUNT": "3",
+        "SLURM_STEP_ID": "0",
+        "SLURM_STEPID": "0",
+        "SLURM_STEP_NUM_TASKS": "2",
+        "SLURM_STEP_TASKS_PER_NODE": "1(x2)",
+        "SLURM_TASKS_PER_NODE": "1(x2)",
+        "SLURM_NTASKS": "2",
+        "SLURM_NPROCS": "2",
+        "SLURM_NTASKS_PER_NODE": "1",
+        "SLURM_PROCID": "1",
+        "SLURM_LOCALID": "0",
+        "SLURM_GTIDS": "1",
+        "SLURM_DISTRIBUTION": "block",
+        "SLURM_LAUNCH_NODE_IPADDR": "127.0.0.1",
+        "SLURM_SRUN_COMM_HOST": "127.0.0.1",
     }
+    assert env["SUBMITIT_PREEMPT_SIGNAL"] == "USR1"
     assert os.access(Path(env["PATH"].split(":")[0]) / "scontrol", os.X_OK)
 
 

@@ -274,8 +274,23 @@ def test_slurms_commands_are_programs_in_a_pod_too(pod, service) -> None:
     service.gather("10.0.0.1", "10.0.0.2")
     pod.start("sh", "-c", command, profile="slurm")
     assert pod.wait() == 0
-    assert pod.sent() == ["n-a", "n-b", "1 2"]
+    assert pod.sent() == ["10.0.0.1", "10.0.0.2", "1 2"]
     assert pod.message()["done_all"] is True
+
+
+def test_a_batch_script_and_its_steps_run_in_a_pod(pod) -> None:
+    script = "#!/bin/sh\nsrun --label --ntasks=2 sh -c 'echo $SLURM_NTASKS'; exit 3\n"
+    own = {**FIRST, "HAI_POD_IP": "127.0.0.1"}
+    pod.start("hai-batch", "--ntasks-per-node=2", "--", script, profile="slurm", env=own, **ALONE)
+    assert pod.wait() == 3
+    assert sorted(pod.sent()) == ["0: 2", "1: 2"]
+
+
+def test_a_command_runs_several_times_in_a_pod(pod, service) -> None:
+    service.gather("10.0.0.1", "10.0.0.2")
+    pod.start("sh", "-c", "echo $RANK/$WORLD_SIZE $LOCAL_RANK $HAI_NODE_ADDRESSES", ranks_per_node=2)
+    assert pod.wait() == 0
+    assert sorted(pod.sent()) == ["2/4 0 10.0.0.1,10.0.0.2", "3/4 1 10.0.0.1,10.0.0.2"]
 
 
 def test_a_rank_runs_on_python_3_8(pod, service, eventually) -> None:

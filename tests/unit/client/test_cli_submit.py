@@ -40,6 +40,7 @@ def test_every_option_arrives(
         "submit -n 3 --gpus 2 -p very-high --name x1 -g a100 -e LR=0.1 -e NOTE=a=b -e SEED --profile slurm --grace 2m "
         "--time-limit 4h --retries 5 --retry-backoff 30s --retry-exit-codes 137,1 "
         "--signal SIGUSR1@60 --watch out/last.pt --watch /scratch/x "
+        "--ranks-per-node 4 --provide tf,MPI "
         "--hold --tag t1 --tag t2 --checkpoint-dir ckpt --cwd sub -- ./run --json -n 9"
     )
     assert hai(*words.split()).code == 0
@@ -51,7 +52,8 @@ def test_every_option_arrives(
         "gpus": 2,
         "priority": "VERY_HIGH",
         "group": "a100",
-        "env": {"LR": "0.1", "NOTE": "a=b", "SEED": "7"},
+        "env": {"LR": "0.1", "NOTE": "a=b", "SEED": "7", "HAI_PROVIDE": "tf,mpi"},
+        "ranks_per_node": 4,
         "profile": "slurm",
         "signal": "USR1@60",
         "grace_s": 120.0,
@@ -72,6 +74,23 @@ def test_a_signal_that_is_none_of_those_is_refused_with_how_to_write_one(hai: Ha
     assert result.code == 2
     assert repr(given) in result.err
     assert "USR1@60" in result.err
+@pytest.mark.parametrize(("word", "each"), [("gpu", "gpu"), ("GPUs", "gpu"), ("1", 1)])
+def test_a_command_may_run_once_for_each_gpu(hai: Hai, platform: Any, word: str, each: object) -> None:
+    assert hai("submit", "--ranks-per-node", word, "--", "true").code == 0
+    assert sent(platform)["ranks_per_node"] == each
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--ranks-per-node", "0"], "ranks-per-node: '0' is neither a whole number of 1 or more nor 'gpu'"),
+        (["--ranks-per-node", "many"], "ranks-per-node: 'many' is neither"),
+        (["--provide", "pmi"], "provide: 'pmi' is not known; it is one of tf, mpi"),
+    ],
+)
+def test_what_cannot_be_started_so_is_named(hai: Hai, words: list[str], message: str) -> None:
+    result = hai("submit", *words, "--", "true")
+    assert (result.code, message in result.err) == (2, True)
 
 
 def test_whole_nodes_and_no_retries_are_what_is_asked_for_unasked(hai: Hai, platform: Any) -> None:

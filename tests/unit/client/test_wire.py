@@ -75,6 +75,14 @@ def test_what_the_client_submits_is_what_the_service_takes() -> None:
     assert wire.TaskSubmit.model_validate(encode(request)).grace_s == 5
 
 
+@pytest.mark.parametrize("each", [None, 4, "gpu"])
+def test_a_field_of_two_plain_types_is_read_as_what_it_is(fake: Any, each: object) -> None:
+    document = {**fake.FakePlatform().add("digits", runs=[]), "ranks_per_node": each}
+    assert decode(schema.Task, document).ranks_per_node == each
+    with pytest.raises(WrongShape, match=r"Task.ranks_per_node: the service sent \[\]"):
+        decode(schema.Task, {**document, "ranks_per_node": []})
+
+
 def test_a_whole_task_survives_the_way_there_and_back(fake: Any) -> None:
     document = fake.FakePlatform().add("digits", runs=[fake.run_of(1)])
     task = decode(schema.Task, document)

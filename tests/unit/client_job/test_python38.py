@@ -18,6 +18,8 @@ NAMES = [
     "compat.py",
     "job.py",
     "shims/scontrol",
+    "shims/srun",
+    *(f"slurm/{path.name}" for path in sorted((CLIENT / "slurm").glob("*.py"))),
     *(f"rank/{path.name}" for path in sorted((CLIENT / "rank").glob("*.py"))),
     *(path.name for path in sorted(CLIENT.glob("spot*.py"))),
 ]

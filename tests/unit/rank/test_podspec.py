@@ -35,7 +35,7 @@ def pod(tmp_path: Path, environ: dict[str, str], **changes: Any) -> PodSpec:
 
 
 def seen(tmp_path: Path, environ: dict[str, str] | None = None, **changes: Any) -> dict[str, str]:
-    return pod(tmp_path, environ or {}, **changes).environment("10.0.0.1")
+    return pod(tmp_path, environ or {}, **changes).environment(["10.0.0.1", "10.0.0.2"])
 
 
 def test_the_images_variables_give_way_to_the_tasks_and_those_to_the_platforms(tmp_path: Path) -> None:
@@ -46,8 +46,8 @@ def test_the_images_variables_give_way_to_the_tasks_and_those_to_the_platforms(t
 def test_the_pods_own_variables_stay_in_the_pod(tmp_path: Path) -> None:
     env = seen(tmp_path, {"HAI_LOG_DIR": "/hai/log", "JUPYTERHUB_API_TOKEN": "secret"})
     assert {name for name in env if name.startswith(("HAI_", "JUPYTERHUB_"))} == {
-        "HAI_API_URL", "HAI_NODES", "HAI_NODE_LIST", "HAI_NODE_NAME", "HAI_RANK", "HAI_RUN", "HAI_RUNTIME_DIR",
-        "HAI_RUN_ID", "HAI_TASK_ID", "HAI_TOKEN_FILE",
+        "HAI_API_URL", "HAI_NODES", "HAI_NODE_ADDRESSES", "HAI_NODE_LIST", "HAI_NODE_NAME", "HAI_RANK", "HAI_RUN",
+        "HAI_RUNTIME_DIR", "HAI_RUN_ID", "HAI_TASK_ID", "HAI_TOKEN_FILE",
     }  # fmt: skip
     assert env["HAI_TOKEN_FILE"] == str(tmp_path / "token")
 

@@ -6,6 +6,7 @@ import pytest
 
 from builders import a_node, a_quota
 from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.core.launching import RanksPerNode
 from hai_scheduler.core.model import Node, NodeMark, Priority, TaskId
 from hai_scheduler.ports import Launch
 from hai_scheduler.service.caller import Caller
@@ -35,6 +36,31 @@ async def test_tasks_share_a_node_and_each_has_gpus_of_its_own() -> None:
     (first,), (second,) = [await held_by(service, task) for task in tasks[:2]]
     assert first[0] == second[0] == "node-1"
     assert sorted([*first[1], *second[1]]) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(("gpus", "each", "times"), [(3, "gpu", 3), (None, "gpu", 4), (3, 2, 2), (None, None, None)])
+async def test_a_command_runs_on_a_node_as_often_as_its_task_says(
+    monkeypatch: pytest.MonkeyPatch, gpus: int | None, each: RanksPerNode, times: int | None
+) -> None:
+    service = await a_service()
+    orders: list[Launch] = []
+    launch = service.cluster.launch
+
+    async def noted(order: Launch) -> None:
+        orders.append(order)
+        await launch(order)
+
+    monkeypatch.setattr(service.cluster, "launch", noted)
+    await service.submit("part", "ann", 2, gpus=gpus, ranks_per_node=each)
+    await service.step(1)
+    assert [order.ranks_per_node for order in orders] == [times]
+
+
+@pytest.mark.parametrize("each", [0, -1, 1025])
+async def test_so_many_processes_on_a_node_are_refused(each: int) -> None:
+    service = await a_service()
+    with pytest.raises(Invalid, match="ranks_per_node"):
+        await service.submit("part", "ann", 1, ranks_per_node=each)
 
 
 async def test_a_rank_is_told_how_many_gpus_it_has(monkeypatch: pytest.MonkeyPatch) -> None:

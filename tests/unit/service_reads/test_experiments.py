@@ -43,7 +43,7 @@ spec:
   entrypoint: train.sh
   parameters: -a "b c" 'd'
   environments: {A: 1, B: 0123, C: yes, D: 1e3, E: "true", F: 2026-01-01}
-resource: {group: gpu, node_count: 3, gpus: 2, image: torch, is_spot: false}
+resource: {group: gpu, node_count: 3, gpus: 2, ranks_per_node: gpu, image: torch, is_spot: false}
 options:
   {tags: [x, 1], retries: 4, retry_backoff: 1m30s, retry_exit_codes: [1, 137], signal: USR1@60, watch: [o.pt, /x]}
 services: []
@@ -55,7 +55,7 @@ services: []
     assert submission.env == {"A": "1", "B": "0123", "C": "yes", "D": "1e3", "E": "true", "F": "2026-01-01"}
     assert submission.tags == ("x", "1")
     assert (str(submission.signal), submission.watch) == ("USR1@60", ("o.pt", "/x"))
-    assert (submission.gpus, submission.environment) == (2, "torch")
+    assert (submission.gpus, submission.ranks_per_node, submission.environment) == (2, "gpu", "torch")
     assert submission.retry == Retry(count=4, backoff=timedelta(seconds=90), exit_codes=frozenset({1, 137}))
 
 
@@ -128,6 +128,9 @@ def test_priorities_are_numbers_or_names(given, level) -> None:
         ({"resource__image": ["x"]}, "resource.image", "must be a text, not a list"),
         ({"resource__gpu": 8}, "resource.gpu", "resource.gpus"),
         ({"resource__gpus": 0}, "resource.gpus", "1 or more"),
+        ({"resource__ranks_per_node": 0}, "resource.ranks_per_node", "1 "),
+        ({"resource__ranks_per_node": 1025}, "resource.ranks_per_node", "1024"),
+        ({"resource__ranks_per_node": "all"}, "resource.ranks_per_node", "whole number"),
         ({"resource__gpus": "two"}, "resource.gpus", "whole number"),
         ({"options__retries": 101}, "options.retries", "from 0 to 100"),
         ({"options__retries": True}, "options.retries", "whole number"),

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import hai_client
 from hai_spawner.local import HaiLocalSpawner
 from hai_spawner.process import before_exec, fingerprint
 
@@ -53,7 +54,9 @@ def test_the_environment_knows_the_platform_and_nothing_of_the_hubs_own(
     env = spawner(tmp_path).get_env()
     assert env["HAI_URL"] == "http://127.0.0.1:8000"
     assert env["HAI_API_URL"] == "http://127.0.0.1:9/services/hai/api/v1"
-    assert env["PATH"] == f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    slurm = Path(hai_client.__file__).parent / "shims"
+    assert env["PATH"] == f"{Path(sys.executable).parent}:/usr/bin:/bin:{slurm}", "a real Slurm would come first"
+    assert (slurm / "sbatch").is_file()
     assert (env["USER"], env["HOME"], env["LANG"]) == ("ann", str(tmp_path / "home" / "ann"), "C.UTF-8")
     assert not {"HAI_HUB_SETTINGS", "AWS_SECRET_ACCESS_KEY", "PYTHONPATH"} & set(env)
 

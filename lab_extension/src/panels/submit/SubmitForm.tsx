@@ -42,7 +42,7 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
     />
   );
   const groups = context.policy?.groups ?? [values.group];
-  const hasMoreErrors = (['env', 'cwd', 'profile', 'signal', 'watch', 'hold', 'grace_s'] as const).some(
+  const hasMoreErrors = (['env', 'cwd', 'profile', 'ranks_per_node', 'signal', 'watch', 'hold', 'grace_s'] as const).some(
     name => errors[name]
   );
   const grace = policyLength(context.policy, 'default_grace', values.group);
@@ -139,6 +139,10 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
             hint: 'What changes there is a checkpoint.'
           })}
         </div>
+        {text('ranks_per_node', 'Processes on each node', {
+          placeholder: '1',
+          hint: 'Starts the command so often on each node, with LOCAL_RANK; gpu: once for each GPU.'
+        })}
         {text('env', 'Environment', { rows: 3, placeholder: 'KEY=value, one a line' })}
         {text('cwd', 'Folder')}
         <label className="hai-Check">

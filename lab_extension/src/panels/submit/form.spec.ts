@@ -33,6 +33,7 @@ describe('the submit form', () => {
       cwd: '/home/alice',
       nodes: 1,
       gpus: null,
+      ranks_per_node: null,
       priority: 'NORMAL',
       group: 'training',
       env: {},
@@ -67,6 +68,8 @@ describe('the submit form', () => {
       gpus: 2,
       retries: 3
     });
+    expect(readForm(values({ ranks_per_node: ' 4 ' }), context).task).toMatchObject({ ranks_per_node: 4 });
+    expect(readForm(values({ ranks_per_node: 'GPU' }), context).task).toMatchObject({ ranks_per_node: 'gpu' });
     expect(readForm(values({ retries: '0' }), context).task).toMatchObject({ gpus: null, retries: 0 });
   });
 
@@ -82,6 +85,9 @@ describe('the submit form', () => {
     [{ nodes: '17', priority: 'AUTO' }, 'nodes', /quota at any priority in training is 16/],
     [{ nodes: '5', priority: 'HIGH' }, 'nodes', /at this priority in training is 4/],
     [{ gpus: '0' }, 'gpus', /empty for whole nodes/],
+    [{ ranks_per_node: '0' }, 'ranks_per_node', /empty for one/],
+    [{ ranks_per_node: '1025' }, 'ranks_per_node', /up to 1024/],
+    [{ ranks_per_node: 'all' }, 'ranks_per_node', /gpu for one per GPU/],
     [{ gpus: 'two' }, 'gpus', /whole number/],
     [{ retries: '-1' }, 'retries', /empty for none/],
     [{ retries: '101' }, 'retries', /up to 100/],

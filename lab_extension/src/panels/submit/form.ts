@@ -19,6 +19,7 @@ export interface IFormValues {
   cwd: string;
   nodes: string;
   gpus: string;
+  ranks_per_node: string;
   priority: PriorityChoice;
   group: string;
   grace_s: string;
@@ -44,6 +45,7 @@ export interface IFormContext {
 /** The most that the service takes. */
 const MAX_RETRIES = 100;
 const SIGNAL = /^(?:SIG)?(TERM|INT|USR1|USR2)(@\d{1,5}(?:\.\d{1,3})?)?$/;
+const MAX_RANKS_PER_NODE = 1024;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 /** The values that the form opens with. */
@@ -55,6 +57,7 @@ export function initialValues(defaults: ISubmitDefaults, context: IFormContext):
     cwd: defaults.cwd,
     nodes: '1',
     gpus: '',
+    ranks_per_node: '',
     priority: 'NORMAL',
     group: groups.includes('training') ? 'training' : (groups[0] ?? 'training'),
     grace_s: '',
@@ -88,6 +91,7 @@ export function readForm(
     cwd: take('cwd', () => readFolder(values.cwd), ''),
     nodes: take('nodes', () => readNodes(values, context), 1),
     gpus: take('gpus', () => readGpus(values.gpus), null),
+    ranks_per_node: take('ranks_per_node', () => readRanksPerNode(values.ranks_per_node), null),
     priority: values.priority,
     group: values.group,
     env: take('env', () => parseEnv(values.env), {}),
@@ -176,6 +180,18 @@ function readGpus(text: string): number | null {
     throw new Error('Leave it empty for whole nodes, or give a whole number of GPUs, 1 or more.');
   }
   return gpus;
+}
+
+function readRanksPerNode(text: string): number | 'gpu' | null {
+  const word = text.trim().toLowerCase();
+  if (word === '' || word === 'gpu') {
+    return word === '' ? null : 'gpu';
+  }
+  const each = wholeNumber(text);
+  if (each === null || each < 1 || each > MAX_RANKS_PER_NODE) {
+    throw new Error(`Leave it empty for one, give a number up to ${MAX_RANKS_PER_NODE}, or gpu for one per GPU.`);
+  }
+  return each;
 }
 
 function readRetries(text: string): number {

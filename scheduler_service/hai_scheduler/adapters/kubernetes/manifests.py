@@ -133,6 +133,8 @@ def spec(launch: Launch, settings: ClusterSettings) -> dict[str, Any]:
         "env": {name: value for name, value in launch.env.items() if not name.startswith(PRIVATE_PREFIXES)},
         "path_prefix": [str(PurePosixPath(launch.python).parent)] if launch.python else [],
         **leaving_of(launch),
+        "group": launch.group,
+        "ranks_per_node": launch.ranks_per_node,
         "api_url": settings.api_url,
         "master_port": settings.master_port,
         "grace_s": launch.grace.total_seconds(),

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from hai_client.rank.identity import Account, NoAccount
+from hai_client.slurm.starting import starting
+from hai_client.slurm.variables import loopbacks
 from hai_scheduler.adapters.leaving import leaving_of
 from hai_scheduler.adapters.local.accounts import Accounts
-from hai_scheduler.adapters.local.environment import MASTER, rank_environment
+from hai_scheduler.adapters.local.environment import rank_environment, shim_folder
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, RankFolder, RunFolder, sweep
 from hai_scheduler.adapters.local.losses import Losses
 from hai_scheduler.adapters.local.marks import Marks
@@ -264,12 +266,13 @@ class LocalCluster:
             api_url=self._settings.api_url,
             account=account,
         )
-        checkpoints = env.get("HAI_CHECKPOINT_DIR")
-        # An account makes it itself, when its command is started.
-        if checkpoints and account is None:
-            # Where it cannot be made, the job's own error names it best.
-            with contextlib.suppress(OSError):
-                Path(checkpoints).mkdir(parents=True, exist_ok=True)
+        for name_of_folder in ("HAI_CHECKPOINT_DIR", "HAI_LOG_DIR"):
+            # An account makes them itself, when its command is started.
+            if env.get(name_of_folder) and account is None:
+                # Where one cannot be made, the job's own error names it best.
+                with contextlib.suppress(OSError):
+                    Path(env[name_of_folder]).mkdir(parents=True, exist_ok=True)
+        command = starting(str(shim_folder()), launch.command, env, ranks_per_node=launch.ranks_per_node)
         return {
             "run_id": launch.run_id,
             "task_id": launch.task_id,
@@ -279,7 +282,7 @@ class LocalCluster:
             "origin": None if launch.origin is None else str(launch.origin),
             "rank": folder.rank,
             "node": name,
-            "command": list(launch.command),
+            "command": command,
             "cwd": launch.cwd,
             "env": env,
             **leaving_of(launch),
@@ -359,7 +362,7 @@ class LocalCluster:
         run = await self._find(run_id)
         if run is None or not run.ranks:
             raise NotFound(f"there is no run {run_id} here")
-        return (MASTER,) * len(run.ranks)
+        return tuple(loopbacks(len(run.ranks)))
 
     async def settle(self, run_id: RunId) -> None:
         """What shows the end of a run is its folder, and that stays until the run is forgotten."""

@@ -7,11 +7,9 @@ from pathlib import Path
 
 from hai_client.rank import environment
 from hai_client.rank.identity import Account
+from hai_client.slurm.variables import loopbacks
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.ports import Launch
-
-#: Where ranks reach each other.
-MASTER = "127.0.0.1"
 
 
 def rank_environment(
@@ -47,8 +45,11 @@ def rank_environment(
         nodes=launch.nodes,
         profile=launch.profile,
         api_url=api_url,
-        master=MASTER,
+        addresses=loopbacks(len(launch.nodes)),
         master_port=port,
+        cwd=launch.cwd,
+        group=launch.group,
+        ranks_per_node=launch.ranks_per_node,
     )
     seat = environment.Seat(
         rank=rank,
@@ -60,10 +61,16 @@ def rank_environment(
     own = () if launch.python is None else (str(Path(launch.python).parent),)
     who = {} if account is None else {"USER": account.name, "LOGNAME": account.name, "SHELL": account.shell}
     home = str(Path.home()) if account is None else account.home
+    devices = _devices(node, gpus)
     env = environment.rank_environment(
-        who | dict(launch.env), run, seat, home=home, path_first=(*own, *path_prefix), shims=str(shim_folder())
+        who | dict(launch.env) | devices,
+        run,
+        seat,
+        home=home,
+        path_first=(*own, *path_prefix),
+        shims=str(shim_folder()),
     )
-    return env | _devices(node, gpus)
+    return env | devices
 
 
 def shim_folder() -> Path:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from hai_scheduler.core.launching import RanksPerNode
 from hai_scheduler.core.leaving import Left, Profile, Signal, SignalName, Source
 from hai_scheduler.core.model import (
     Blame,
@@ -321,13 +322,28 @@ def _failed_ranks_of(
     return tuple([rank["rank"] for rank in ranks if rank["exit_code"]]) if reason == Reason.FAILED.value else ()
 
 
+#: How often the command runs on a node is kept among the variables, under a name that no task may set: nothing is ever
+#: looked for by it, and an older version hands it on as a variable, which does no harm.
+_RANKS_PER_NODE = "HAI_RANKS_PER_NODE"
+
+
+def _env_values(spec: TaskSpec) -> dict[str, str]:
+    if spec.ranks_per_node is None:
+        return dict(spec.env)
+    return {**spec.env, _RANKS_PER_NODE: str(spec.ranks_per_node)}
+
+
+def _ranks_per_node_of(value: str | None) -> RanksPerNode:
+    return None if value is None else "gpu" if value == "gpu" else int(value)
+
+
 def spec_values(task_id: TaskId, spec: TaskSpec) -> _Values:
     """All columns of the spec."""
     return {
         "task_id": task_id,
         "command": list(spec.command),
         "cwd": spec.cwd,
-        "env": dict(spec.env),
+        "env": _env_values(spec),
         "checkpoint_dir": spec.checkpoint_dir,
         "watch": list(spec.watch),
         "tags": list(spec.tags),
@@ -337,10 +353,12 @@ def spec_values(task_id: TaskId, spec: TaskSpec) -> _Values:
 
 def spec_of(row: Row[Any]) -> TaskSpec:
     """The spec of a row of `tables.SPECS`."""
+    env = dict(row.env)
     return TaskSpec(
         command=tuple(row.command),
         cwd=row.cwd,
-        env=row.env,
+        ranks_per_node=_ranks_per_node_of(env.pop(_RANKS_PER_NODE, None)),
+        env=env,
         checkpoint_dir=row.checkpoint_dir,
         # Older versions did not write it.
         watch=tuple(row.watch or ()),

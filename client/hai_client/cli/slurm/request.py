@@ -1,0 +1,198 @@
+"""What the options of a batch script ask for, as a task of HAI."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import signal
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hai_client import names
+from hai_client.errors import Invalid
+from hai_client.schema import TaskRequest
+from hai_client.slurm.options import BadOption, Words
+
+_TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+_SIGNAL = re.compile(r"(?:([BR]{1,2}):)?(?:SIG)?([A-Z]+[12]?|\d+)(?:@(\d+))?", re.IGNORECASE)
+_SIGNALS = ("USR1", "USR2", "TERM", "INT")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: What is this session's, the platform's or Slurm's own, and so not handed on.
+_NOT_EXPORTED = re.compile(
+    r"(HAI|JUPYTER|JUPYTERHUB|JPY|CONFIGPROXY|SLURM|SBATCH|SRUN|PET|SSH|XDG|DBUS|TMUX|VSCODE)_.*"
+    r"|RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|NODE_RANK|MASTER_(ADDR|IP|PORT)|_|PWD|OLDPWD|SHLVL|TERM|DISPLAY"
+    r"|HOME|USER|LOGNAME|SHELL|HOSTNAME|LS_COLORS|PS[1-4]|PATH|CUDA_VISIBLE_DEVICES|NVIDIA_VISIBLE_DEVICES|TMPDIR"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """A task to submit, and the options that `hai-batch` is to have."""
+
+    fields: dict[str, Any]
+    batch: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def request(self, script: str, arguments: Sequence[str]) -> TaskRequest:
+        """The task whose command runs that script."""
+        return TaskRequest(command=("hai-batch", *self.batch, "--", script, *arguments), **self.fields)
+
+
+def asked(words: Words, *, name: str, cwd: str, env: Mapping[str, str]) -> Asked:
+    """What the options mean. Raises BadOption, Invalid.
+
+    Args:
+        words: The options, read.
+        name: What it is called where nobody has said.
+        cwd: The folder that it is submitted from.
+        env: The variables of the caller.
+    """
+    given = words.given
+    nodes, per_node = nodes_of(words)
+    gpus = gpus_of(words, nodes, per_node)
+    exported, batch = exports(given.get("export", "ALL"), env)
+    fields: dict[str, Any] = {
+        "name": names.make_name(given.get("job-name") or name.rpartition(".")[0] or name),
+        "cwd": os.path.normpath(os.path.join(cwd, given.get("chdir", ""))),  # noqa: PTH118 -- links are kept
+        "nodes": nodes,
+        "gpus": gpus,
+        "group": given.get("partition", "training").partition(",")[0],
+        "env": exported,
+        "profile": "slurm",
+        "hold": "hold" in given,
+        "time_limit_s": seconds_of(given["time"]) if "time" in given else None,
+        "tags": (given["comment"][:128],) if given.get("comment") else (),
+    }
+    notes = [*words.notes]
+    if "qos" in given:
+        fields["priority"], said = priority_of(given["qos"])
+        notes += said
+    for option in ("ntasks", "ntasks-per-node", "cpus-per-task", "gpus-per-task", "output", "error", "open-mode"):
+        if option in given:
+            batch.append(f"--{option}={given[option]}")
+    if "signal" in given:
+        shell, word, before = signal_of(given["signal"])
+        batch += ["--signal-shell"] if shell else []
+        fields["grace_s"] = before
+        if "signal" in {field.name for field in dataclasses.fields(TaskRequest)}:
+            fields["signal"] = word
+            batch.append(f"--notice={word}")
+            fields["env"].setdefault("SUBMITIT_PREEMPT_SIGNAL", word)
+        elif word != "USR1":
+            notes.append(f"--signal={given['signal']}: it is told by SIGUSR1")
+    return Asked(fields, tuple(batch), tuple(notes))
+
+
+def nodes_of(words: Words) -> tuple[int, int]:
+    """How many nodes, and tasks on each. Raises BadOption."""
+    per_node = words.number("ntasks-per-node")
+    ntasks = words.number("ntasks")
+    if "nodes" in words.given:
+        # Of a range the least: a gang of that size starts first.
+        words.given["nodes"] = words.given["nodes"].partition("-")[0]
+        nodes = words.number("nodes") or 1
+    else:
+        nodes = -(-ntasks // per_node) if ntasks and per_node else 1
+    return nodes, per_node or (-(-ntasks // nodes) if ntasks else 1)
+
+
+def gpus_of(words: Words, nodes: int, per_node: int) -> int | None:
+    """How many GPUs on each node; None: whole nodes. Raises BadOption."""
+    given = words.given
+    if "gpus-per-node" in given:
+        return _gpus(given["gpus-per-node"], "gpus-per-node")
+    if "gres" in given:
+        return _gres(given["gres"])
+    if "gpus" in given:
+        total = _gpus(given["gpus"], "gpus")
+        if total % nodes:
+            raise BadOption(f"--gpus={total}: {nodes} nodes cannot share them evenly; say --gpus-per-node")
+        return total // nodes or None
+    if "gpus-per-task" in given:
+        each = _gpus(given["gpus-per-task"], "gpus-per-task")
+        given["gpus-per-task"] = str(each)
+        return each * per_node
+    return None
+
+
+def _gpus(text: str, option: str) -> int:
+    count = text.rpartition(":")[2]
+    if not re.fullmatch(r"[0-9]{1,5}", count) or int(count) < 1:
+        raise BadOption(f"--{option}={text}: give a number of GPUs of 1 or more")
+    return int(count)
+
+
+def _gres(text: str) -> int | None:
+    total = 0
+    for part in text.split(","):
+        kind, *rest = part.removeprefix("gres:").split(":")
+        if kind == "none":
+            continue
+        if kind != "gpu":
+            raise BadOption(f"--gres={text}: HAI gives out GPUs alone; leave {kind!r} out")
+        count = rest[-1].partition("(")[0] if rest else "1"
+        total += int(count) if count.isdigit() else 1
+    return total or None
+
+
+def seconds_of(text: str) -> float | None:
+    """A length of time as Slurm writes it; None: no limit. Raises BadOption."""
+    if text.upper() in ("UNLIMITED", "INFINITE"):
+        return None
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise BadOption(f"--time={text}: write minutes, or [DAYS-]HOURS:MINUTES:SECONDS")
+    days, *rest = match.groups()
+    numbers = [int(part) for part in rest if part is not None]
+    # With days the first number is hours; alone it is minutes, and of two it is minutes and seconds.
+    scale = (3600, 60, 1) if days is not None or len(numbers) == 3 else (60, 1)
+    seconds = int(days or 0) * 86400 + sum(number * unit for number, unit in zip(numbers, scale, strict=False))
+    return float(seconds) or None
+
+
+def signal_of(text: str) -> tuple[bool, str, float | None]:
+    """Whether the shell alone is told, by which signal, and how many seconds it has. Raises BadOption."""
+    match = _SIGNAL.fullmatch(text)
+    word = match.group(2).upper() if match else ""
+    if word.isdigit():
+        try:
+            word = signal.Signals(int(word)).name.removeprefix("SIG")
+        except ValueError:
+            word = ""
+    if match is None or word not in _SIGNALS:
+        raise BadOption(f"--signal={text}: HAI sends {', '.join(_SIGNALS)}; write for example --signal=B:USR1@120")
+    before = match.group(3)
+    return "B" in (match.group(1) or "").upper(), word, float(before) if before else None
+
+
+def priority_of(text: str) -> tuple[str, list[str]]:
+    """The priority that a quality of service names, and what is to be said."""
+    try:
+        return names.parse_priority(text), []
+    except Invalid:
+        known = ", ".join([*names.PRIORITIES, names.AUTO])
+        return "NORMAL", [f"--qos={text} is left out: it is no priority of HAI's; they are {known}"]
+
+
+def exports(text: str, env: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The variables that the task gets, and how `hai-batch` hears of the caller's PATH. Raises BadOption."""
+    everything = {
+        name: value for name, value in env.items() if _VARIABLE.fullmatch(name) and not _NOT_EXPORTED.fullmatch(name)
+    }
+    words = [word for word in text.split(",") if word]
+    chosen = dict(everything) if "ALL" in words or not words else {}
+    path = env.get("PATH", "") if "ALL" in words or not words else ""
+    for word in words:
+        name, given, value = word.partition("=")
+        if word in ("ALL", "NONE", "NIL"):
+            continue
+        if _VARIABLE.fullmatch(name) is None:
+            raise BadOption(f"--export={text}: {name!r} is no name of a variable")
+        if name == "PATH":
+            path = value if given else env.get("PATH", "")
+        elif given:
+            chosen[name] = value
+        elif name in env:
+            chosen[name] = env[name]
+    return chosen, [f"--path={path}"] if path else []

@@ -1,0 +1,88 @@
+"""Batch scripts: where they come from, and the options in their `#SBATCH` lines."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hai_client.slurm.options import SBATCH, BadOption, Words, read
+
+#: The longest script that is taken, bytes: it travels as one argument of a program.
+MAX_BYTES = 100 * 1024
+
+
+@dataclass(frozen=True)
+class Script:
+    """A script that was read: its text, its arguments, what it may be called, and all options."""
+
+    text: str
+    arguments: tuple[str, ...]
+    name: str
+    words: Words
+
+
+def read_script(argv: Sequence[str], *, directory: Path) -> Script:
+    """Read what `sbatch` was called with: a file and its arguments, `--wrap`, or the script on standard input.
+
+    Options of the command line win over those of the script.
+
+    Raises:
+        BadOption: An option cannot be read or is refused, or what was given is no script.
+    """
+    said = read(argv, SBATCH)
+    if "wrap" in said.given:
+        if said.rest:
+            raise BadOption(f"--wrap: {said.rest[0]!r} is given as well; give a script or --wrap, not both")
+        return Script(f"#!/bin/sh\n{said.given['wrap']}\n", (), "wrap", said)
+    if said.rest:
+        path = directory / said.rest[0]
+        try:
+            text = path.read_text(encoding="utf-8", errors="surrogateescape")
+        except OSError as error:
+            raise BadOption(f"{said.rest[0]}: cannot be read: {error.strerror}") from None
+        name = path.name
+    else:
+        text, name = sys.stdin.read(), "sbatch"
+    check(text)
+    found = directives(text)
+    found.given.update(said.given)
+    found.notes += said.notes
+    return Script(text, tuple(said.rest[1:]), name, found)
+
+
+def check(text: str) -> None:
+    """Refuse what is no script. Raises BadOption."""
+    if not text.startswith("#!"):
+        raise BadOption(
+            "this does not look like a batch script: its first line must be #! and the path of an interpreter, "
+            "for example #!/bin/bash"
+        )
+    if len(text.encode(errors="surrogateescape")) > MAX_BYTES:
+        raise BadOption(f"the script is longer than {MAX_BYTES // 1024} KiB: put most of it into a file that it calls")
+    if "\r\n" in text.partition("\n")[0] + "\n":
+        raise BadOption("the script has the line breaks of DOS: convert it, for example with dos2unix")
+    if "\0" in text:
+        raise BadOption("this is no text: give a script")
+
+
+def directives(text: str) -> Words:
+    """The options of the `#SBATCH` lines; they end where the first command begins. Raises BadOption."""
+    found = Words()
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if stripped and not stripped.startswith("#"):
+            break
+        if not line.startswith("#SBATCH"):
+            continue
+        at = f"line {number}: "
+        try:
+            words = shlex.split(line[len("#SBATCH") :], comments=True)
+        except ValueError as error:
+            raise BadOption(f"{at}{line}: {error}") from None
+        read(words, SBATCH, found, at=at)
+        if found.rest:
+            raise BadOption(f"{at}{found.rest[0]!r} is no option; write #SBATCH --NAME=VALUE")
+    return found

@@ -1,0 +1,63 @@
+"""`sbatch` and, outside of a task, `srun`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from hai_client.cli import foresight
+from hai_client.cli.context import Context
+from hai_client.cli.follow import follow_to_end
+from hai_client.cli.slurm.listing import status_of
+from hai_client.cli.slurm.request import Asked, asked
+from hai_client.cli.slurm.script import read_script
+from hai_client.cli.submit import folder
+from hai_client.schema import TaskRequest
+from hai_client.slurm.options import SRUN, BadOption, Words, read
+
+
+def sbatch(argv: Sequence[str], ctx: Context) -> int:
+    """Submit a script, and say under which number: `Submitted batch job 41`."""
+    here = folder()
+    script = read_script(argv, directory=Path(here))
+    task = asked(script.words, name=script.name, cwd=here, env=os.environ)
+    _tell("sbatch", script.words, task)
+    request = task.request(script.text, script.arguments)
+    if "test-only" in script.words.given:
+        return foresight.dry_run(ctx, request, follow=False)
+    made = ctx.client.submit(request)
+    print(made.id if "parsable" in script.words.given else f"Submitted batch job {made.id}", flush=True)
+    if "wait" not in script.words.given:
+        return 0
+    return follow_to_end(ctx, made, quiet=True) and (status_of(ctx.client.task(made.id)) or 1)
+
+
+def srun(argv: Sequence[str], ctx: Context) -> int:
+    """Submit a command that runs on all nodes at once, and print what it prints until it ends."""
+    words = read(argv, SRUN)
+    if not words.rest:
+        raise BadOption("a command is missing; write for example: srun -N 2 python train.py")
+    for name in ("nodelist", "exclude", "relative"):
+        if name in words.given:
+            raise BadOption(f"--{name}: nodes cannot be chosen: leave it out")
+    here = folder()
+    task = asked(words, name=Path(words.rest[0]).name, cwd=here, env=os.environ)
+    _tell("srun", words, task)
+    each = words.number("ntasks-per-node")
+    ntasks, nodes = words.number("ntasks"), task.fields["nodes"]
+    if ntasks and each is None:
+        if ntasks % nodes:
+            raise BadOption(f"--ntasks={ntasks}: {nodes} nodes do not take as many each; say --ntasks-per-node")
+        each = ntasks // nodes
+    request = TaskRequest(command=tuple(words.rest), ranks_per_node=each or 1, **task.fields)
+    made = ctx.client.submit(request)
+    return follow_to_end(ctx, made) and (status_of(ctx.client.task(made.id)) or 1)
+
+
+def _tell(name: str, words: Words, task: Asked) -> None:
+    """Name what is left out; nothing of it would change the job."""
+    if "quiet" not in words.given:
+        for note in task.notes:
+            print(f"{name}: {note}", file=sys.stderr)

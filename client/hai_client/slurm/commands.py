@@ -1,0 +1,42 @@
+"""Which function does what a command of that name is called for. Each program in `shims/` comes here."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+
+#: What works inside a task, by the module that does it.
+INSIDE = {
+    "hai-launch": "hai_client.slurm.launcher",
+    "hai-batch": "hai_client.slurm.batch",
+    "hai-provide": "hai_client.slurm.provide",
+    "srun": "hai_client.slurm.srun",
+    "scontrol": "hai_client.slurm.scontrol",
+    "squeue": "hai_client.slurm.own_job",
+    "sacct": "hai_client.slurm.own_job",
+}
+#: What works on the user's side, over the platform.
+OUTSIDE = ("sbatch", "scancel", "sacct", "scontrol", "squeue", "srun")
+#: Those that print and are done.
+_PRINTERS = ("sacct", "scontrol", "squeue")
+
+
+def inside_task() -> bool:
+    """Whether this is a process of a task."""
+    return bool(os.environ.get("HAI_RUNTIME_DIR"))
+
+
+def main(name: str, words: list[str]) -> int:
+    """Do what the command of that name does."""
+    if name in _PRINTERS:
+        # `scontrol show hostnames | head -n 1` reads no further.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if inside_task() and name in INSIDE:
+        module = importlib.import_module(INSIDE[name])
+        return int(module.main(name, words) if name in ("sacct", "squeue") else module.main(words))
+    if name not in OUTSIDE:
+        print(f"{name}: works inside a task of HAI only", file=sys.stderr)
+        return 2
+    return int(importlib.import_module("hai_client.cli.slurm").main(name, words))

@@ -1,0 +1,106 @@
+"""What several tasks print, as one stream of whole lines; and the names of files that one is printed to."""
+# ruff: noqa: PTH118, PTH120
+# Importing pathlib costs milliseconds at every start.
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: A line that is longer than this is passed on in parts, bytes.
+MAX_LINE = 64 * 1024
+_FIELD = re.compile(r"%(\d*)([%a-zA-Z])")
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write everything. Nobody may read it any more: then it goes nowhere. Raises OSError on a full disk."""
+    view = memoryview(data)
+    with contextlib.suppress(BrokenPipeError):
+        while view:
+            view = view[os.write(fd, view) :]
+
+
+class Mixer:
+    """Writes the output of several tasks to one descriptor, line by line.
+
+    A carriage return counts as the end of a line: progress bars stay alive, and do not tear another's line apart.
+
+    Args:
+        fd: Where it goes.
+        width: How many digits a label has; None: no labels (`srun --label` writes `0: text`).
+    """
+
+    def __init__(self, fd: int, width: int | None = None) -> None:
+        self._fd = fd
+        self._width = width
+        self._lock = threading.Lock()
+
+    def read(self, source: int, task: int) -> None:
+        """Pass on what comes from a descriptor until its end, then close it. Called in a thread of its own."""
+        label = b"" if self._width is None else f"{task:0{self._width}d}: ".encode()
+        kept = b""
+        with os.fdopen(source, "rb", buffering=0) as file:
+            while True:
+                data = file.read(65536)
+                if not data:
+                    break
+                kept = self._pass_on(kept + data, label)
+        if kept:
+            self._write(kept + (b"\n" if label else b""), label)
+
+    def _pass_on(self, data: bytes, label: bytes) -> bytes:
+        """Write the whole lines; what is left has no end yet."""
+        end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+        if end == 0 and len(data) >= MAX_LINE:
+            end = len(data)
+        if end:
+            self._write(data[:end], label)
+        return data[end:]
+
+    def _write(self, data: bytes, label: bytes) -> None:
+        if label:
+            data = b"".join(label + line for line in data.splitlines(keepends=True))
+        with self._lock:
+            write_all(self._fd, data)
+
+
+def file_name(pattern: str, facts: Mapping[str, str], cwd: str) -> str:
+    """The file that a pattern of `--output` names (sbatch(1), "filename pattern"), an absolute path.
+
+    Args:
+        pattern: With `%j`, `%A` (the job), `%a` (0: there are no arrays), `%x` (its name), `%u` (the user), `%N` (the
+            node), `%n` (its number), `%t` (the task), `%s` (the step), `%J` (job.step), `%%`; a number between pads
+            with zeros. What is not known stays as it is, as with Slurm.
+        facts: The texts by letter.
+        cwd: What a relative name is below.
+    """
+
+    def put(match: re.Match[str]) -> str:
+        digits, letter = match.group(1), match.group(2)
+        if letter == "%":
+            return "%"
+        value = facts.get(letter)
+        if value is None:
+            return match.group(0)
+        return value.zfill(min(int(digits), 10)) if digits and value.isdigit() else value
+
+    return os.path.join(cwd, _FIELD.sub(put, pattern))
+
+
+def names_tasks(pattern: str) -> bool:
+    """Whether each task, or each node, has a file of its own."""
+    return any(match.group(2) in "tnN" for match in _FIELD.finditer(pattern))
+
+
+def open_file(path: str, *, append: bool) -> int:
+    """A descriptor to print to. Raises OSError."""
+    folder = os.path.dirname(path)
+    if folder:
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if append else os.O_TRUNC), 0o666)

@@ -1,0 +1,38 @@
+"""`squeue` and `sacct` inside a task: what the task itself knows. The token of a run may ask for nothing more."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from hai_client.slurm.tables import TableError, lines, read_sacct, read_squeue, wanted
+
+
+def main(name: str, words: list[str]) -> int:
+    """Print the row of this job, if it is asked for."""
+    env = os.environ
+    job = {
+        "JOBID": env.get("SLURM_JOB_ID") or env.get("HAI_TASK_ID", ""),
+        "NAME": env.get("SLURM_JOB_NAME") or env.get("HAI_TASK_NAME", ""),
+        "USER": env.get("HAI_USER", ""),
+        "STATE": "RUNNING",
+        "ST": "R",
+        "PARTITION": env.get("SLURM_JOB_PARTITION", ""),
+        "NODES": env.get("HAI_NODES", ""),
+        "NODELIST": env.get("SLURM_JOB_NODELIST", ""),
+        "NODELIST(REASON)": env.get("SLURM_JOB_NODELIST", ""),
+        "REASON": "None",
+        # How long others leave it the nodes nobody knows; a notice comes before its end.
+        "TIME_LIMIT": "UNLIMITED",
+        "TIME_LEFT": "UNLIMITED",
+        "EXITCODE": "0:0",
+        "WORK_DIR": env.get("SLURM_SUBMIT_DIR", ""),
+        "RESTARTS": env.get("HAI_RESTARTS", "0"),
+    }
+    try:
+        query = read_squeue(words) if name == "squeue" else read_sacct(words)
+    except TableError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
+    print("\n".join(lines(query, wanted(query, [job], job["USER"]))))
+    return 0

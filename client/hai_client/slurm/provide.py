@@ -1,0 +1,70 @@
+"""What some frameworks want to be told in a form of their own, for tasks that ask for it (`hai submit --provide tf`).
+
+`tf`: TF_CONFIG, the cluster of TensorFlow's strategies, one worker for each process. `mpi`: a hostfile of MPI (and of
+DeepSpeed), whose path is in HAI_HOSTFILE, OMPI_MCA_orte_default_hostfile and DLTS_HOSTFILE.
+"""
+# ruff: noqa: PTH118, PTH123
+# Importing pathlib costs milliseconds at every start.
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+#: The variable that names what is wanted, with commas.
+VARIABLE = "HAI_PROVIDE"
+KINDS = ("tf", "mpi")
+
+
+def wanted(env: Mapping[str, str]) -> set[str]:
+    """What the task asks for, of what there is."""
+    return {word.strip().lower() for word in env.get(VARIABLE, "").split(",")} & set(KINDS)
+
+
+def provided(env: Mapping[str, str], addresses: Sequence[str], counts: Sequence[int], number: int) -> dict[str, str]:
+    """The variables for one process; the hostfile is written on the way.
+
+    Args:
+        env: What it sees otherwise.
+        addresses: Of the nodes of its step.
+        counts: How many processes each of them has.
+        number: Which of all processes it is.
+    """
+    kinds, found = wanted(env), {}
+    if "tf" in kinds and "TF_CONFIG" not in env:
+        # After the master's: each worker needs a port that no other one on its machine has.
+        port = int(env.get("MASTER_PORT", "29500")) + 1
+        workers = [address for address, count in zip(addresses, counts) for _ in range(count)]
+        cluster = {"worker": [f"{address}:{port + at}" for at, address in enumerate(workers)]}
+        found["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": {"type": "worker", "index": number}})
+    if "mpi" in kinds and env.get("HAI_RUNTIME_DIR"):
+        path = os.path.join(env["HAI_RUNTIME_DIR"], "hostfile")
+        # Where it cannot be written, who reads it names it best.
+        with contextlib.suppress(OSError), open(path, "w", encoding="ascii") as file:
+            file.writelines(f"{address} slots={count}\n" for address, count in zip(addresses, counts))
+        for name in ("HAI_HOSTFILE", "OMPI_MCA_orte_default_hostfile", "DLTS_HOSTFILE"):
+            found.setdefault(name, path)
+    return found
+
+
+def main(words: list[str]) -> int:
+    """`hai-provide -- COMMAND`: become the command of a rank, with what it asks for."""
+    if len(words) < 2 or words[0] != "--":
+        print("hai-provide: usage: hai-provide -- COMMAND", file=sys.stderr)
+        return 2
+    env = dict(os.environ)
+    addresses = env.get("HAI_NODE_ADDRESSES", "127.0.0.1").split(",")
+    # An MPI that starts processes on a node by itself fills its GPUs.
+    each = int(env.get("PET_NPROC_PER_NODE", "1")) if wanted(env) == {"mpi"} else 1
+    env.update(provided(env, addresses, [each] * len(addresses), int(env.get("HAI_RANK", "0"))))
+    try:
+        os.execvpe(words[1], words[1:], env)  # noqa: S606 -- that is what this is for
+    except OSError as error:
+        print(f"hai-provide: {words[1]}: {error.strerror}; correct the command, or PATH", file=sys.stderr)
+        return 127 if isinstance(error, FileNotFoundError) else 126

@@ -1,0 +1,220 @@
+"""Messages between the ranks of one run: `srun` starts tasks on all nodes through them.
+
+Who speaks must know the token of the run, which every rank has in a file and nobody else. Neither side sends it: each
+proves that it knows it (HMAC-SHA256 over random numbers of both sides), and every message is signed with a key of that
+connection and its number, so that nobody can add, change or repeat one. Messages are not encrypted, as between
+Slurm's own daemons: whoever can listen to the network between the ranks can read what they print.
+"""
+# ruff: noqa: PTH123
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import json
+import os
+import socket
+import struct
+import threading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+#: The first bytes of every connection: what it is, and in which version.
+GREETING = b"HAI-STEP-1\n"
+#: The largest message, bytes: a command with its variables.
+MAX_MESSAGE = 16 * 1024 * 1024
+#: How long either side waits for the other to prove itself, seconds.
+HANDSHAKE_S = 10.0
+#: Where rank 0 listens: one of so many ports, which follow from the run. What else uses one of them is passed over.
+PORTS = 16
+_FIRST_PORT, _LAST_PORT = 10_000, 29_999
+_NONCE = 32
+_MAC = 32
+_HEAD = struct.Struct(">BI")
+_JSON, _OUTPUT = 0, 1
+_OUTPUT_HEAD = struct.Struct(">IB")
+
+
+class WireError(Exception):
+    """The other side is not one of this run, or does not keep to the protocol."""
+
+
+class Closed(Exception):
+    """The other side is gone."""
+
+
+class Output:
+    """What a step has printed: its number, 1 or 2 for the stream, the bytes."""
+
+    __slots__ = ("data", "step", "stream")
+
+    def __init__(self, step: int, stream: int, data: bytes) -> None:
+        self.step = step
+        self.stream = stream
+        self.data = data
+
+
+def read_token(env: Any) -> bytes:
+    """The token of the run that these variables belong to. Raises OSError, KeyError."""
+    with open(env["HAI_TOKEN_FILE"], "rb") as file:
+        return file.read().strip()
+
+
+def ports(run_id: str) -> list[int]:
+    """Where the run's server may be, in the order in which it tries them."""
+    seed = hashlib.sha256(f"hai step {run_id}".encode()).digest()
+    first = int.from_bytes(seed[:4], "big")
+    size = _LAST_PORT - _FIRST_PORT + 1
+    return [_FIRST_PORT + (first + 131 * number) % size for number in range(PORTS)]
+
+
+class Channel:
+    """One connection, after both sides have proved that they are of the run. Any thread may send; one receives."""
+
+    def __init__(self, sock: socket.socket, own_key: bytes, other_key: bytes) -> None:
+        self._sock = sock
+        self._own_key = own_key
+        self._other_key = other_key
+        self._sent = 0
+        self._received = 0
+        self._lock = threading.Lock()
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message. Raises Closed."""
+        self._send(_JSON, json.dumps(message).encode())
+
+    def send_output(self, step: int, stream: int, data: bytes) -> None:
+        """Send what a step has printed. Raises Closed."""
+        self._send(_OUTPUT, _OUTPUT_HEAD.pack(step, stream) + data)
+
+    def _send(self, kind: int, body: bytes) -> None:
+        if len(body) > MAX_MESSAGE:
+            raise WireError(f"a message of {len(body)} bytes is too long; at most {MAX_MESSAGE} are sent")
+        with self._lock:
+            head = _HEAD.pack(kind, len(body))
+            mac = _sign(self._own_key, self._sent, head, body)
+            self._sent += 1
+            try:
+                self._sock.sendall(head + mac + body)
+            except OSError:
+                raise Closed from None
+
+    def receive(self) -> dict[str, Any] | Output:
+        """Wait for the next message. Raises Closed, WireError."""
+        head = _read(self._sock, _HEAD.size)
+        kind, size = _HEAD.unpack(head)
+        if size > MAX_MESSAGE:
+            raise WireError(f"a message of {size} bytes is too long")
+        mac = _read(self._sock, _MAC)
+        body = _read(self._sock, size)
+        if not hmac.compare_digest(mac, _sign(self._other_key, self._received, head, body)):
+            raise WireError("a message was not signed by this run")
+        self._received += 1
+        if kind == _OUTPUT and size >= _OUTPUT_HEAD.size:
+            step, stream = _OUTPUT_HEAD.unpack(body[: _OUTPUT_HEAD.size])
+            return Output(step, stream, body[_OUTPUT_HEAD.size :])
+        message = json.loads(body)
+        if not isinstance(message, dict):
+            raise WireError("a message is no JSON object")
+        return message
+
+    def close(self) -> None:
+        """Let go of the connection; whoever waits for a message gets `Closed`."""
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)
+        self._sock.close()
+
+
+def accept(sock: socket.socket, token: bytes, run_id: str) -> Channel:
+    """The server's side of a new connection. Raises Closed, WireError."""
+    sock.settimeout(HANDSHAKE_S)
+    mine = os.urandom(_NONCE)
+    try:
+        sock.sendall(GREETING + mine)
+        answer = _read(sock, _NONCE + _MAC)
+        theirs, proof = answer[:_NONCE], answer[_NONCE:]
+        secret = _secret(token, run_id, mine, theirs)
+        if not hmac.compare_digest(proof, _proof(secret, b"client")):
+            raise WireError("a connection was refused: it does not know the token of this run")
+        sock.sendall(_proof(secret, b"server"))
+        sock.settimeout(None)
+    except OSError:
+        raise Closed from None
+    return Channel(sock, _proof(secret, b"server key"), _proof(secret, b"client key"))
+
+
+def connect(host: str, port: int, token: bytes, run_id: str) -> Channel:
+    """The client's side. Raises Closed, WireError, OSError (nobody listens)."""
+    sock = socket.create_connection((host, port), timeout=HANDSHAKE_S)
+    try:
+        greeting = _read(sock, len(GREETING) + _NONCE)
+        if not greeting.startswith(GREETING):
+            raise WireError("something else listens there")
+        theirs, mine = greeting[len(GREETING) :], os.urandom(_NONCE)
+        secret = _secret(token, run_id, theirs, mine)
+        sock.sendall(mine + _proof(secret, b"client"))
+        if not hmac.compare_digest(_read(sock, _MAC), _proof(secret, b"server")):
+            raise WireError("the server there does not know the token of this run")
+        sock.settimeout(None)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    except BaseException:
+        sock.close()
+        raise
+    return Channel(sock, _proof(secret, b"client key"), _proof(secret, b"server key"))
+
+
+def find(host: str, token: bytes, run_id: str) -> Channel | None:
+    """The connection to the run's server, at whichever of its ports; None: there is none (yet)."""
+    for port in ports(run_id):
+        with contextlib.suppress(OSError, Closed, WireError):
+            return connect(host, port, token, run_id)
+    return None
+
+
+def listen(host: str, run_id: str) -> socket.socket:
+    """A socket at the first of the run's ports that is free. Raises OSError."""
+    problem: OSError | None = None
+    for port in ports(run_id):
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind((host, port))
+            sock.listen(128)
+        except OSError as error:
+            sock.close()
+            problem = error
+            continue
+        return sock
+    raise problem or OSError("no port is free")
+
+
+def _secret(token: bytes, run_id: str, server: bytes, client: bytes) -> bytes:
+    return hmac.new(token, b"hai step\0" + run_id.encode() + b"\0" + server + client, hashlib.sha256).digest()
+
+
+def _proof(secret: bytes, what: bytes) -> bytes:
+    return hmac.new(secret, what, hashlib.sha256).digest()
+
+
+def _sign(key: bytes, number: int, head: bytes, body: bytes) -> bytes:
+    signer = hmac.new(key, struct.pack(">Q", number) + head, hashlib.sha256)
+    signer.update(body)
+    return signer.digest()
+
+
+def _read(sock: socket.socket, size: int) -> bytes:
+    parts: list[bytes] = []
+    while size:
+        try:
+            part = sock.recv(min(size, 1 << 20))
+        except OSError:
+            raise Closed from None
+        if not part:
+            raise Closed
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
