@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from http.client import HTTPResponse
-from typing import Any, Self
+from typing import Any, Union
 
 from hai_client import schema, settings, sse
 from hai_client.calls import quoted
@@ -20,7 +20,7 @@ from hai_client.policy_schema import Policy
 from hai_client.storage_api import StorageCalls
 
 #: A task's number, its name, or `user/name` for an admin.
-TaskKey = int | str
+TaskKey = Union[int, str]
 
 _PAGE = 200
 _LOG_PAGE = 2000
@@ -51,7 +51,7 @@ class Client(StorageCalls, OrphanCalls):
         super().__init__(transport)
 
     @classmethod
-    def of(cls, found: settings.Settings, *, waiting: Callable[[Unavailable, float], None] | None = None) -> Self:
+    def of(cls, found: settings.Settings, *, waiting: Callable[[Unavailable, float], None] | None = None) -> Client:
         """A client for settings that were loaded before; without a token only `health` works.
 
         Args:

@@ -69,7 +69,7 @@ def name_for(command: Sequence[str]) -> str:
     It is the file name, without suffix, of the first script in it (`python -u train/digits.py` is `digits`),
     else of the module (`python -m pkg.train` is `train`), else of the program.
     """
-    for before, word in zip(("", *command), command, strict=False):
+    for before, word in zip(("", *command), command):
         if before == "-m" and not word.startswith("-"):
             return make_name(word.rpartition(".")[2])
         if word.lower().endswith(_SCRIPT) and not word.startswith("-"):

@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
         import nbclient
         import nbformat
     except ImportError as error:
-        remedy = "install it with: pip install 'hai-platform[notebook]'"
+        remedy = "install it with: pip install 'hai-client[notebook]'"
         print(f"hai: {error.name} is not installed in {sys.prefix}; {remedy}", file=sys.stderr)
         return MISSING
     del nbclient

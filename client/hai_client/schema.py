@@ -6,9 +6,11 @@ in fields that end in `_s`; states, priorities, kinds and reasons are the plain 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
+
+from hai_client.backports import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,7 +93,7 @@ def test_without_nbclient_the_remedy_is_named(tmp_path: Path) -> None:
     log, _ = process.communicate(timeout=30)
     assert process.returncode == 1
     assert "nbclient is not installed" in log
-    assert "pip install 'hai-platform[notebook]'" in log
+    assert "pip install 'hai-client[notebook]'" in log
 
 
 def wait_for(process: subprocess.Popen[str], text: str) -> None:
