@@ -193,6 +193,8 @@ class Task(TaskSummary):
     retry_at: datetime | None = None
     #: Name of the environment that it runs in; None is the platform's own.
     environment: str | None = None
+    #: In the answer to a submission: what will probably not go as its user thinks.
+    warnings: tuple[str, ...] = ()
     runs: tuple[Run, ...] = ()
 
 

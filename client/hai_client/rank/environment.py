@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from hai_client.rank import pythons
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,10 +71,11 @@ def rank_environment(
         shims: Where the stand-ins for Slurm's commands are; on PATH for the profile `slurm` only.
     """
     env = {name: value for name, value in given.items() if not name.startswith(PRIVATE_PREFIXES)}
-    for name, value in _defaults(run, home).items():
+    for name, value in {**_defaults(run, home), **pythons.activated(env)}.items():
         env.setdefault(name, value)
     env.update(_place(run, seat))
-    first = list(path_first)
+    own = pythons.chosen(env)
+    first = [*([] if own is None else [pythons.programs(own)]), *path_first]
     if run.profile == "slurm":
         env.update(_slurm(env, run, seat.rank))
         first.insert(0, shims)

@@ -296,6 +296,8 @@ class TaskDetail(TaskSummary):
     retry_at: datetime | None = None
     #: Name of the environment that it runs in; null: the platform's own.
     environment: str | None = None
+    #: In the answer to a submission: what will probably not go as its user thinks.
+    warnings: list[str] = []
     runs: list[RunOut]
 
 

@@ -14,8 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from hai_client.rank import pythons
 from hai_client.rank.identity import Account, NoAccount
 from hai_scheduler.adapters.local.accounts import Accounts
+from hai_scheduler.adapters.local.client_archive import ClientArchive
 from hai_scheduler.adapters.local.environment import MASTER, rank_environment
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, RankFolder, RunFolder, sweep
 from hai_scheduler.adapters.local.losses import Losses
@@ -71,6 +73,8 @@ class LocalCluster:
         self._nodes = {local.node.name: local for local in settings.nodes}
         self._root = settings.runs_dir.resolve()
         self._starter = Starter(settings.python)
+        accounts = settings.accounts
+        self._client = ClientArchive(self._root / ".client" if accounts is None else accounts.client)
         self._runs: dict[str, LocalRun] = {}
         #: Those of which something may be left: ended ones are kept for weeks, and these are looked at all the time.
         self._going: dict[str, LocalRun] = {}
@@ -263,6 +267,8 @@ class LocalCluster:
             api_url=self._settings.api_url,
             account=account,
         )
+        if (launch.python is not None or pythons.chosen(env)) and (client := self._client.path()) is not None:
+            env["PYTHONPATH"] = os.pathsep.join(filter(None, (env.get("PYTHONPATH"), str(client))))
         checkpoints = env.get("HAI_CHECKPOINT_DIR")
         # An account makes it itself, when its command is started.
         if checkpoints and account is None:
