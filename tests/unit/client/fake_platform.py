@@ -105,7 +105,7 @@ class FakePlatform:
             "deadline": None, "tags": [], "command": ["python", "train.py"], "cwd": "/shared/a b", "env": {"LR": "0.1"},
             "profile": "sigterm", "grace_s": 120.0, "time_limit_s": None, "checkpoint_dir": "/shared/ckpt",
             "job_state": None, "retries": 0, "retries_used": 0, "retry_backoff_s": 0.0, "retry_exit_codes": [],
-            "retry_at": None, "environment": None, "runs": [],
+            "retry_at": None, "environment": None, "warnings": [], "runs": [],
         }  # fmt: skip
         task.update(changes)
         self.tasks[number] = task
