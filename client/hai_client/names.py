@@ -70,7 +70,8 @@ def name_for(command: Sequence[str]) -> str:
     else of the module (`python -m pkg.train` is `train`), else of the program.
     """
     for before, word in zip(("", *command), command):
-        if before == "-m" and not word.startswith("-"):
+        # What runs a notebook is a module of ours: the notebook, which follows, is what the user means.
+        if before == "-m" and not word.startswith(("-", "hai_client.")):
             return make_name(word.rpartition(".")[2])
         if word.lower().endswith(_SCRIPT) and not word.startswith("-"):
             return make_name(PurePath(word).stem)

@@ -22,7 +22,7 @@ CHOOSES = {"backports.py"}
 NEWER = {
     "asyncio.TaskGroup", "asyncio.timeout", "asyncio.to_thread", "datetime.UTC", "enum.StrEnum", "functools.cache",
     "importlib.resources.files", "itertools.batched", "itertools.pairwise", "math.lcm", "math.nextafter",
-    "os.pidfd_open", "os.waitstatus_to_exitcode", "random.randbytes", "importlib.metadata.packages_distributions", "signal.pidfd_send_signal", "typing.Annotated",
+    "os.pidfd_open", "os.waitstatus_to_exitcode", "random.randbytes", "signal.pidfd_send_signal", "typing.Annotated",
     "typing.Self", "typing.TypeAlias", "types.NoneType", "types.UnionType", "sys.stdlib_module_names",
     "contextlib.chdir", "hashlib.file_digest", "string.removeprefix", "graphlib.TopologicalSorter",
 }  # fmt: skip
