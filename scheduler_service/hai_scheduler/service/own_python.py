@@ -15,7 +15,7 @@ async def warnings_of(
 ) -> list[str]:
     """Sentences for a user whose environment the ranks will not see; none where all is well, or nothing is known."""
     given = submission.env.get(VENV)
-    if given is None or files is None:
+    if not given or files is None:
         return []
     folder = chosen(submission.env)
     if folder is None:
