@@ -58,7 +58,9 @@ export function initialValues(defaults: ISubmitDefaults, context: IFormContext):
     time_limit_s: '',
     retries: '',
     profile: 'sigterm',
-    env: '',
+    env: Object.entries(defaults.env ?? {})
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n'),
     hold: false
   };
 }
