@@ -20,6 +20,8 @@ from hai_client.cli.context import Context
 from hai_client.cli.parser import Command
 from hai_client.errors import Invalid
 from hai_client.names import make_name
+from hai_client.own_python import active
+from hai_client.rank.pythons import programs
 
 #: What a script that is one rank of one may expect to see, besides the moment of the interruption.
 _ALONE = {
@@ -67,8 +69,10 @@ def run(name: str, words: Sequence[str], ctx: Context) -> int:
     environment = {**os.environ, **added}
     whole = _MAKE[name](command)
     if whole[1:3] == list(scripts.NOTEBOOK[1:]):
-        # What runs a notebook is here; the python on PATH may lack it, and its kernel is told which Python is meant.
+        # What runs a notebook is here, and the python on PATH may lack it; the kernel is that of what is activated.
         whole[0] = sys.executable
+        own = active(environment)
+        whole += [] if own is None else ["--python", f"{programs(own)}/python"]
     return _become(whole, environment, ctx)
 
 
