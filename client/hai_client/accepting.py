@@ -15,8 +15,7 @@ import json
 import logging
 import resource
 import socket
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Callable
 
 from hai_client.waiting import Seldom, Waiting, waiting
 

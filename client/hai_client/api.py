@@ -7,9 +7,9 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from http.client import HTTPResponse
-from typing import Any, Self
+from typing import Any, Union
 
-from hai_client import schema, settings, sse
+from hai_client import own_python, schema, settings, sse
 from hai_client.calls import quoted
 from hai_client.codec import decode, encode
 from hai_client.errors import Invalid, NotLoggedIn, Unavailable
@@ -17,10 +17,11 @@ from hai_client.explain_schema import Decision, DecisionPage, Explanation, Forec
 from hai_client.http import Query, Transport
 from hai_client.orphan_api import OrphanCalls
 from hai_client.policy_schema import Policy
+from hai_client.rank.pythons import VENV
 from hai_client.storage_api import StorageCalls
 
 #: A task's number, its name, or `user/name` for an admin.
-TaskKey = int | str
+TaskKey = Union[int, str]
 
 _PAGE = 200
 _LOG_PAGE = 2000
@@ -51,7 +52,7 @@ class Client(StorageCalls, OrphanCalls):
         super().__init__(transport)
 
     @classmethod
-    def of(cls, found: settings.Settings, *, waiting: Callable[[Unavailable, float], None] | None = None) -> Self:
+    def of(cls, found: settings.Settings, *, waiting: Callable[[Unavailable, float], None] | None = None) -> Client:
         """A client for settings that were loaded before; without a token only `health` works.
 
         Args:
@@ -69,7 +70,8 @@ class Client(StorageCalls, OrphanCalls):
         """Submit a task.
 
         Args:
-            request: What to run.
+            request: What to run. In a notebook it runs with the kernel's Python, if that is in an environment of its
+                own; `environment`, or a variable HAI_VENV that is empty or names another folder, wins over that.
             idempotency_key: Two submissions with the same key make one task. One is made up if none is
                 given, so that a submission whose answer was lost is never doubled.
 
@@ -400,7 +402,10 @@ class Client(StorageCalls, OrphanCalls):
 
 
 def _submission(request: schema.TaskRequest) -> dict[str, Any]:
-    return {key: value for key, value in encode(request).items() if value is not None}
+    body = {key: value for key, value in encode(request).items() if value is not None}
+    if request.environment is None and VENV not in request.env and (folder := own_python.of_this_kernel()):
+        body["env"] = {**request.env, **own_python.variables(folder)}
+    return body
 
 
 def _resume(last_id: str | None) -> dict[str, str]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import types
-import typing
-from datetime import UTC, datetime
+import re
+from datetime import datetime
 from typing import Any, TypeVar
 
+from hai_client.annotations import Either, Maybe, Several, Table, kinds
+from hai_client.backports import UTC
 from hai_client.errors import HaiError
 
 T = TypeVar("T")
@@ -24,9 +25,9 @@ class WrongShape(HaiError):
     default_code = "wrong_shape"
 
 
-@functools.cache
+@functools.lru_cache(maxsize=None)
 def _fields(kind: type[Any]) -> tuple[tuple[str, Any, bool], ...]:
-    hints = typing.get_type_hints(kind)
+    hints = kinds(kind)
     return tuple(
         (
             field.name,
@@ -50,17 +51,15 @@ def decode(kind: type[T], value: Any) -> T:
 def _decode(kind: Any, value: Any, where: str) -> Any:
     if kind is Any:
         return value
-    origin = typing.get_origin(kind)
-    if origin in (types.UnionType, typing.Union):
-        return _decode_union(kind, value, where)
-    if origin is tuple:
-        return tuple(
-            _decode(typing.get_args(kind)[0], item, f"{where}[{at}]")
-            for at, item in enumerate(_expect(list, value, where))
-        )
-    if origin is dict:
-        inner = typing.get_args(kind)[1]
-        return {str(key): _decode(inner, item, f"{where}.{key}") for key, item in _expect(dict, value, where).items()}
+    if isinstance(kind, Maybe):
+        return None if value is None else _decode(kind.of, value, where)
+    if isinstance(kind, Either):
+        return _decode(next((one for one in kind.kinds if type(value) is one), kind.kinds[0]), value, where)
+    if isinstance(kind, Several):
+        return tuple(_decode(kind.of, item, f"{where}[{at}]") for at, item in enumerate(_expect(list, value, where)))
+    if isinstance(kind, Table):
+        found = _expect(dict, value, where)
+        return {str(key): _decode(kind.of, item, f"{where}.{key}") for key, item in found.items()}
     if dataclasses.is_dataclass(kind):
         return _decode_object(kind, value, where)
     if kind is datetime:
@@ -68,15 +67,6 @@ def _decode(kind: Any, value: Any, where: str) -> Any:
     if kind is float:
         return float(_expect((int, float), value, where))
     return _expect(kind, value, where)
-
-
-def _decode_union(kind: Any, value: Any, where: str) -> Any:
-    if value is None:
-        return None
-    inner = [arg for arg in typing.get_args(kind) if arg is not type(None)]
-    # Of several plain types the value says itself which it is.
-    fitting = inner[0] if len(inner) == 1 else next((arg for arg in inner if type(value) is arg), inner[0])
-    return _decode(fitting, value, where)
 
 
 def _decode_object(kind: Any, value: Any, where: str) -> Any:
@@ -92,10 +82,17 @@ def _decode_object(kind: Any, value: Any, where: str) -> Any:
 
 def _decode_time(value: str, where: str) -> datetime:
     try:
-        time = datetime.fromisoformat(value)
+        time = parse_time(value)
     except ValueError:
         raise WrongShape(f"{where}: the service sent {value!r}, which is not a time") from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def parse_time(text: str) -> datetime:
+    """Read an RFC 3339 time. Raises ValueError."""
+    # Pythons before 3.11 know no Z, and no fractions but of 3 or 6 digits: those of more are cut, others filled up.
+    text = re.sub(r"[zZ]$", "+00:00", text)
+    return datetime.fromisoformat(re.sub(r"\.(\d+)", lambda found: f".{found[1][:6]:0<6}", text, count=1))
 
 
 def _expect(kind: Any, value: Any, where: str) -> Any:

@@ -49,7 +49,7 @@ def parse_duration(text: str, *, field: str = "duration") -> float:
     # Units must fall: `30m1h` and `1h1h` are slips, not lengths of time.
     if 0.0 in sizes or sorted(set(sizes), reverse=True) != sizes:
         raise wrong
-    seconds = sum(number * size for (number, _), size in zip(parts, sizes, strict=True))
+    seconds = sum(number * size for (number, _), size in zip(parts, sizes))
     if seconds > _LONGEST_S:
         raise Invalid(f"{field}: {text!r} is longer than ten years; write for example 4h or 7d")
     return seconds

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+from hai_client.backports import dataclass
 
 
 @dataclass(frozen=True, slots=True)

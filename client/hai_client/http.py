@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import ssl
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import field
+from typing import Any, Union
+from typing import Mapping as Table
 from urllib.parse import urlencode, urlsplit
 
+from hai_client.backports import dataclass
 from hai_client.errors import FieldProblem, HaiError, Invalid, Unavailable, kind_of
 
-Query = Mapping[str, str | int | None]
+Query = Table[str, Union[str, int, None]]
 
 #: Waits between the tries of a call while the platform restarts, which takes seconds: half a minute in all.
 DELAYS_S = (0.2, 0.5, 1.0, *(2.0,) * 14)
@@ -247,12 +250,13 @@ def _never_sent(problem: Unavailable) -> bool:
 def _is_gap(problem: Unavailable) -> bool:
     """Whether it looks like a restart, which is worth waiting for."""
     cause = problem.__cause__
-    return problem.status in _AWAY if cause is None else isinstance(cause, ConnectionError | http.client.HTTPException)
+    return problem.status in _AWAY if cause is None else isinstance(cause, (ConnectionError, http.client.HTTPException))
 
 
 def _hopeless(cause: BaseException | None) -> bool:
     """Whether nothing came for the whole time, or nothing will: who has waited should be told, not wait again."""
-    return isinstance(cause, TimeoutError | ssl.SSLCertVerificationError)
+    # Before Python 3.10 a socket's timeout is another class.
+    return isinstance(cause, (TimeoutError, socket.timeout, ssl.SSLCertVerificationError))
 
 
 def _field_problems(found: Any) -> tuple[FieldProblem, ...]:

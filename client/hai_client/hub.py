@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
+from hai_client.backports import dataclass
 from hai_client.codec import decode
 from hai_client.errors import Conflict, Forbidden, HaiError, Invalid, NotFound, NotLoggedIn, Unavailable
 from hai_client.http import Transport
@@ -85,7 +86,7 @@ class Hub:
         for scopes in LOGIN_SCOPES:
             try:
                 return self._token(user, note="hai login", scopes=scopes, auth=credentials)
-            except Forbidden:
+            except Forbidden:  # noqa: PERF203 -- two tries
                 raise NotLoggedIn(
                     f"user: {self._url} does not accept {user!r} with this password; after several failures it "
                     "accepts none for up to a minute, the right one neither: wait, then try again. Who has lost his "

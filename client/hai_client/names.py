@@ -69,8 +69,9 @@ def name_for(command: Sequence[str]) -> str:
     It is the file name, without suffix, of the first script in it (`python -u train/digits.py` is `digits`),
     else of the module (`python -m pkg.train` is `train`), else of the program.
     """
-    for before, word in zip(("", *command), command, strict=False):
-        if before == "-m" and not word.startswith("-"):
+    for before, word in zip(("", *command), command):
+        # What runs a notebook is a module of ours: the notebook, which follows, is what the user means.
+        if before == "-m" and not word.startswith(("-", "hai_client.")):
             return make_name(word.rpartition(".")[2])
         if word.lower().endswith(_SCRIPT) and not word.startswith("-"):
             return make_name(PurePath(word).stem)

@@ -1,19 +1,26 @@
 """Run a notebook as a task: `python -m hai_client.notebook FILE.ipynb [--output OUT]`.
 
 The outputs are written to a copy beside the notebook, after every cell and from time to time within one, so that
-they survive an interruption. What cells print goes to standard output as well, so that the task's log is live.
+they survive an interruption; each run of a task has its own. What cells print goes to standard output as well, so that
+the task's log is live. Told to leave, the cell that runs gets a KeyboardInterrupt, and no further one is begun.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import json
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from hai_client import notebook_kernel
 
 MISSING = 1
 #: Within a cell, outputs are written at most this often, seconds.
@@ -21,9 +28,35 @@ WRITE_EVERY_S = 5.0
 TOLD_TO_LEAVE = 128 + signal.SIGTERM
 
 
-def default_output(notebook: Path, task_id: str) -> Path:
-    """`<name>.hai-<task id>.ipynb` beside the notebook."""
-    return notebook.with_name(f"{notebook.stem}.hai-{task_id}.ipynb")
+def default_output(notebook: Path, task_id: str, rank: str = "0") -> Path:
+    """`<name>.hai-<task id>.ipynb` beside the notebook; ranks but the first have their number in it."""
+    seat = "" if rank == "0" else f".rank{rank}"
+    return notebook.with_name(f"{notebook.stem}.hai-{task_id}{seat}.ipynb")
+
+
+def keep_earlier(output: Path, run: int) -> Path | None:
+    """Move the outputs of an earlier run aside: `<output>.run<number>.ipynb`; None: there are none. Raises OSError.
+
+    Args:
+        output: Where this run will write.
+        run: Its number.
+    """
+    try:
+        with output.open(encoding="utf-8") as file:
+            written = json.load(file)["metadata"]["hai"]["run"]
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError):
+        written = run - 1
+    if written == run:
+        # This run's own: somebody calls it a second time.
+        return None
+    number, kept = 1, output.with_name(f"{output.stem}.run{written}.ipynb")
+    while kept.exists():
+        number += 1
+        kept = output.with_name(f"{output.stem}.run{written}-{number}.ipynb")
+    output.rename(kept)
+    return kept
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -31,13 +64,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m hai_client.notebook", description="Execute a notebook.")
     parser.add_argument("notebook", type=Path, help="the .ipynb file")
     parser.add_argument("--output", type=Path, help="where to write it with its outputs")
+    parser.add_argument("--python", metavar="PROGRAM", help="the Python of its kernel (this one)")
     chosen = parser.parse_args(arguments)
-    output = chosen.output or default_output(chosen.notebook, os.environ.get("HAI_TASK_ID", "local"))
+    env = os.environ
+    output = chosen.output or default_output(
+        chosen.notebook, env.get("HAI_TASK_ID", "local"), env.get("HAI_RANK") or "0"
+    )
     try:
         import nbclient
         import nbformat
     except ImportError as error:
-        remedy = "install it with: pip install 'hai-platform[notebook]'"
+        if chosen.python is None:
+            # It takes this process's place, if there is one.
+            notebook_kernel.run_elsewhere([str(chosen.notebook), "--output", str(output)])
+        remedy = "install it with: pip install 'hai-client[notebook]'"
         print(f"hai: {error.name} is not installed in {sys.prefix}; {remedy}", file=sys.stderr)
         return MISSING
     del nbclient
@@ -49,43 +89,75 @@ def main(arguments: list[str] | None = None) -> int:
     except (nbformat.reader.NotJSONError, nbformat.ValidationError) as error:
         print(f"hai: {chosen.notebook} is not a notebook: {error}", file=sys.stderr)
         return 1
-    runner = Runner(document, output, folder=chosen.notebook.resolve().parent)
+    run = os.environ.get("HAI_RUN", "")
+    if run.isdigit():
+        try:
+            kept = keep_earlier(output, int(run))
+        except OSError as error:
+            print(f"hai: {output} cannot be kept: {error.strerror}", file=sys.stderr)
+            return 1
+        if kept is not None:
+            print(f"hai: the outputs of the run before are kept in {kept}", flush=True)
+        document.metadata["hai"] = {"run": int(run)}
+    runner = Runner(document, output, folder=chosen.notebook.resolve().parent, python=chosen.python)
     return asyncio.run(runner.run())
+
+
+class Told(Exception):
+    """It was told to leave: no further cell is begun."""
 
 
 class Runner:
     """Executes one notebook and keeps its outputs."""
 
-    def __init__(self, document: Any, output: Path, *, folder: Path) -> None:
+    def __init__(self, document: Any, output: Path, *, folder: Path, python: str | None = None) -> None:
         self._document = document
         self._output = output
         self._folder = folder
+        self._python = python
+        self._sockets = tempfile.mkdtemp(prefix="hai-nb-")
+        self._kernel: Any = None
         self._written_at = float("-inf")
         self._told = False
         self._total = sum(1 for cell in document.cells if cell.cell_type == "code" and cell.source.strip())
         self._number = 0
-        self._task: asyncio.Task[Any] | None = None
+        self._interrupting: asyncio.Future[Any] | None = None
 
     async def run(self) -> int:
         """Execute it; the exit status."""
         from nbclient.exceptions import CellExecutionError, DeadKernelError
 
-        self._task = task = asyncio.create_task(self._client().async_execute())
         try:
-            await task
+            await self._client().async_execute()
         except CellExecutionError as error:
-            return self._failed(error)
-        except (DeadKernelError, asyncio.CancelledError) as error:
-            if self._told or _is_noticed():
-                # Also where a cell has a handler of its own, which has saved and ended the kernel.
-                print("hai: told to leave; the outputs so far are kept", flush=True)
-                return TOLD_TO_LEAVE
-            print(f"hai: the kernel died: {error}", file=sys.stderr, flush=True)
+            if not (self._told and error.ename == "KeyboardInterrupt"):
+                return self._failed(error)
+            return self._left()
+        except Told:
+            return self._left()
+        except DeadKernelError as error:
+            if self._told:
+                return self._left()
+            remedy = "" if self._number else f"; is ipykernel installed in {self._python or sys.executable}?"
+            print(f"hai: the kernel died: {error}{remedy}", file=sys.stderr, flush=True)
+            return 1
+        except notebook_kernel.NoKernel as error:
+            print(f"hai: {error}; install that kernel", file=sys.stderr, flush=True)
             return 1
         finally:
             self.write()
+            shutil.rmtree(self._sockets, ignore_errors=True)
         print(f"hai: all {self._total} cells are done; outputs are in {self._output}", flush=True)
         return 0
+
+    def _left(self) -> int:
+        """Told to leave, and gone: the interrupt is nothing that the notebook's author wants to read of."""
+        for cell in self._document.cells:
+            outputs = cell.get("outputs", [])
+            if outputs and outputs[-1].get("ename") == "KeyboardInterrupt":
+                del outputs[-1]
+        print("hai: told to leave; the outputs so far are kept", flush=True)
+        return TOLD_TO_LEAVE
 
     def _failed(self, error: Any) -> int:
         if error.ename == "SystemExit":
@@ -101,7 +173,13 @@ class Runner:
         runner = self
 
         class Client(NotebookClient):
-            """Shows outputs as they come."""
+            """Shows outputs as they come; its kernel is the one that is meant."""
+
+            def create_kernel_manager(self) -> Any:
+                self.km = runner._kernel = notebook_kernel.manager(
+                    runner._document.metadata, runner._sockets, runner._python
+                )
+                return self.km
 
             def output(self, outs: Any, msg: Any, display_id: Any, cell_index: Any) -> Any:
                 out = super().output(outs, msg, display_id, cell_index)
@@ -111,7 +189,6 @@ class Runner:
         return Client(
             self._document,
             timeout=None,
-            kernel_name=self._document.metadata.get("kernelspec", {}).get("name", "python3"),
             resources={"metadata": {"path": str(self._folder)}},
             on_notebook_start=lambda **_: self._listen(),
             on_cell_execute=lambda **_: self._begin(),
@@ -125,10 +202,17 @@ class Runner:
 
     def _on_leave(self) -> None:
         self._told = True
-        if self._task is not None and not _polls():
-            self._task.cancel()
+        if not _polls() and self._interrupting is None:
+            self._interrupting = asyncio.ensure_future(self._interrupt())
+
+    async def _interrupt(self) -> None:
+        # A kernel that is gone has heard it from somebody else.
+        with contextlib.suppress(RuntimeError, OSError):
+            await self._kernel.interrupt_kernel()
 
     def _begin(self) -> None:
+        if self._told and not _polls():
+            raise Told
         self._number += 1
         print(f"hai: cell {self._number} of {self._total}", flush=True)
 

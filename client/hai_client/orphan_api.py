@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from hai_client.backports import dataclass
 from hai_client.calls import Calls, quoted
 
 

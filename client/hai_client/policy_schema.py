@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
+
+from hai_client.backports import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,11 @@ in fields that end in `_s`; states, priorities, kinds and reasons are the plain 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
+
+from hai_client.backports import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,6 +213,8 @@ class Task(TaskSummary):
     environment: str | None = None
     #: How often the command runs on each node, or `gpu`; None is once, without a launcher.
     ranks_per_node: int | str | None = None
+    #: In the answer to a submission: what will probably not go as its user thinks.
+    warnings: tuple[str, ...] = ()
     runs: tuple[Run, ...] = ()
 
 

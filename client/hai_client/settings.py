@@ -13,11 +13,12 @@ import re
 import stat
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from hai_client.backports import dataclass
 from hai_client.errors import Invalid, NotLoggedIn
 
 DEFAULT_URL = "http://127.0.0.1:8000"

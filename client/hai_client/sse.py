@@ -7,8 +7,8 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 
+from hai_client.backports import dataclass, without_prefix
 from hai_client.errors import HaiError, Unavailable, kind_of
 
 #: Waits between tries to read on; the last one is repeated.
@@ -46,7 +46,7 @@ def messages(lines: Iterable[bytes]) -> Iterator[Message]:
             event, data = "", []
             continue
         name, _, value = line.partition(":")
-        value = value.removeprefix(" ")
+        value = without_prefix(value, " ")
         if name == "event":
             event = value
         elif name == "data":

@@ -63,12 +63,12 @@ def wheels(context: Path, asked: Iterable[str], *ours: Path) -> None:
 
 def hub(context: Path) -> None:
     """The Hub and the scheduler."""
-    wheels(context, [f"hai-platform[{HUB}]", OLDER_PYTHON], ROOT)
+    wheels(context, [f"hai-platform[{HUB}]", OLDER_PYTHON], ROOT / "client", ROOT)
 
 
 def singleuser(context: Path) -> None:
     """A user's JupyterLab."""
-    wheels(context, [f"hai-platform[{USER}]", "jupyterhub"], ROOT, ROOT / "lab_extension")
+    wheels(context, [f"hai-platform[{USER}]", "jupyterhub"], ROOT / "client", ROOT, ROOT / "lab_extension")
 
 
 def init(context: Path) -> None:

@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 #: Our own packages, which no lock names, by their folders.
-OURS: Final = {"hai-platform": ROOT, "hai-lab": ROOT / "lab_extension"}
+OURS: Final = {"hai-client": ROOT / "client", "hai-platform": ROOT, "hai-lab": ROOT / "lab_extension"}
 _ENTRY: Final = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==[^\n]*(?:\n    --hash=[^\n]*)*", re.MULTILINE)
 
 

@@ -12,6 +12,7 @@ import httpx
 import tornado.web
 from tornado.iostream import StreamClosedError
 
+from hai_lab import kernels
 from hai_lab.defaults import submit_defaults
 from hai_lab.handler import HaiHandler
 from hai_lab.lifetime import LifetimeHandler
@@ -125,7 +126,11 @@ class SubmitDefaultsHandler(HaiHandler):
         # Drives of the file browser (`RTC:train.py`) show the same files.
         path = self.get_argument("path", "", strip=False).removeprefix("RTC:")
         try:
-            self.finish(json.dumps(submit_defaults(root, path)))
+            found = submit_defaults(root, path)
+            if path.lower().endswith(".ipynb"):
+                env = kernels.variables(root / path.strip("/"), self.settings["kernel_spec_manager"])
+                found |= {"env": env} if env else {}
+            self.finish(json.dumps(found))
         except Problem as problem:
             self.refuse(problem)
 

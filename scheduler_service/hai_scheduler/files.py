@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from hai_scheduler.core.model import Mount
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
@@ -25,5 +27,12 @@ class Files(Protocol):
         """The first path that no rank could use; None when all is well or nothing can be known.
 
         `python` is that of the task's environment, if that has one; `user` whose ranks they are.
+        """
+        ...
+
+    async def unseen(self, folder: str, mounts: Sequence[Mount]) -> str | None:
+        """Why a folder with a Python will not be seen by ranks, and what follows; None: it may well be.
+
+        `mounts` is what they see where they have file systems of their own.
         """
         ...

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from hai_scheduler.adapters.kubernetes.files import PodFiles
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
 from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
 from hai_scheduler.adapters.local.files import LocalFiles
@@ -49,7 +50,7 @@ async def open_world(settings: Settings, api_url: str, accounts: Accounts | None
             await store.close()
             raise
         bus = await _open_bus(settings, clock)
-        return World(store=store, cluster=pods, bus=bus, clock=clock, workers=_workers(settings))
+        return World(store=store, cluster=pods, bus=bus, clock=clock, files=PodFiles(), workers=_workers(settings))
     nodes = local_nodes(count=settings.nodes, gpus_per_node=settings.gpus_per_node, file=settings.nodes_file)
     cluster = LocalCluster(
         LocalSettings(

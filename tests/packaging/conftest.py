@@ -1,4 +1,4 @@
-"""One wheel, and one environment that holds it and nothing else."""
+"""The wheels of the platform and of its client, and environments that hold them and nothing else."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from zipfile import ZipFile
@@ -22,15 +22,24 @@ def pip(*words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def build(source: Path, folder: Path) -> Path:
+    # A hatchling that is there spares its download.
+    ready = importlib.util.find_spec("hatchling") is not None
+    pip("wheel", "--no-deps", *(["--no-build-isolation"] if ready else []), "--wheel-dir", str(folder), str(source))
+    (built,) = folder.glob("*.whl")
+    return built
+
+
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel `hai-platform`, built from the working tree."""
-    folder = tmp_path_factory.mktemp("wheel")
-    # A hatchling that is there spares its download.
-    ready = importlib.util.find_spec("hatchling") is not None
-    pip("wheel", "--no-deps", *(["--no-build-isolation"] if ready else []), "--wheel-dir", str(folder), str(ROOT))
-    (built,) = folder.glob("*.whl")
-    return built
+    return build(ROOT, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="session")
+def client_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel `hai-client`, built from the working tree."""
+    return build(ROOT / "client", tmp_path_factory.mktemp("client-wheel"))
 
 
 @pytest.fixture(scope="session")
@@ -77,9 +86,30 @@ class Alone:
 
 
 @pytest.fixture(scope="session")
-def alone(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Alone:
-    """The wheel, installed where there is nothing else and nothing can be fetched."""
-    folder, home = tmp_path_factory.mktemp("alone"), tmp_path_factory.mktemp("home")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    pip("--python", str(folder / "bin" / "python"), "install", "--no-index", str(wheel))
+def alone(client_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Alone:
+    """The client's wheel, installed where there is nothing else and nothing can be fetched."""
+    return installed(sys.executable, tmp_path_factory, client_wheel)
+
+
+@pytest.fixture(scope="session")
+def both(wheel: Path, client_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Alone:
+    """Both wheels, without any extra."""
+    return installed(sys.executable, tmp_path_factory, wheel, client_wheel)
+
+
+@pytest.fixture(scope="session")
+def client_on(client_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Alone]:
+    """The client's wheel alone, on another Python."""
+    return lambda python: installed(python, tmp_path_factory, client_wheel)
+
+
+def installed(python: str, folders: pytest.TempPathFactory, *wheels: Path) -> Alone:
+    """An environment of that Python with these wheels and what they need of each other."""
+    folder, home = folders.mktemp("alone"), folders.mktemp("home")
+    subprocess.run([python, "-m", "venv", "--without-pip", str(folder)], check=True)
+    # uv knows Pythons that the newest pip knows no more.
+    uv = str(Path(sys.executable).parent / "uv")
+    command = [uv, "pip", "install", "--quiet", "--no-config", "--no-index", "--python", str(folder / "bin/python")]
+    done = subprocess.run([*command, *map(str, wheels)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     return Alone(folder, home)

@@ -1,9 +1,13 @@
-"""The wheel in an environment of its own, as in a training image: the command, the in-job API, the supervisor."""
+"""The client's wheel alone, as on a laptop or in a training image: the command, the in-job API, the supervisor."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+
+import pytest
+
+from interpreters import interpreter
 
 FOREIGN = """
 import sys
@@ -25,7 +29,7 @@ print('never told')
 
 def test_nothing_else_is_installed(alone) -> None:
     code = "from importlib import metadata; print(sorted(found.name for found in metadata.distributions()))"
-    assert alone.code(code) == "['hai-platform']\n"
+    assert alone.code(code) == "['hai-client']\n"
 
 
 def test_the_client_loads_the_standard_library_alone(alone) -> None:
@@ -37,6 +41,24 @@ def test_the_command_shows_its_verbs_and_its_version(alone) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "submit" in done.stdout
     assert alone.hai("--version").stdout == "hai 0.1.0\n"
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.9", "3.13"])
+def test_the_command_and_the_in_job_api_run_on_that_python(client_on, version: str) -> None:
+    there = client_on(interpreter(version))
+    done = there.hai("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "submit" in done.stdout
+    assert there.hai("--version").stdout == "hai 0.1.0\n"
+    assert there.hai("up").stderr == "hai: up: not installed here; run: pip install 'hai-platform[up]'\n"
+    assert there.code(TRAINING, HAI_SIMULATE_SUSPEND="0.05") == "saved at a step below the last: True\n"
+
+
+def test_both_wheels_make_one_command(both) -> None:
+    code = "from importlib import metadata; print(sorted(found.name for found in metadata.distributions()))"
+    assert both.code(code) == "['hai-client', 'hai-platform']\n"
+    assert both.hai("--version").stdout == "hai 0.1.0\n"
+    assert both.hai("sim", "--help").returncode == 0
 
 
 def test_without_a_login_the_command_says_in_one_line_what_to_do(alone) -> None:
@@ -54,8 +76,8 @@ def test_hai_up_says_in_one_line_what_to_install(alone) -> None:
     assert not (alone.home / "state").exists()
 
 
-def test_the_service_says_in_one_line_what_to_install(alone) -> None:
-    done = alone.run(alone.python, "-m", "hai_scheduler", "--state-dir", str(alone.home / "state"))
+def test_the_service_says_in_one_line_what_to_install(both) -> None:
+    done = both.run(both.python, "-m", "hai_scheduler", "--state-dir", str(both.home / "state"))
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "pip install 'hai-platform[scheduler]'" in done.stderr

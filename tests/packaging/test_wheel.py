@@ -1,7 +1,8 @@
-"""What the wheel holds, and what it asks for."""
+"""What the wheels hold, and what they ask for."""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from email import message_from_bytes
 from email.message import Message
@@ -12,7 +13,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = {
-    "hai_client": "client",
     "hai_hub": "hub_config",
     "hai_scheduler": "scheduler_service",
     "hai_spawner": "spawner",
@@ -22,15 +22,49 @@ SHIMS = sorted(path.name for path in (ROOT / "client/hai_client/shims").iterdir(
 
 @pytest.fixture(scope="module")
 def metadata(wheel: Path) -> Message:
+    return metadata_of(wheel)
+
+
+def metadata_of(wheel: Path) -> Message:
     with ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         return message_from_bytes(archive.read(name))
 
 
-def test_the_base_has_no_dependencies(metadata: Message) -> None:
+def needed(metadata: Message) -> list[str]:
+    """What it asks for without any extra."""
     asked = metadata.get_all("Requires-Dist", [])
     assert asked, "the extras have some"
-    assert [line for line in asked if "extra ==" not in line] == []
+    return [line for line in asked if "extra ==" not in line]
+
+
+def test_the_platform_needs_the_client_of_its_own_version_and_nothing_else(metadata: Message) -> None:
+    assert needed(metadata) == [f"hai-client=={metadata['Version']}"]
+
+
+def test_the_client_needs_nothing_and_takes_every_python_since_3_8(client_wheel: Path, metadata: Message) -> None:
+    found = metadata_of(client_wheel)
+    assert needed(found) == []
+    assert (found["Requires-Python"], found["License-Expression"]) == (">=3.8", "Apache-2.0")
+    assert (found["Version"], found.get_all("Provides-Extra")) == (metadata["Version"], ["notebook"])
+
+
+def test_the_client_holds_its_package_whole_and_nothing_else(client_wheel: Path, names: list[str]) -> None:
+    with ZipFile(client_wheel) as archive:
+        inside = archive.namelist()
+    folder = ROOT / "client"
+    there = {str(path.relative_to(folder)) for path in (folder / "hai_client").rglob("*") if path.is_file()}
+    assert {name for name in inside if ".dist-info/" not in name} == {
+        name for name in there if "__pycache__" not in name
+    }
+    assert not [name for name in names if name.startswith("hai_client")]
+
+
+def test_all_that_asks_for_the_client_asks_for_its_version() -> None:
+    version = tomllib.loads((ROOT / "client/pyproject.toml").read_text())["project"]["version"]
+    asked = re.findall(r"hai-client(?:\[\w+\])?==([0-9][^\"]*)", (ROOT / "pyproject.toml").read_text())
+    assert len(asked) == 2
+    assert set(asked) == {version}
 
 
 def test_every_extra_of_the_project_is_there(metadata: Message) -> None:
@@ -40,7 +74,7 @@ def test_every_extra_of_the_project_is_there(metadata: Message) -> None:
     assert metadata["License-Expression"] == "Apache-2.0"
 
 
-def test_it_holds_the_four_packages_whole_and_nothing_else(names: list[str]) -> None:
+def test_it_holds_the_three_packages_whole_and_nothing_else(names: list[str]) -> None:
     tops = {name.partition("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == set(PACKAGES)
     for package, folder in PACKAGES.items():
@@ -52,7 +86,6 @@ def test_it_holds_the_four_packages_whole_and_nothing_else(names: list[str]) -> 
     "name",
     [
         *(f"{package}/py.typed" for package in PACKAGES),
-        *(f"hai_client/shims/{name}" for name in SHIMS),
         "hai_hub/jupyterhub_config.py",
         "hai_scheduler/adapters/sql/migrations/env.py",
         "hai_scheduler/adapters/sql/migrations/script.py.mako",
@@ -65,8 +98,8 @@ def test_it_holds_what_is_looked_up_at_run_time(names: list[str], name: str) -> 
 
 
 @pytest.mark.parametrize("name", SHIMS)
-def test_the_shims_can_be_executed_and_are_one_and_the_same(wheel: Path, name: str) -> None:
-    with ZipFile(wheel) as archive:
+def test_the_shims_can_be_executed_and_are_one_and_the_same(client_wheel: Path, name: str) -> None:
+    with ZipFile(client_wheel) as archive:
         mode = archive.getinfo(f"hai_client/shims/{name}").external_attr >> 16
         assert archive.read(f"hai_client/shims/{name}") == archive.read("hai_client/shims/srun")
     assert mode & 0o111 == 0o111
@@ -81,13 +114,17 @@ def test_it_holds_no_tests_no_caches_and_no_state(names: list[str]) -> None:
     assert "hai_hub/chart/Chart.yaml" in names
 
 
-def test_the_command_and_its_plugins_are_declared(wheel: Path) -> None:
+def declared(wheel: Path) -> str:
     with ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith("/entry_points.txt")]
-        declared = archive.read(name).decode()
+        return archive.read(name).decode()
+
+
+def test_the_command_and_its_plugins_are_declared(wheel: Path, client_wheel: Path) -> None:
+    assert declared(client_wheel) == "[console_scripts]\nhai = hai_client.cli:main\n"
     for line in (
-        "hai = hai_client.cli:main",
         "up = hai_hub.up:command",
         "hai-embedded = hai_spawner.proxy:EmbeddedProxy",
     ):
-        assert line in declared
+        assert line in declared(wheel)
+    assert "hai_client" not in declared(wheel)

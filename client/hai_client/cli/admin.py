@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Callable
 
 from hai_client.api import Client
+from hai_client.backports import UTC
 from hai_client.cli import environments, mounts, nodes, orphans, policy
 from hai_client.cli import parser as words_
 from hai_client.cli.context import Context

@@ -122,7 +122,7 @@ def _version(ctx: Context) -> int:
     from importlib import metadata
 
     try:
-        version = metadata.version("hai-platform")
+        version = metadata.version("hai-client")
     except metadata.PackageNotFoundError:
         version = "unknown (not installed as a package)"
     if ctx.json:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from hai_client import names
+from hai_client.backports import dataclass
 from hai_client.cli import verbs
 from hai_client.cli.context import Context
 from hai_client.cli.parser import Command, build

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from hai_client.backports import dataclass
 from hai_client.cli.output import Output
 from hai_client.errors import NotLoggedIn, Unavailable
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from hai_client import names
 from hai_client.cli import parser as words_
+from hai_client.cli import python_options
 from hai_client.cli.context import Context
 from hai_client.cli.parser import Command
 from hai_client.cli.submit import add_dry_run, folder, send
@@ -25,6 +26,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add("-g", "--group", metavar="GROUP", help="in place of the file's group")
     words_.add_priority(parser, "-p", "--priority", help_="in place of the file's priority")
     add("--name", type=names.check_name, metavar="NAME", help="in place of the file's name")
+    python_options.add_options(parser)
     add("-f", "--follow", action="store_true", help="show what it prints until it ends")
     add_dry_run(parser)
 
@@ -34,6 +36,8 @@ def _run(args: argparse.Namespace, ctx: Context) -> int:
     # As in the file, so from the file's folder: where `hai run` is typed does not matter.
     beside = Path(args.file).parent / Path(request.cwd).expanduser()
     changes: dict[str, Any] = {"cwd": folder(str(beside))}
+    python = python_options.variables(args, ctx, request.env, request.environment)
+    changes["env"] = {**request.env, **python}
     for name in ("nodes", "gpus", "group", "priority", "name"):
         if getattr(args, name) is not None:
             changes[name] = getattr(args, name)

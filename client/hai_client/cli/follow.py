@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from hai_client.backports import without_prefix
 from hai_client.cli.context import Context
 from hai_client.errors import Unavailable
 from hai_client.names import ENDED
@@ -32,7 +33,7 @@ def _line(ctx: Context, line: LogLine, times: bool, raw: bool) -> None:
         stamp = line.at.astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] if line.at else " " * 23
         stamp = ctx.out.style(stamp, "dim") + "  "
     if line.rank is None:
-        ctx.out.line(stamp + ctx.out.style(f"[hai] {line.text.removeprefix('[hai] ')}", "dim"))
+        ctx.out.line(stamp + ctx.out.style(f"[hai] {without_prefix(line.text, '[hai] ')}", "dim"))
     else:
         ctx.out.printed(line.text, before=stamp, raw=raw)
 

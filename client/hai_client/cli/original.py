@@ -15,11 +15,13 @@ from functools import partial
 from pathlib import Path
 
 from hai_client.cli import parser as words_
-from hai_client.cli import submit
+from hai_client.cli import scripts, submit
 from hai_client.cli.context import Context
 from hai_client.cli.parser import Command
 from hai_client.errors import Invalid
 from hai_client.names import make_name
+from hai_client.own_python import active
+from hai_client.rank.pythons import programs
 
 #: What a script that is one rank of one may expect to see, besides the moment of the interruption.
 _ALONE = {
@@ -33,12 +35,11 @@ _REHEARSAL_S = 10.0
 
 
 def _python(words: Sequence[str]) -> list[str]:
-    # Unbuffered: what is printed should be in the log when it is printed.
-    return ["python", "-u", *words]
+    return scripts.command_of([*scripts.PYTHON, *words], "")
 
 
 def _bash(words: Sequence[str]) -> list[str]:
-    return ["bash", *words]
+    return [*scripts.BASH, *words]
 
 
 def _exec(words: Sequence[str]) -> list[str]:
@@ -66,7 +67,13 @@ def run(name: str, words: Sequence[str], ctx: Context) -> int:
         seconds = added["HAI_SIMULATE_SUSPEND"]
         ctx.out.note(f"a rehearsal: {seconds} s from now it is told to leave; nothing is submitted")
     environment = {**os.environ, **added}
-    return _become(_MAKE[name](command), environment, ctx)
+    whole = _MAKE[name](command)
+    if whole[1:3] == list(scripts.NOTEBOOK[1:]):
+        # What runs a notebook is here, and the python on PATH may lack it; the kernel is that of what is activated.
+        whole[0] = sys.executable
+        own = active(environment)
+        whole += [] if own is None else ["--python", f"{programs(own)}/python"]
+    return _become(whole, environment, ctx)
 
 
 def _submit(name: str, command: Sequence[str], options: Sequence[str], ctx: Context) -> int:
@@ -76,7 +83,9 @@ def _submit(name: str, command: Sequence[str], options: Sequence[str], ctx: Cont
     _check_file(name, command[0], submit.folder(args.cwd))
     if args.name is None:
         args.name = make_name(Path(command[0]).stem)
-    return submit.send(ctx, submit.request_of(args, _MAKE[name](command)), follow=args.follow, dry_run=args.dry_run)
+    return submit.send(
+        ctx, submit.request_of(args, _MAKE[name](command), ctx), follow=args.follow, dry_run=args.dry_run
+    )
 
 
 def _rehearsal(name: str, options: Sequence[str]) -> dict[str, str]:

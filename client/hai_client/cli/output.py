@@ -10,10 +10,10 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, TextIO
 
+from hai_client.backports import UTC, dataclass
 from hai_client.cli.terminal import harmless, harmless_json, harmless_line
 from hai_client.codec import encode
 from hai_client.durations import format_duration
@@ -150,7 +150,7 @@ class Output:
         shown = self._fitting(columns, widths)
         for row in [titles, *cells]:
             kept = [(columns[at], widths[at], row[at]) for at in shown]
-            self.line(self._row(*zip(*kept, strict=True)))
+            self.line(self._row(*zip(*kept)))
 
     def _fitting(self, columns: Sequence[Column], widths: Sequence[int]) -> list[int]:
         """Which columns to show: all of them, or fewer in a narrow terminal."""
@@ -164,7 +164,7 @@ class Output:
     def _row(self, columns: Sequence[Column], widths: Sequence[int], row: Sequence[Cell]) -> str:
         parts: list[str] = []
         used = 0
-        for at, (column, width, cell) in enumerate(zip(columns, widths, row, strict=True)):
+        for at, (column, width, cell) in enumerate(zip(columns, widths, row)):
             last = at == len(columns) - 1
             text = cell.text
             if last and self.width is not None:

@@ -7,10 +7,10 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from hai_client import names
+from hai_client.backports import dataclass, without_prefix
 from hai_client.cli.context import Context
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
@@ -45,7 +45,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise `Invalid`."""
         help_ = f"`{self.prog} --help` shows what it takes"
-        text = message.removeprefix("argument ")
+        text = without_prefix(message, "argument ")
         if unknown := re.match(r"unrecognized arguments: (\S+)", text):
             word = unknown[1]
             near = difflib.get_close_matches(word, list(self._option_string_actions), n=1)
@@ -160,7 +160,7 @@ def task(text: str) -> str:
     """Read what names a task: an id, a name, or `user/name`."""
     if not text.strip(".") or not text.isprintable():
         raise Invalid(f"task: {text!r} is not an id or a name; `hai list` shows both")
-    return text.removeprefix("#")
+    return without_prefix(text, "#")
 
 
 def name_in(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from importlib import metadata
 
@@ -14,7 +15,13 @@ _EXTRAS = {"up": "up", "backup": "scheduler", "restore": "scheduler"}
 
 def installed() -> tuple[str, ...]:
     """The names of verbs that are declared, sorted; nothing of them is loaded."""
-    return tuple(sorted({point.name for point in metadata.entry_points(group=GROUP)}))
+    return tuple(sorted({point.name for point in _points()}))
+
+
+def _points() -> Sequence[metadata.EntryPoint]:
+    if sys.version_info >= (3, 10):
+        return tuple(metadata.entry_points(group=GROUP))
+    return metadata.entry_points().get(GROUP, ())
 
 
 def run(name: str, argv: Sequence[str]) -> int:
@@ -23,12 +30,12 @@ def run(name: str, argv: Sequence[str]) -> int:
     Raises:
         Invalid: It, or something that it needs, is not installed.
     """
-    points = metadata.entry_points(group=GROUP, name=name)
+    points = [point for point in _points() if point.name == name]
     remedy = f"run: pip install 'hai-platform[{_EXTRAS.get(name, name)}]'"
     if not points:
         raise Invalid(f"{name}: not installed here; {remedy}")
     try:
-        command = next(iter(points)).load()
+        command = points[0].load()
     except ModuleNotFoundError as error:
         raise Invalid(f"{name}: needs the package {error.name!r}, which is not installed here; {remedy}") from None
     return int(command(list(argv)) or 0)

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from hai_client.backports import without_prefix
 from hai_client.cli.context import Context
 from hai_client.cli.output import Cell, Column, ago
 from hai_client.cli.parser import Command
@@ -108,7 +109,7 @@ def _assignment(text: str) -> tuple[str, str]:
 def _set(args: argparse.Namespace, ctx: Context) -> int:
     values: dict[str, Any] = {name: value for name, value in args.changes if not name.startswith(_ENTRY)}
     entries = [(name, value) for name, value in args.changes if name.startswith(_ENTRY)]
-    weights = {name.removeprefix(_ENTRY): _weight(name, value) for name, value in entries}
+    weights = {without_prefix(name, _ENTRY): _weight(name, value) for name, value in entries}
     if weights and "weights" in values:
         raise Invalid("weights: set all of them, or some with weights.NAME=N; not both at once")
     if weights:
@@ -118,7 +119,7 @@ def _set(args: argparse.Namespace, ctx: Context) -> int:
 
 def _unset(args: argparse.Namespace, ctx: Context) -> int:
     values: dict[str, Any] = {}
-    users = [name.removeprefix(_ENTRY) for name in args.names if name.startswith(_ENTRY)]
+    users = [without_prefix(name, _ENTRY) for name in args.names if name.startswith(_ENTRY)]
     if users:
         weights = _weights(args.group, ctx)
         values["weights"] = {user: weight for user, weight in weights.items() if user not in users}

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hai_client import names
-from hai_client.cli import foresight
+from hai_client.cli import foresight, python_options, scripts
 from hai_client.cli import parser as words_
 from hai_client.cli.context import Context
 from hai_client.cli.follow import follow_to_end
@@ -61,6 +61,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="a variable for it; NAME alone takes the value from here; can be repeated",
     )
     add("--environment", metavar="NAME", help="one of `hai environments`: image, Python, variables (your default)")
+    python_options.add_options(parser)
     add(
         "--profile",
         choices=PROFILES,
@@ -145,7 +146,7 @@ def folder(given: str | None = None) -> str:
     return os.path.normpath(os.path.join(here, given)) if given else here  # noqa: PTH118 -- links are kept
 
 
-def request_of(args: argparse.Namespace, command: Sequence[str]) -> TaskRequest:
+def request_of(args: argparse.Namespace, command: Sequence[str], ctx: Context) -> TaskRequest:
     """The request that the options and a command make.
 
     Raises:
@@ -153,6 +154,10 @@ def request_of(args: argparse.Namespace, command: Sequence[str]) -> TaskRequest:
     """
     cwd = folder(args.cwd)
     where = args.checkpoint_dir
+    env = {**dict(args.env), **({PROVIDE: args.provide} if args.provide else {})}
+    env.update(python_options.variables(args, ctx, env, args.environment))
+    if (literal := scripts.unexpanded(command)) is not None:
+        ctx.out.note(literal)
     return TaskRequest(
         name=args.name or names.name_for(command),
         command=tuple(command),
@@ -161,7 +166,7 @@ def request_of(args: argparse.Namespace, command: Sequence[str]) -> TaskRequest:
         gpus=args.gpus,
         priority=args.priority,
         group=args.group,
-        env={**dict(args.env), **({PROVIDE: args.provide} if args.provide else {})},
+        env=env,
         profile=args.profile,
         signal=args.signal,
         grace_s=args.grace,
@@ -191,6 +196,9 @@ def send(ctx: Context, request: TaskRequest, *, follow: bool, dry_run: bool = Fa
         ctx.out.json(ctx.client.task(task.id))
         return code
     ctx.out.line(sentence(ctx, _settled(ctx, task)))
+    python_options.tell(ctx, request.env)
+    for warning in task.warnings:
+        ctx.out.note(warning)
     if not follow:
         handle = clean(task.name)
         for verb, about in (("logs -f", "what it prints"), ("status", "where it stands, and why")):
@@ -228,6 +236,7 @@ def sentence(ctx: Context, task: Task) -> str:
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
+    parser.add_argument("--shell", metavar="LINE", help="a line for bash, in place of COMMAND: --shell 'echo $RANK'")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help=argparse.SUPPRESS)
 
 
@@ -237,11 +246,23 @@ def _submit(words: Sequence[str], ctx: Context) -> int:
     if dashes and args.command:
         raise Invalid(f"command: {args.command[0]!r} stands before the --; put the options first, then -- COMMAND")
     command = command if dashes else args.command
-    if not command or not command[0]:
-        raise Invalid("command: missing; write for example: hai submit -n 2 -- python train.py")
     ctx.json = getattr(args, "json", ctx.json)
     ctx.url = getattr(args, "url", ctx.url)
-    return send(ctx, request_of(args, command), follow=args.follow, dry_run=args.dry_run)
+    if args.shell is not None:
+        return _submit_line(args, command, ctx)
+    if not command or not command[0]:
+        raise Invalid("command: missing; write for example: hai submit -n 2 -- python train.py")
+    command = scripts.command_of(command, folder(args.cwd))
+    return send(ctx, request_of(args, command, ctx), follow=args.follow, dry_run=args.dry_run)
+
+
+def _submit_line(args: argparse.Namespace, command: Sequence[str], ctx: Context) -> int:
+    if command:
+        raise Invalid(f"shell: the line is all that runs, and {command[0]!r} stands beside it; put it into the line")
+    if not args.shell.strip():
+        raise Invalid("shell: the line is empty; write for example --shell 'torchrun train.py > $HAI_RANK.txt'")
+    args.name = args.name or names.name_for(args.shell.split())
+    return send(ctx, request_of(args, ["bash", "-c", args.shell], ctx), follow=args.follow, dry_run=args.dry_run)
 
 
 def _split_first(words: Sequence[str]) -> tuple[list[str], bool, list[str]]:
@@ -263,7 +284,8 @@ SUBMIT = Command(
     examples=(
         "examples:\n"
         "  hai submit -n 2 -- python train.py --lr 0.1\n"
-        "  hai submit -p HIGH --time-limit 4h -e SEED=1 -f -- bash run.sh\n"
+        "  hai submit -p HIGH --time-limit 4h -e SEED=1 -f run.sh\n"
+        "  hai submit --venv ~/torch --shell 'torchrun train.py --out $HAI_TASK_ID'\n"
         "  hai submit -n 8 --dry-run -- python train.py"
     ),
     usage="hai submit [OPTIONS] -- COMMAND ...",

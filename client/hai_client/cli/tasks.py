@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from hai_client import names
+from hai_client.backports import UTC
 from hai_client.cli import parser as words_
 from hai_client.cli import view
 from hai_client.cli.context import Context

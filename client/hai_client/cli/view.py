@@ -6,9 +6,10 @@ import json
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from hai_client.backports import UTC
 from hai_client.cli.output import STATE_STYLES, Cell, Column, Output, ago, clean, local, plural
 from hai_client.durations import format_duration
 from hai_client.names import ENDED

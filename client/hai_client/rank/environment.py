@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from hai_client.rank import pythons
 from hai_client.slurm.layout import Layout
 from hai_client.slurm.variables import cpus_here, job_variables, step_variables
 
@@ -100,14 +101,15 @@ def rank_environment(
         shims: Where the stand-ins for Slurm's commands are; on PATH for the profile `slurm` only.
     """
     env = {name: value for name, value in given.items() if not name.startswith(PRIVATE_PREFIXES)}
-    for name, value in _defaults(run, home).items():
+    for name, value in {**_defaults(run, home), **pythons.activated(env)}.items():
         env.setdefault(name, value)
     env.update(_place(run, seat))
     if seat.rank == 0:
         # One run of Weights & Biases for a task, however often it is resumed. Ranks that log too have their own.
         env.setdefault("WANDB_RUN_ID", f"{WANDB_PREFIX}{run.task_id}")
         env.setdefault("WANDB_RESUME", "allow")
-    first = list(path_first)
+    own = pythons.chosen(env)
+    first = [*([] if own is None else [pythons.programs(own)]), *path_first]
     if run.profile == "slurm":
         env.update(_slurm(env, run, seat))
         # What submitit's own entry into a job waits for.

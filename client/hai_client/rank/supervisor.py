@@ -12,7 +12,7 @@ import sys
 import time
 from collections import deque
 
-from hai_client.rank import command, identity, lock, processes
+from hai_client.rank import command, identity, lock, processes, pythons
 from hai_client.rank.api import Api, Unreachable
 from hai_client.rank.bell import Bell
 from hai_client.rank.ending import Ending, kill_all
@@ -198,6 +198,10 @@ class Supervisor:
         except OSError as error:
             self.never_start(f"its start could not be recorded: {error}")
             return
+        # Whoever looks with this process's rights must not tell of what the account may not see.
+        doubt = pythons.doubt(self._spec.env) if self._account is None else None
+        if doubt is not None:
+            self._log.say(doubt)
         try:
             self._start()
         except command.CannotStart as failure:

@@ -357,4 +357,6 @@ export interface ISubmitDefaults {
   name: string;
   cwd: string;
   command: string[];
+  /** Variables of the task: the environment of a notebook's kernel. */
+  env?: Record<string, string>;
 }

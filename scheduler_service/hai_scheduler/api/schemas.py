@@ -209,6 +209,8 @@ class TaskDetail(TaskSummary):
     environment: str | None = None
     #: How often the command runs on each node; null: once, without a launcher.
     ranks_per_node: RanksPerNodeChoice | None = None
+    #: In the answer to a submission: what will probably not go as its user thinks.
+    warnings: list[str] = []
     runs: list[RunOut]
 
 

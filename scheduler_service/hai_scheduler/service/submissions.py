@@ -31,6 +31,7 @@ from hai_scheduler.service.environment import PLATFORM_VARIABLES
 from hai_scheduler.service.errors import InTheWay, Invalid
 from hai_scheduler.service.fit import gpus_to_ask_for
 from hai_scheduler.service.lookup import check_name, find
+from hai_scheduler.service.own_python import warnings_of
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.settings import ServiceSettings
 from hai_scheduler.service.submission import MAX_RANKS_PER_NODE, spec_of
@@ -89,6 +90,10 @@ class Submissions:
                 return admitted
             # It was changed a moment ago: its Python may be another one.
             environment = await self.surroundings.choose(caller, submission.environment)
+
+    async def warnings(self, caller: Caller, submission: Submission) -> list[str]:
+        """Sentences on what will probably not go as its user thinks; nothing is refused for it."""
+        return await warnings_of(self.surroundings, self.files, caller, submission)
 
     async def rehearse(self, caller: Caller, submission: Submission) -> Task:
         """The task that `submit` would store, after the same checks; it has no id, and nothing is stored."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -127,6 +129,38 @@ async def test_a_rank_sees_where_it_is(world: World) -> None:
     assert (folder / "token").read_text() == "run:5.1:secret"
     assert env["PATH"] == f"{Path(sys.executable).parent}:/mine"
     assert env["USER"] == "alice"
+
+
+@pytest.fixture
+def venv(tmp_path: Path) -> Path:
+    folder = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    return folder
+
+
+async def test_the_users_own_python_runs_and_finds_the_in_job_api(world: World, venv: Path) -> None:
+    """Of the platform it has nothing but the client, as one file."""
+    code = "import sys, hai_client.job as job; print(sys.prefix, job.__file__, job.rank, *sys.path)"
+    launch = world.launch("", "node-1", env={"HAI_VENV": str(venv), "PYTHONPATH": "/mine"})
+    cluster = world.open()
+    await cluster.launch(replace(launch, command=("python", "-c", code)))
+    await world.ranks(cluster, RankState.EXITED)
+    log = (await cluster.read_log(RUN, 0, offset=0, limit=1 << 20)).data.decode().partition(" ")[2].split()
+    assert log[0] == str(venv)
+    assert re.fullmatch(r".*/runs/\.client/hai-[0-9a-f]{12}\.pyz/hai_client/job\.py", log[1])
+    assert log[2] == "0"
+    assert "/mine" in log
+    assert not [path for path in log[3:] if path.startswith(str(Path(sys.executable).parent.parent))]
+
+
+async def test_a_python_that_is_not_there_is_said_and_the_platforms_runs(world: World) -> None:
+    cluster = world.open()
+    launch = world.launch("", "node-1", env={"HAI_VENV": "/no/such/venv"})
+    await cluster.launch(replace(launch, command=("python", "-c", "import sys; print(sys.prefix)")))
+    await world.ranks(cluster, RankState.EXITED)
+    log = (await cluster.read_log(RUN, 0, offset=0, limit=1 << 20)).data.decode()
+    assert "[hai] /no/such/venv has no Python on this node, so the next one on PATH is used" in log
+    assert sys.prefix in log
 
 
 async def test_simulated_gpus_are_not_real_ones(world: World) -> None:

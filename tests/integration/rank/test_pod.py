@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 import time
 from pathlib import Path
 
 import pytest
+
+from interpreters import interpreter
 
 #: Says what comes; leaves when it may.
 EARS = """
@@ -294,9 +295,7 @@ def test_a_command_runs_several_times_in_a_pod(pod, service) -> None:
 
 
 def test_a_rank_runs_on_python_3_8(pod, service, eventually) -> None:
-    python = os.environ.get("HAI_TEST_PYTHON38")
-    if not python:
-        pytest.skip("set HAI_TEST_PYTHON38 to the path of a python3.8")
+    python = interpreter("3.8")
     pod.python = python
     service.gather("10.0.0.1", "10.0.0.2")
     pod.start(python, "-c", SAVES, env={"PATH": f"{Path(python).parent}:/usr/bin:/bin"})

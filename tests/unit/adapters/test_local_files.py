@@ -62,3 +62,9 @@ async def test_checkpoints_cannot_be_kept_below_a_file(work: Path) -> None:
     fault = await LocalFiles().fault(["true"], str(work), str(work / "train.py/c"))
     assert fault is not None
     assert fault.field == "checkpoint_dir"
+
+
+async def test_a_folder_without_a_python_is_doubted(work: Path) -> None:
+    doubt = await LocalFiles().unseen(str(work), ())
+    assert doubt == f"there is no Python in {work} on the platform's machine, so the platform's own is used"
+    assert await LocalFiles().unseen(sys.prefix, ()) is None

@@ -24,7 +24,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name in list(os.environ):
         if name.startswith(("HAI_", "JUPYTERHUB_", "XDG_")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
-    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name in ("NO_COLOR", "VIRTUAL_ENV", "CONDA_PREFIX", "HF_ENV_NAME"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     work = tmp_path / "work"
     work.mkdir()

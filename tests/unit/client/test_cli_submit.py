@@ -200,8 +200,8 @@ def test_original_options_and_numbers_are_understood(hai: Hai, platform: Any, cl
     assert (body["priority"], body["group"], body["env"]) == ("HIGH", "a100", {"A": "1", "B": "2"})
 
 
-def here(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": os.environ["PATH"], "HOME": str(cwd), "PYTHONPATH": os.pathsep.join(sys.path)}
+def here(*words: str, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(cwd), "PYTHONPATH": os.pathsep.join(sys.path), **more}
     line = [sys.executable, "-m", "hai_client.cli", *words]
     return subprocess.run(line, cwd=cwd, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
@@ -225,6 +225,25 @@ def test_with_plus_signs_an_interruption_is_rehearsed_here(clean_environment: Pa
         "'MASTER_PORT': '29510', 'RANK': '0', 'WORLD_SIZE': '1'}\n"
     )
     assert result.stderr == "hai: a rehearsal: 1.5 s from now it is told to leave; nothing is submitted\n"
+
+
+def test_a_notebook_runs_here_with_the_python_that_is_activated(clean_environment: Path) -> None:
+    pytest.importorskip("nbclient")
+    venv = clean_environment / "venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "pyvenv.cfg").touch()
+    # It tells of itself and is no kernel.
+    (venv / "bin/python").write_text('#!/bin/sh\necho "$0" > kernel\n')
+    (venv / "bin/python").chmod(0o755)
+    cell = {"cell_type": "code", "id": "a", "source": "1", "metadata": {}, "outputs": [], "execution_count": None}
+    (clean_environment / "nb.ipynb").write_text(
+        json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    )
+    path = f"{venv}/bin{os.pathsep}{os.environ['PATH']}"
+    result = here("python", "nb.ipynb", cwd=clean_environment, VIRTUAL_ENV=str(venv), PATH=path)
+    assert result.returncode == 1
+    assert (clean_environment / "kernel").read_text() == f"{venv}/bin/python\n"
+    assert f"is ipykernel installed in {venv}/bin/python?" in result.stderr
 
 
 # --- experiment files

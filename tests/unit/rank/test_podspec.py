@@ -78,6 +78,22 @@ def test_the_environments_python_comes_first_and_the_client_last(tmp_path: Path)
     assert (Path(archive()) / "hai_client").is_dir()
 
 
+def test_the_users_own_python_comes_before_all_others(tmp_path: Path) -> None:
+    image = {"PATH": "/image/bin"}
+    env = seen(tmp_path, image, path_prefix=["/envs/a/bin"], env={"HAI_VENV": "/home/ann/torch"})
+    assert (env["PATH"], env["VIRTUAL_ENV"]) == ("/home/ann/torch/bin:/envs/a/bin:/image/bin", "/home/ann/torch")
+    conda = {"HAI_VENV": "/conda/torch", "CONDA_PREFIX": "/conda/torch"}
+    env = seen(tmp_path, image, env=conda, profile="slurm")
+    assert env["PATH"] == "/hai/run/shims:/conda/torch/bin:/image/bin"
+    assert "VIRTUAL_ENV" not in env
+
+
+@pytest.mark.parametrize("value", ["", "torch", "../torch"])
+def test_what_is_no_absolute_folder_is_no_python(tmp_path: Path, value: str) -> None:
+    env = seen(tmp_path, {"PATH": "/image/bin"}, env={"HAI_VENV": value})
+    assert (env["PATH"], "VIRTUAL_ENV" in env) == ("/image/bin", False)
+
+
 def test_a_home_is_the_containers_the_tasks_or_one_that_every_image_has(tmp_path: Path) -> None:
     assert seen(tmp_path, {"HOME": "/root"})["HOME"] == "/root"
     assert seen(tmp_path, {"HOME": "/root"}, env={"HOME": "/home/alice"})["HOME"] == "/home/alice"

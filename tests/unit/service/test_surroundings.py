@@ -388,3 +388,39 @@ async def test_a_damaged_rule_is_said_to_be_damaged() -> None:
         await tx.put_mount_rule(a_mount_rule("odd", mount_path="/x/{home}"))
     with pytest.raises(Invalid, match="a mount rule is damaged, an admin must write it anew"):
         await service.parts.services.surroundings.places("ann", None, "jupyter")
+
+
+# --- the user's own Python
+
+
+class Mounts:
+    """Files whose ranks see what is mounted."""
+
+    async def unseen(self, folder: str, mounts: Sequence[Mount]) -> str | None:
+        seen = [mount.mount_path for mount in mounts]
+        return None if folder in seen else f"{folder} is not in {seen}"
+
+
+@pytest.mark.parametrize(
+    ("env", "said"),
+    [
+        ({}, []),
+        ({"HAI_VENV": ""}, []),
+        ({"HAI_VENV": "/home/ann"}, []),
+        ({"HAI_VENV": "/opt/torch"}, ["env.HAI_VENV: /opt/torch is not in ['/home/ann', '/teams/ml']"]),
+        ({"HAI_VENV": "torch"}, ["env.HAI_VENV: 'torch' is not the absolute path of a folder, so it is not used"]),
+    ],
+    ids=str,
+)
+async def test_who_brings_a_python_that_his_ranks_will_not_see_is_told(env: dict[str, str], said: list[str]) -> None:
+    service = await opened()
+    await service.rules(
+        a_mount_rule("home", mount_path="/home/{user}", source="/src/{user}"),
+        a_mount_rule("team", subject="group:ml", mount_path="/teams/{group}", source="/teams/{group}"),
+        a_mount_rule("labs", mount_path="/labs", node_group="jupyter"),
+    )
+    submissions = replace(service.parts.services.submissions, files=Mounts())
+    made = Submission(name="t", command=("train",), cwd="/", env=env)
+    assert await submissions.warnings(ANN, made) == said
+    # Where nothing is known of files, nothing is said.
+    assert await replace(submissions, files=None).warnings(ANN, made) == []

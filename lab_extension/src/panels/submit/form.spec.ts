@@ -47,6 +47,13 @@ describe('the submit form', () => {
     });
   });
 
+  it('opens with the Python of the kernel of a notebook, which the user may change', () => {
+    const opened = initialValues({ ...defaults, env: { HAI_VENV: '/home/alice/torch' } }, context);
+    expect(opened.env).toBe('HAI_VENV=/home/alice/torch');
+    expect(readForm(opened, context).task?.env).toEqual({ HAI_VENV: '/home/alice/torch' });
+    expect(readForm({ ...opened, env: '' }, context).task?.env).toEqual({});
+  });
+
   it('reads lengths of time and variables', () => {
     const { task } = readForm(
       values({ grace_s: '5m', time_limit_s: '12h', env: 'A=1\nB=2', nodes: ' 2 ' }),

@@ -66,7 +66,9 @@ export function initialValues(defaults: ISubmitDefaults, context: IFormContext):
     profile: 'auto',
     signal: '',
     watch: '',
-    env: '',
+    env: Object.entries(defaults.env ?? {})
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n'),
     hold: false
   };
 }

@@ -63,6 +63,11 @@ class Accounts:
         return self._folder / "checkpoints"
 
     @property
+    def client(self) -> Path:
+        """For what everybody may read: the client."""
+        return self._folder / "client"
+
+    @property
     def _runs(self) -> Path:
         return self._folder / "run"
 

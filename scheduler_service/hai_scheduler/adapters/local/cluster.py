@@ -14,11 +14,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from hai_client.rank import pythons
 from hai_client.rank.identity import Account, NoAccount
 from hai_client.slurm.starting import starting
 from hai_client.slurm.variables import loopbacks
 from hai_scheduler.adapters.leaving import leaving_of
 from hai_scheduler.adapters.local.accounts import Accounts
+from hai_scheduler.adapters.local.client_archive import ClientArchive
 from hai_scheduler.adapters.local.environment import rank_environment, shim_folder
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, RankFolder, RunFolder, sweep
 from hai_scheduler.adapters.local.losses import Losses
@@ -74,6 +76,8 @@ class LocalCluster:
         self._nodes = {local.node.name: local for local in settings.nodes}
         self._root = settings.runs_dir.resolve()
         self._starter = Starter(settings.python)
+        accounts = settings.accounts
+        self._client = ClientArchive(self._root / ".client" if accounts is None else accounts.client)
         self._runs: dict[str, LocalRun] = {}
         #: Those of which something may be left: ended ones are kept for weeks, and these are looked at all the time.
         self._going: dict[str, LocalRun] = {}
@@ -272,6 +276,8 @@ class LocalCluster:
                 # Where one cannot be made, the job's own error names it best.
                 with contextlib.suppress(OSError):
                     Path(env[name_of_folder]).mkdir(parents=True, exist_ok=True)
+        if (launch.python is not None or pythons.chosen(env)) and (client := self._client.path()) is not None:
+            env["PYTHONPATH"] = os.pathsep.join(filter(None, (env.get("PYTHONPATH"), str(client))))
         command = starting(str(shim_folder()), launch.command, env, ranks_per_node=launch.ranks_per_node)
         return {
             "run_id": launch.run_id,

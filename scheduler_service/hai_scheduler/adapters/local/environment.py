@@ -77,7 +77,7 @@ def shim_folder() -> Path:
     """Where the stand-ins for Slurm's commands are."""
     found = find_spec("hai_client")
     if found is None or not found.submodule_search_locations:
-        raise ModuleNotFoundError("hai_client is not installed beside hai_scheduler; install hai-platform whole")
+        raise ModuleNotFoundError("hai_client is not installed beside hai_scheduler: pip install hai-client")
     return Path(found.submodule_search_locations[0]) / "shims"
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from hai_client.rank.identity import NoAccount
+from hai_client.rank.pythons import programs
 from hai_scheduler.adapters.local.accounts import Accounts
 from hai_scheduler.adapters.reading import in_reader
+from hai_scheduler.core.model import Mount
 from hai_scheduler.files import Fault
 
 #: Programs whose first word that is no option is a script.
@@ -39,6 +41,22 @@ class LocalFiles:
         if (accounts := self._accounts) is not None:
             return await in_reader(lambda: _of_account(accounts, user))
         return await in_reader(lambda: _fault(command, cwd, checkpoint_dir, python))
+
+    async def unseen(self, folder: str, mounts: Sequence[Mount]) -> str | None:
+        """Says so of a folder without a Python; nothing of users with an account of their own, as above."""
+        del mounts
+        if self._accounts is not None:
+            return None
+        return await in_reader(lambda: _unseen(folder))
+
+
+def _unseen(folder: str) -> str | None:
+    try:
+        if (Path(programs(folder)) / "python").exists():
+            return None
+    except (OSError, ValueError):
+        return None
+    return f"there is no Python in {folder} on the platform's machine, so the platform's own is used"
 
 
 def _fault(command: Sequence[str], cwd: str, checkpoint_dir: str | None, python: str | None) -> Fault | None:

@@ -27,8 +27,10 @@ async def submit(ask: Ask[Nothing, TaskSubmit]) -> TaskDetail:
     submission = convert.submission_of(ask.body)
     admitted = await ask.services.submissions.admit(ask.caller, submission, key=key)
     if admitted.spec is None:
-        return await _detail(ask, admitted.task)
-    return convert.detail(ask.services.queries.fresh(admitted.task, admitted.spec), ask.caller)
+        shown = await _detail(ask, admitted.task)
+    else:
+        shown = convert.detail(ask.services.queries.fresh(admitted.task, admitted.spec), ask.caller)
+    return shown.model_copy(update={"warnings": await ask.services.submissions.warnings(ask.caller, submission)})
 
 
 async def parse(ask: Ask[Nothing, YamlText]) -> TaskSubmit:

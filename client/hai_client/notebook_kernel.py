@@ -1,0 +1,88 @@
+"""The kernel of a notebook that runs as a task: which Python it is, and how it is spoken to."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+#: The kernel that every installation of ipykernel has: it says nothing of which Python is meant.
+NATIVE = "python3"
+#: What another Python must have to run a notebook on behalf of this one.
+_NEEDED = "import hai_client.notebook, nbclient, nbformat"
+
+
+class NoKernel(Exception):
+    """Nothing here can run the notebook; the message says why."""
+
+
+def manager(metadata: Mapping[str, Any], folder: str, python: str | None) -> Any:
+    """What starts and ends the kernel that a notebook asks for, over sockets of this machine that nobody else may open.
+
+    A kernel that the notebook names and that is installed is taken; for `python3`, and for one that is not installed
+    here, it is Python itself.
+
+    Args:
+        metadata: The notebook's.
+        folder: For the sockets; short, and closed to others.
+        python: The program of the kernel; None: this process's.
+
+    Raises:
+        NoKernel: It is in another language than Python, and its kernel is not installed.
+    """
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+    from jupyter_client.manager import AsyncKernelManager
+
+    native = KernelSpec(
+        argv=[python or sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+        display_name="Python",
+        language="python",
+    )
+
+    class Specs(KernelSpecManager):
+        """Those that are installed, and this Python."""
+
+        def get_kernel_spec(self, kernel_name: str) -> Any:
+            return native if kernel_name == NATIVE else super().get_kernel_spec(kernel_name)
+
+    specs = Specs()
+    name = str(metadata.get("kernelspec", {}).get("name") or NATIVE)
+    if name != NATIVE and name not in specs.find_kernel_specs():
+        language = _language(metadata)
+        if language != "python":
+            raise NoKernel(f"there is no kernel {name!r} here, and the notebook is not in Python but in {language}")
+        print(f"hai: there is no kernel {name!r} here; {native.argv[0]} is taken", flush=True)
+        name = NATIVE
+    # A path of a socket may have 107 characters, which Jupyter's own folder may exceed.
+    return AsyncKernelManager(
+        kernel_name=name,
+        kernel_spec_manager=specs,
+        transport="ipc",
+        connection_file=str(Path(folder) / "kernel.json"),
+    )
+
+
+def _language(metadata: Mapping[str, Any]) -> str:
+    said = metadata.get("kernelspec", {}).get("language") or metadata.get("language_info", {}).get("name")
+    return str(said or "python").lower()
+
+
+def run_elsewhere(arguments: Sequence[str]) -> None:
+    """Become another Python of PATH that can run notebooks, and have it start this one as the kernel.
+
+    Returns only where there is none: then nothing has happened.
+    """
+    seen = {os.path.normpath(sys.executable)}
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        for name in ("python", "python3"):
+            program = os.path.normpath(Path(folder) / name)
+            if program in seen or not os.access(program, os.X_OK):
+                continue
+            seen.add(program)
+            asked = subprocess.run([program, "-c", _NEEDED], stderr=subprocess.DEVNULL, check=False)
+            if asked.returncode == 0:
+                command = [program, "-m", "hai_client.notebook", *arguments, "--python", sys.executable]
+                os.execv(program, command)  # noqa: S606 -- no shell is wanted

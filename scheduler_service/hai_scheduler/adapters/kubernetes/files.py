@@ -1,0 +1,32 @@
+"""What is known of the files that ranks in pods will see: their mounts, and nothing of what their images hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from hai_scheduler.core.model import Mount
+from hai_scheduler.files import Fault
+
+
+class PodFiles:
+    """The Files port where ranks are pods."""
+
+    async def fault(
+        self, command: Sequence[str], cwd: str, checkpoint_dir: str | None, python: str | None = None, user: str = ""
+    ) -> Fault | None:
+        """None: the image may have any file."""
+        del command, cwd, checkpoint_dir, python, user
+        return None
+
+    async def unseen(self, folder: str, mounts: Sequence[Mount]) -> str | None:
+        """Says so of a folder that is below none of the mounts; the image may have it all the same."""
+        place = PurePosixPath(folder)
+        if any(place.is_relative_to(mount.mount_path) for mount in mounts):
+            return None
+        seen = ", ".join(sorted(mount.mount_path for mount in mounts))
+        mounted = f"only {seen} of the cluster's files" if seen else "no files of the cluster"
+        return (
+            f"your tasks see {mounted}, so {folder} must be in their image; else the image's own Python is used. An "
+            "admin can mount it (hai admin mounts), or set up an environment (hai environments)"
+        )

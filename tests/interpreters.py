@@ -1,0 +1,39 @@
+"""Other Pythons of this machine, for what must run on them."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+
+def interpreter(version: str) -> str:
+    """The path of a Python of that version (`3.8`); the test is skipped where there is none.
+
+    `HAI_TEST_PYTHON38` and the like name it; else it is looked for on PATH, at pyenv's and at uv's.
+    """
+    variable = f"HAI_TEST_PYTHON{version.replace('.', '')}"
+    # HOME may be one of the test's own.
+    home = Path(pwd.getpwuid(os.geteuid()).pw_dir)
+    kept = (
+        *sorted((home / ".pyenv/versions").glob(f"{version}.*/bin/python")),
+        *sorted((home / ".local/share/uv/python").glob(f"cpython-{version}.*/bin/python")),
+    )
+    for found in (os.environ.get(variable), shutil.which(f"python{version}"), *kept):
+        if found and _is(str(found), version):
+            return str(found)
+    pytest.skip(f"there is no Python {version} here: install one, or set {variable} to its path")
+
+
+def _is(program: str, version: str) -> bool:
+    """Whether it runs, and is of that version: pyenv's shims may be neither."""
+    code = "import sys; print('%d.%d' % sys.version_info[:2])"
+    try:
+        done = subprocess.run([program, "-c", code], capture_output=True, text=True, check=False)
+    except OSError:
+        return False
+    return done.stdout.strip() == version

@@ -1,0 +1,68 @@
+"""A notebook that becomes a task keeps the Python of its kernel."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from jupyter_client.kernelspec import NoSuchKernel
+
+from hai_lab.kernels import variables
+
+
+class Specs:
+    """Kernels by name, as Jupyter's KernelSpecManager has them."""
+
+    def __init__(self, **argv: list[str]) -> None:
+        self._argv = argv
+
+    def get_kernel_spec(self, name: str) -> Any:
+        if name not in self._argv:
+            raise NoSuchKernel(name)
+        return SimpleNamespace(argv=self._argv[name])
+
+
+def notebook(folder: Path, metadata: object) -> Path:
+    path = folder / "nb.ipynb"
+    path.write_text(json.dumps({"metadata": metadata}))
+    return path
+
+
+def made(folder: Path, *files: str) -> str:
+    (folder / "bin").mkdir(parents=True)
+    for name in ("bin/python", *files):
+        (folder / name).touch()
+    return str(folder / "bin/python")
+
+
+def test_the_kernels_environment_is_that_of_the_task(tmp_path: Path) -> None:
+    path = notebook(tmp_path, {"kernelspec": {"name": "mine"}})
+    specs = Specs(mine=[made(tmp_path / "venv", "pyvenv.cfg"), "-m", "ipykernel_launcher"])
+    assert variables(path, specs) == {"HAI_VENV": str(tmp_path / "venv")}
+    conda = made(tmp_path / "conda")
+    (tmp_path / "conda/conda-meta").mkdir()
+    expected = {"HAI_VENV": str(tmp_path / "conda"), "CONDA_PREFIX": str(tmp_path / "conda")}
+    assert variables(path, Specs(mine=[conda])) == expected
+
+
+@pytest.mark.parametrize(
+    "program", ["python", "/usr/bin/python3", "{server}", "{none}"], ids=["by name", "system", "server", "no argv"]
+)
+def test_a_kernel_that_nobody_has_chosen_says_nothing(tmp_path: Path, program: str) -> None:
+    server = made(tmp_path / "server", "pyvenv.cfg", "bin/jupyterhub-singleuser")
+    argv = [] if program == "{none}" else [program.format(server=server)]
+    assert variables(notebook(tmp_path, {"kernelspec": {"name": "mine"}}), Specs(mine=argv)) == {}
+
+
+@pytest.mark.parametrize("metadata", [{}, {"kernelspec": None}, {"kernelspec": {"name": "other"}}, None], ids=str)
+def test_a_notebook_without_a_known_kernel_says_nothing(tmp_path: Path, metadata: object) -> None:
+    assert variables(notebook(tmp_path, metadata), Specs()) == {}
+
+
+def test_what_is_no_notebook_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "nb.ipynb").write_text("{")
+    assert variables(tmp_path / "nb.ipynb", Specs()) == {}
+    assert variables(tmp_path / "gone.ipynb", Specs()) == {}
