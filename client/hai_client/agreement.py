@@ -1,9 +1,11 @@
 """The ranks of a job agree on the step at which all of them leave, without a collective.
 
 A collective would hang code that asks on rank 0 alone. Instead ranks leave words in the store that torch.distributed
-has (c10d `Store`: set, get, check, add). A rank that learns of the notice writes down how often it has asked until now,
-and waits until every rank that ever asked has done the same; all of them leave at the greatest of these numbers. A rank
-that is behind reaches it without those that wait: they have already taken part in every step up to their own number.
+has (c10d `Store`: set, get, check, add). Once one of them knows of the notice, each writes down at every call how often
+it has asked until now. When all that ever asked have done so, one of them becomes the decider, reads the numbers, and
+has everybody leave at the call after the greatest. Nobody waits for a step of another: a rank waits for the decider's
+word only, who is between two steps and reads. So no rank can be past the call that is decided: it writes its number
+before it looks for a decider, and the decider says that there is one before it reads.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-#: Between two looks into the store while others are waited for, seconds.
+#: Between two looks into the store for the decider's word, seconds.
 LOOK_EVERY_S = 0.005
 
 
@@ -46,13 +48,15 @@ class Agreement:
         self._calls = 0
         #: The call at which all leave.
         self._leave_at: int | None = None
+        #: When this rank learned of the notice, seconds of the clock.
+        self._known_at: float | None = None
 
     def leave(self, told: bool, patience_s: float) -> bool:
         """Whether to leave now.
 
         Args:
             told: Whether this rank knows of the notice.
-            patience_s: How long it waits, once, for ranks that asked before and do so no more.
+            patience_s: How long ranks are counted on that asked before and do so no more.
 
         Raises:
             RuntimeError, OSError: The store does not answer.
@@ -64,21 +68,28 @@ class Agreement:
         if self._leave_at is None:
             if not told and not self.store.check(["hai/told"]):
                 return False
-            self._leave_at = self._agree(patience_s)
-        return self._calls >= self._leave_at
+            self._leave_at = self._decision(patience_s)
+        return self._leave_at is not None and self._calls >= self._leave_at
 
-    def _agree(self, patience_s: float) -> int:
+    def _decision(self, patience_s: float) -> int | None:
+        """The call at which all leave; None: not decided yet."""
         store = self.store
-        store.set(f"hai/calls/{self._rank}", str(self._calls))
+        if self._known_at is None:
+            self._known_at = self._clock()
         store.set("hai/told", "1")
+        store.set(f"hai/calls/{self._rank}", str(self._calls))
+        if not store.check(["hai/deciders"]):
+            if not self._all_here() and self._clock() - self._known_at < patience_s:
+                return None
+            if store.add("hai/deciders", 1) == 1:
+                calls = self._calls_of_all()
+                leave_at = self._calls if list(calls) == [self._rank] else max(calls.values()) + 1
+                store.set("hai/leave_at", str(leave_at))
+                return leave_at
         end = self._clock() + patience_s
         while not store.check(["hai/leave_at"]):
-            late = self._clock() >= end
-            if (late or self._all_here()) and store.add("hai/deciders", 1) == 1:
-                store.set("hai/leave_at", str(max(self._known())))
-                break
-            if late:
-                # Somebody else was to decide, and has not: nothing is worth a longer wait.
+            if self._clock() >= end:
+                # The decider was killed meanwhile.
                 return self._calls
             self._pause(LOOK_EVERY_S)
         return int(store.get("hai/leave_at"))
@@ -91,6 +102,6 @@ class Agreement:
             for rank in range(self._size)
         )
 
-    def _known(self) -> list[int]:
-        names = [f"hai/calls/{rank}" for rank in range(self._size)]
-        return [int(self.store.get(name)) for name in names if self.store.check([name])]
+    def _calls_of_all(self) -> dict[int, int]:
+        names = {rank: f"hai/calls/{rank}" for rank in range(self._size)}
+        return {rank: int(self.store.get(name)) for rank, name in names.items() if self.store.check([name])}

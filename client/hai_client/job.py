@@ -38,8 +38,8 @@ LOOK_EVERY_S = 0.05
 MAX_STATE = 4096
 #: torchrun's own default.
 DEFAULT_PORT = 29500
-#: How long a rank waits at most, once, for others that must leave at the same step, seconds; and which part of the
-#: time to the deadline: the rest is for saving.
+#: How long ranks are counted on that asked whether to leave and do so no more, seconds; and which part of the time to
+#: the deadline that is at most: the rest is for saving.
 AGREE_S, AGREE_PART = 60.0, 0.5
 
 
@@ -118,10 +118,10 @@ class Job:
         on the signal only makes this function return True.
 
         Where torch.distributed is initialised, the ranks that call this agree by themselves: it becomes True in the
-        same call of each, counted from its first one. That is no collective, so code that calls it on some ranks
-        only goes on as before. Ranks that call it should all do so once a step; one that stops doing so is waited for
-        once, for half of the time to the deadline and at most a minute. It costs a question to the store of
-        torch.distributed.
+        same call of each, counted from its first one, two or three calls after the notice. That is no collective, so
+        code that calls it on some ranks only goes on as before. Ranks that call it should all do so once a step; on
+        one that stops doing so the others count for half of the time to the deadline, and a minute at most. It costs
+        a question to the store of torch.distributed.
 
         Args:
             agree: Combines the answer over all ranks instead, so that all leave at the same step, for example

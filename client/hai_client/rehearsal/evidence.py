@@ -30,7 +30,7 @@ class Evidence:
     """
 
     def __init__(self, plan: Plan, files: Files, reports: list[tuple[float, dict[str, Any]]]) -> None:
-        self._places = [os.path.realpath(path) for path in (plan.checkpoints, *plan.watch)]
+        self._places = [os.path.realpath(path) for path in (str(plan.checkpoints), *plan.watch)]
         self._files = files
         self._reports = reports
         self._told_at = float("inf")

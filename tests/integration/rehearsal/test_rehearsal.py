@@ -243,7 +243,7 @@ def test_nothing_outlives_a_rehearsal_that_is_ended(tmp_path: Path, hai_env, num
 
 
 def of_the_test(folder: Path) -> list[int]:
-    """Processes with this test's mark, or whose command line names its folder."""
+    """Processes with this test's mark."""
     mark = str(folder).encode()
     return [
         pid
