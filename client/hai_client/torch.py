@@ -25,9 +25,10 @@ from hai_client.job import Job, _job
 
 _FILE = "state.pt"
 _SCHEMA = 1
-#: The ranks ask one another whether to save or to leave about so often, seconds; and at least once in so many steps.
-ASK_EVERY_S = 0.2
-MOST_STEPS = 64
+#: The ranks ask one another whether to save or to leave about so often, seconds, so that it costs little beside short
+#: steps; and at least once in so many steps, as the next ones may be long.
+ASK_EVERY_S = 0.01
+MOST_STEPS = 8
 _GO_ON, _SAVE, _LEAVE = 0, 1, 2
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
@@ -160,7 +161,7 @@ class Loop:
             self.save()
 
     def _stride(self) -> int:
-        """Steps until the next look, so that looks cost little beside short steps."""
+        """Steps until the next look."""
         step, at = self._asked
         now = self._clock()
         self._asked = (self.step, now)

@@ -14,6 +14,7 @@ TRAINING = """
 import time
 from hai_client import job
 last = job.last_checkpoint()
+print('begins', flush=True)
 for step in range(last.step if last else 0, 1_000_000):
     time.sleep(0.001)
     if job.should_suspend():
@@ -72,8 +73,8 @@ def test_training_code_is_harmless_outside_the_platform(alone) -> None:
 
 def test_the_command_rehearses_an_interruption(alone) -> None:
     (alone.home / "train.py").write_text(TRAINING)
-    done = alone.hai("python", "train.py", "++", "-ss", "0.5s", "--profile", "cooperative")
-    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "run 1 | saved"), done.stderr
+    done = alone.hai("python", "train.py", "++", "--when", "begins", "-ss", "0.5s", "--profile", "cooperative")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "run 1 | begins"), done.stderr
     assert done.stdout.splitlines()[-1] == "nothing would be lost"
 
 

@@ -42,10 +42,10 @@ def add_options(parser: argparse.ArgumentParser, *more_names: str) -> None:
         *more_names,
         dest="after",
         type=words_.duration("after"),
-        default=_AFTER_S,
         metavar="TIME",
-        help="tell it to leave after so long (10s)",
+        help="tell it to leave after so long (10s; with --when 0s)",
     )
+    add("--when", metavar="TEXT", help="count --after from when it has printed a line with this")
     add("--profile", choices=PROFILES, default=PROFILES[0], help=f"how it is told to leave ({PROFILES[0]})")
     add(
         "--signal", type=_signal, metavar="NAME", help="send TERM, INT, USR1 or USR2; USR1@60: 60 s before the deadline"
@@ -103,12 +103,14 @@ def _rehearse(
         raise Invalid(f"checkpoint-dir: {checkpoints} cannot be made ({(error.strerror or '').lower()})") from None
     env = {**os.environ, **dict(args.env)}
     name, before = args.signal or (None, None)
+    after = args.after if args.after is not None else _AFTER_S if args.when is None else 0.0
     plan = Plan(
         command=runnable(command, env),
         cwd=cwd,
         checkpoints=checkpoints.resolve(),
         profile=args.profile,
-        after_s=args.after,
+        after_s=after,
+        when=args.when,
         grace_s=args.grace,
         then_s=args.then,
         watch=tuple(os.path.normpath(os.path.join(cwd, path)) for path in args.watch),  # noqa: PTH118
@@ -120,9 +122,8 @@ def _rehearse(
         port=free_port(),
     )
     shown = Output(ctx.out.stderr, ctx.out.stderr, terminal=ctx.out.stderr.isatty()) if ctx.json else ctx.out
-    ctx.out.note(
-        f"a rehearsal: {args.after:g} s from now it is told to leave (profile {args.profile}); nothing is submitted"
-    )
+    moment = f"{after:g} s from now" if args.when is None else f"{after:g} s after a line with {args.when!r}"
+    ctx.out.note(f"a rehearsal: {moment} it is told to leave (profile {args.profile}); nothing is submitted")
     try:
         facts = Rehearsal(plan, lambda number, line: _show(shown, number, line), ctx.out.note).run()
     except BrokenRehearsal as error:
@@ -184,6 +185,7 @@ REHEARSE = Command(
     examples=(
         "examples:\n"
         "  hai rehearse -- python train.py\n"
+        "  hai rehearse --when 'epoch 1' -- python train.py\n"
         "  hai rehearse --after 30s --profile slurm --watch lightning_logs -- python train.py\n"
         "  hai rehearse --then 1m -- torchrun --nproc-per-node 2 train.py"
     ),

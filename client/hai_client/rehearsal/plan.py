@@ -23,10 +23,12 @@ class Plan:
     #: `HAI_CHECKPOINT_DIR`: the same for both runs.
     checkpoints: Path
     profile: str
-    #: From the command's start to the notice.
+    #: To the notice, from the command's start or, with `when`, from the line that has it.
     after_s: float
     #: From the notice to the deadline.
     grace_s: float
+    #: A text: the first run is told to leave after it has printed a line with that.
+    when: str | None = None
     #: How long the second run may go on; None: until it is known what it has resumed from, but not for ever.
     then_s: float | None = None
     #: Files and folders, from the root, whose changes count as checkpoints too.

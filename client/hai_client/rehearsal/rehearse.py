@@ -29,8 +29,8 @@ LOOK_AT_OPEN_FILES_EVERY_S = 0.25
 MAX_GRACE_S = 1800.0
 #: How long the second run goes on after it is known what it has resumed from: what it has read may be torn.
 SETTLE_S = 3.0
-#: How long it is waited for that, at least, and as a multiple of the time that the first run had: that run had imported
-#: its packages and reached its training by then.
+#: How long it is waited for that, at least, and as a multiple of the time that the first run had before its notice: it
+#: had imported its packages and reached its training by then.
 LEAST_THEN_S, THEN_TIMES = 20.0, 3.0
 #: A process that is killed closes its files as well: what is closed so shortly before its end may be torn, seconds.
 CUT_S = 0.5
@@ -54,6 +54,10 @@ class Rehearsal:
         self._show = show
         self._say = say
         self._notes: list[str] = []
+        #: Whether the text of the plan's `when` was printed.
+        self._printed_when = False
+        #: When open files are looked at again, monotonic seconds.
+        self._next_look = 0.0
 
     def run(self) -> Facts:
         """Do it.
@@ -83,7 +87,7 @@ class Rehearsal:
     def _open(self, place: Path, number: int, state: str | None, folders: list[str]) -> tuple[Turn, Files]:
         files = self._files(folders)
         try:
-            turn = Turn(self._plan, number, place, state, lambda line: self._show(number, line))
+            turn = Turn(self._plan, number, place, state, lambda line: self._take_line(number, line))
         except BaseException:
             files.close()
             raise
@@ -140,7 +144,7 @@ class Rehearsal:
     def _until_notice(self, turn: Turn, files: Files) -> tuple[float | None, tuple[str, ...]]:
         """Let the run go on until it is to be told. When it was told, and what it catches; None if it ended before."""
         # It counts from the command's start, not from the supervisor's.
-        while not turn.status().get("pid") and not turn.gone:
+        while not (turn.gone or (turn.status().get("pid") and self._may_count())):
             self._tick(turn, files)
         due = time.monotonic() + self._plan.after_s
         while time.monotonic() < due and not turn.gone:
@@ -157,6 +161,14 @@ class Rehearsal:
         self._say(f"it is told to leave now, and has {self._plan.grace_s:g} s")
         turn.service.notify(_notice(now, now + self._plan.grace_s))
         return now, handlers
+
+    def _may_count(self) -> bool:
+        return self._plan.when is None or self._printed_when
+
+    def _take_line(self, number: int, line: str) -> None:
+        if self._plan.when is not None and self._plan.when in line:
+            self._printed_when = True
+        self._show(number, line)
 
     def _until_gone(self, turn: Turn, files: Files, told_at: float) -> float | None:
         """Wait until the run has left, and end it where the platform would; when that was against its will."""
@@ -197,7 +209,7 @@ class Rehearsal:
         self._say("it is started again")
         turn, files = self._open(place, 2, first.state, evidence.folders)
         plan = self._plan
-        longest = max(LEAST_THEN_S, THEN_TIMES * plan.after_s) if plan.then_s is None else plan.then_s
+        longest = max(LEAST_THEN_S, THEN_TIMES * first.before_s) if plan.then_s is None else plan.then_s
         begin = time.monotonic()
         end = begin + longest
         known: float | None = None
@@ -236,8 +248,6 @@ class Rehearsal:
             for path in turn.open_checkpoints():
                 files.add(os.path.dirname(path))  # noqa: PTH120
         time.sleep(TICK_S)
-
-    _next_look = 0.0
 
     def _finish(self, turn: Turn, files: Files) -> None:
         while not turn.gone:

@@ -58,7 +58,20 @@ class Rehearsed:
 def rehearse(tmp_path: Path, hai_env: dict[str, str]) -> Callable[..., Rehearsed]:
     def run(script: str, *options: str, **more: str) -> Rehearsed:
         (tmp_path / "train.py").write_text(script)
-        words = ["rehearse", "--json", "--after", "1", "--grace", "20", *options, "--", sys.executable, "train.py"]
+        words = [
+            "rehearse",
+            "--json",
+            "--when",
+            "counts",
+            "--after",
+            "1",
+            "--grace",
+            "20",
+            *options,
+            "--",
+            sys.executable,
+            "train.py",
+        ]
         done = subprocess.run(
             [sys.executable, "-m", "hai_client.cli", *words],
             cwd=tmp_path, env={**hai_env, **more}, capture_output=True, text=True, timeout=240, check=False,
@@ -136,6 +149,7 @@ def test_a_file_that_was_cut_off_is_no_checkpoint(rehearse) -> None:
 import os, time
 from pathlib import Path
 path = Path(os.environ["HAI_CHECKPOINT_DIR"]) / "model.pt"
+print("counts")
 with path.open("w") as file:
     while True:
         file.write("x")
@@ -195,6 +209,7 @@ def test_a_state_is_kept_and_read_by_the_second_run(rehearse) -> None:
 import time
 from hai_client import job
 count = int(job.state or 0)
+print("counts from", count, flush=True)
 while True:
     count += 1
     time.sleep(0.02)

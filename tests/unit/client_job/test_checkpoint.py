@@ -69,7 +69,7 @@ def test_the_newest_stay_and_the_newest_is_by_number(environ, tmp_path: Path) ->
 def test_an_error_leaves_nothing_and_the_last_one_stays(environ, tmp_path: Path) -> None:
     job = Job(environ)
     save(job, 1)
-    with pytest.raises(FileNotFoundError), job.checkpoint(2) as folder:
+    with pytest.raises(FileNotFoundError), job.checkpoint(2) as folder:  # noqa: PT012  the block is what fails
         (folder / "half").touch()
         (folder / "none" / "model").touch()
     assert names(tmp_path) == ["step-00000001"]
