@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from typing import Sequence
 
 
+#: The signals that profiles send with the notice, without SIG.
+SENT = {"sigterm": "TERM", "slurm": "USR1"}
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """A checkpoint that the job told of (`told`: job.saved), or whose file was seen (`seen`)."""

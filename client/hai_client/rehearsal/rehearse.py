@@ -8,10 +8,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from hai_client.rank.messenger import SIGNALS
 from hai_client.rank.times import rfc3339, seconds_of
 from hai_client.rehearsal.evidence import Evidence, resumed_from
-from hai_client.rehearsal.facts import Facts, First, Second
+from hai_client.rehearsal.facts import SENT, Facts, First, Second
 from hai_client.rehearsal.files import Files
 from hai_client.rehearsal.handlers import caught_by_all
 from hai_client.rehearsal.turn import Turn
@@ -81,8 +80,10 @@ class Rehearsal:
 
     def _files(self, folders: list[str]) -> Files:
         plan = self._plan
-        watched = [path if Path(path).is_dir() else str(Path(path).parent) for path in plan.watch]
-        return Files([str(plan.checkpoints), *watched], wide=[plan.cwd], folders=folders)
+        watched = [path for path in plan.watch if Path(path).is_dir()]
+        # Of a file the folder is watched, and of what is not there yet the place where it will be made.
+        above = [next(folder for folder in Path(path).parents if folder.is_dir()) for path in plan.watch]
+        return Files([str(plan.checkpoints), *watched], wide=[plan.cwd], folders=[*folders, *map(str, above)])
 
     def _open(self, place: Path, number: int, state: str | None, folders: list[str]) -> tuple[Turn, Files]:
         files = self._files(folders)
@@ -118,7 +119,8 @@ class Rehearsal:
         cut_after = ended_at
         if killed and ended_at is None:
             # These profiles send their signal at once; where the supervisor chooses the time, it is not known.
-            cut_after = told_at if self._plan.profile in SIGNALS else end - CUT_S
+            at_once = self._plan.profile in SENT and self._plan.signal_before_s is None
+            cut_after = told_at if at_once else end - CUT_S
         last, saved, cut = evidence.around(told_at, cut_after)
         return (
             First(
@@ -200,8 +202,8 @@ class Rehearsal:
         return None
 
     def _caught(self, handlers: tuple[str, ...]) -> bool | None:
-        sent = SIGNALS.get(self._plan.profile)
-        return None if sent is None else sent.name[3:] in handlers
+        sent = self._plan.signal or SENT.get(self._plan.profile)
+        return None if sent is None else sent in handlers
 
     # --- the second run
 

@@ -7,14 +7,13 @@ from pathlib import Path
 
 from hai_client.durations import format_duration
 from hai_client.rank.spec import PROFILES
+from hai_client.rehearsal.facts import SENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterator
 
     from hai_client.rehearsal.facts import Checkpoint, Facts, First, Second
-
-_ASKS = {"sigterm": "TERM", "slurm": "USR1"}
 
 
 def lines(facts: Facts) -> Iterator[tuple[str, str]]:
@@ -75,14 +74,14 @@ def otherwise(facts: Facts) -> dict[str, str]:
 
 
 def _under(profile: str, first: First) -> str:
-    catches = _ASKS.get(profile) in first.handlers
+    catches = SENT.get(profile) in first.handlers
     if profile == "cooperative":
         if first.polls:
             return "it would be told without a signal, which is enough: it calls job.should_suspend"
         return f"it would notice nothing, as it never asks, and be ended at the deadline: {_gone(first)}"
     if profile == "kill":
         return f"it would be ended at once, without a notice: {_gone(first)}"
-    name = f"SIG{_ASKS[profile]}"
+    name = f"SIG{SENT[profile]}"
     if first.polls:
         return f"its job.should_suspend would take {name} for the notice"
     if catches:
