@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hai_client.cli import parser as words_
@@ -22,6 +22,8 @@ from hai_client.rehearsal.plan import Plan, free_port, visible_gpus
 
 _AFTER_S = 10.0
 _GRACE_S = 120.0
+_OF_TASKS = ("HAI_", "PET_", "SLURM_", "TORCHELASTIC_")
+_OF_LAUNCHERS = frozenset({"WORLD_SIZE", "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
 _SIGNAL = re.compile(r"(?:SIG)?(TERM|INT|USR1|USR2)(?:@([0-9]{1,6}))?")
 
 
@@ -101,7 +103,7 @@ def _rehearse(
         checkpoints.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Invalid(f"checkpoint-dir: {checkpoints} cannot be made ({(error.strerror or '').lower()})") from None
-    env = {**os.environ, **dict(args.env)}
+    env = {**_own(os.environ), **dict(args.env)}
     name, before = args.signal or (None, None)
     after = args.after if args.after is not None else _AFTER_S if args.when is None else 0.0
     plan = Plan(
@@ -137,6 +139,13 @@ def _rehearse(
             ctx.out.line(f"  {ctx.out.style(f'{label:<{width}}', 'dim')}{sentence}")
         ctx.out.line(ctx.out.style(report.verdict(facts), "green" if facts.nothing_lost else "red"))
     return 0 if facts.nothing_lost else 1
+
+
+def _own(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of this shell without those of a task that it may belong to, and without the login."""
+    return {
+        name: value for name, value in environ.items() if not name.startswith(_OF_TASKS) and name not in _OF_LAUNCHERS
+    }
 
 
 def _show(out: Output, number: int, line: str) -> None:
