@@ -3,7 +3,8 @@
     hai submit --nodes 2 -- torchrun train_ddp.py
 
 The platform sets torchrun's variables (PET_*), so that it spans the nodes of the task. Outside the platform it runs
-as `torchrun train_ddp.py` or as `python train_ddp.py`. It uses CPUs (gloo) unless there are GPUs (nccl).
+as `torchrun train_ddp.py` or as `python train_ddp.py`. It uses CPUs (gloo) unless there are GPUs (nccl). `Loop` does
+what an interruption needs: it goes on from the newest checkpoint, and saves and leaves when the task must.
 """
 
 from __future__ import annotations
@@ -20,16 +21,9 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from hai_client import job
+from hai_client.torch import Loop
 
 SAMPLES, FEATURES, CLASSES = 2048, 32, 8
-
-
-def agree(flag: bool) -> bool:
-    """Whether any worker was told to leave: all leave at the same step."""
-    device = "cuda" if dist.get_backend() == "nccl" else "cpu"
-    word = torch.tensor([int(flag)], device=device)
-    dist.all_reduce(word, op=dist.ReduceOp.MAX)
-    return bool(word.item())
 
 
 def make_data(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -40,14 +34,6 @@ def make_data(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     return points, (points @ teacher).argmax(dim=1)
 
 
-def save(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, step: int) -> None:
-    """Write the checkpoint whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".tmp")
-    torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, draft)
-    draft.replace(path)
-
-
 def train(options: argparse.Namespace) -> None:
     """Train until the last step, or until the task must leave."""
     rank, size = dist.get_rank(), dist.get_world_size()
@@ -55,35 +41,24 @@ def train(options: argparse.Namespace) -> None:
     device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if torch.cuda.is_available() else "cpu"
     model = nn.Sequential(nn.Linear(FEATURES, 64), nn.ReLU(), nn.Linear(64, CLASSES)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=0.9)
-    step = 0
-    if options.checkpoint.exists():
-        state = torch.load(options.checkpoint, map_location=device, weights_only=True)
-        model.load_state_dict(state["model"])
-        optimizer.load_state_dict(state["optimizer"])
-        step = state["step"]
-        if rank == 0:
-            print(f"resumed at step {step}", flush=True)
     # This keeps DDP from re-ordering its gradients after the first step, so that training that was resumed ends with
     # the same weights to the last bit. Leave it out where speed matters more.
     parallel = DistributedDataParallel(model, find_unused_parameters=True)
     points, labels = (part.to(device) for part in make_data(options.seed))
 
-    while step < options.steps:
-        chosen = torch.randint(SAMPLES, (options.batch,), generator=torch.Generator().manual_seed(step))[rank::size]
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(parallel(points[chosen]), labels[chosen])
-        loss.backward()
-        optimizer.step()
-        step += 1
-        time.sleep(options.seconds_per_step)
-        if rank == 0 and step % 50 == 0:
-            print(f"step {step}/{options.steps} loss {loss.item():.4f}", flush=True)
-        if job.should_suspend(agree):
-            if rank == 0:
-                save(options.checkpoint, model, optimizer, step)
-                print(f"saved at step {step}", flush=True)
-            dist.barrier()  # nobody says done before rank 0 has saved
-            job.suspended(step=step, path=options.checkpoint)
+    with Loop(model=model, optimizer=optimizer, folder=options.checkpoints) as loop:
+        if rank == 0 and loop.step:
+            print(f"resumed at step {loop.step}", flush=True)
+        for step in loop.steps(options.steps):
+            random = torch.Generator().manual_seed(step)
+            chosen = torch.randint(SAMPLES, (options.batch,), generator=random)[rank::size]
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(parallel(points[chosen]), labels[chosen])
+            loss.backward()
+            optimizer.step()
+            time.sleep(options.seconds_per_step)
+            if rank == 0 and (step + 1) % 50 == 0:
+                print(f"step {step + 1}/{options.steps} loss {loss.item():.4f}", flush=True)
 
     if rank == 0:
         digest = hashlib.sha256()
@@ -101,7 +76,7 @@ def main() -> None:
     parser.add_argument("--lr", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds-per-step", type=float, default=0.0, help="slow down, to watch it")
-    parser.add_argument("--checkpoint", type=Path, default=job.checkpoint_dir / "ddp.pt")
+    parser.add_argument("--checkpoints", type=Path, default=job.checkpoint_dir, help="folder for checkpoints")
     options = parser.parse_args()
     # Without torchrun: a single worker, or one per node of a task.
     for name, value in (("RANK", "0"), ("WORLD_SIZE", "1"), ("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "29500")):

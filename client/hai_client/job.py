@@ -10,28 +10,37 @@
 
 The platform gives a job time to save before it takes its nodes; `suspended` says that it has, and leaves. The same
 command is started again later, with the same `checkpoint_dir`. Outside the platform everything here is harmless:
-`should_suspend` is False (or, to try one's code, True after `HAI_SIMULATE_SUSPEND` seconds).
+`should_suspend` is False. `hai rehearse -- python train.py` tries all of it on one's own machine.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Literal, NoReturn
+
+from hai_client import checkpoints
+from hai_client.agreement import Agreement
+from hai_client.checkpoints import Checkpoint
 
 #: The notice is looked for at most this often, seconds.
 LOOK_EVERY_S = 0.05
 MAX_STATE = 4096
 #: torchrun's own default.
 DEFAULT_PORT = 29500
+#: How long ranks are counted on that asked whether to leave and do so no more, seconds; and which part of the time to
+#: the deadline that is at most: the rest is for saving.
+AGREE_S, AGREE_PART = 60.0, 0.5
 
 
 @dataclass(frozen=True)
@@ -74,8 +83,6 @@ class Job:
         self.restarts = int(environ.get("HAI_RESTARTS") or 0)
         #: Where to keep checkpoints: the same folder in every run of the task.
         self.checkpoint_dir = Path(environ.get("HAI_CHECKPOINT_DIR") or "checkpoints")
-        #: The text that `set_state` keeps over the runs.
-        self.state: str | None = environ.get("HAI_STATE") or None
         #: Names of the nodes in rank order.
         self.node_list = tuple((environ.get("HAI_NODE_LIST") or "localhost").replace(",", " ").split())
         #: Address and free port of rank 0.
@@ -84,11 +91,25 @@ class Job:
         self._local = (int(environ.get("LOCAL_RANK") or 0), int(environ.get("LOCAL_WORLD_SIZE") or 1))
         self._signals = [signal.SIGTERM] + ([signal.SIGUSR1] if "SLURM_RESTART_COUNT" in environ else [])
         self._clock = clock
-        self._simulate_at = _simulated(environ, clock())
+        self._state: str | None = environ.get("HAI_STATE") or None
         self._told = False
         self._looked_at = float("-inf")
         self._listening = False
         self._reports = 0
+        self._agreement: Agreement | None = None
+        #: Whether this process is a fork of one that had joined torch.distributed: the store is that one's.
+        self._store_is_parents = False
+        self._alive_at = clock()
+        self._watchdog: Any = None
+        if self.inside:
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    @property
+    def state(self) -> str | None:
+        """The text that `set_state` keeps over the runs."""
+        if self._state is not None and self.restarts > 0:
+            self._mark("state-read", "")
+        return self._state
 
     def should_suspend(self, agree: Callable[[bool], bool] | None = None) -> bool:
         """Whether the job must save and leave. Cheap enough for every step.
@@ -96,17 +117,59 @@ class Job:
         The first call inside a task also takes SIGTERM over, unless the program has a handler of its own: from then
         on the signal only makes this function return True.
 
+        Where torch.distributed is initialised, the ranks that call this agree by themselves: it becomes True in the
+        same call of each, counted from its first one, two or three calls after the notice. That is no collective, so
+        code that calls it on some ranks only goes on as before. Ranks that call it should all do so once a step; on
+        one that stops doing so the others count for half of the time to the deadline, and a minute at most. It costs
+        a question to the store of torch.distributed.
+
         Args:
-            agree: Combines the answer over all ranks, so that all leave at the same step, for example
+            agree: Combines the answer over all ranks instead, so that all leave at the same step, for example
                 `lambda flag: bool(comm.allreduce(int(flag), op=MAX))`. Every rank must call it equally often.
         """
+        self._alive_at = max(self._alive_at, self._clock())
         told = self._is_told()
-        return told if agree is None else bool(agree(told))
+        if agree is not None:
+            return bool(agree(told))
+        agreement = self._find_agreement() if self.inside else None
+        if agreement is None:
+            return told
+        try:
+            return agreement.leave(told, self._patience())
+        except (RuntimeError, OSError):
+            # The store went with the rank that kept it: each rank is on its own then.
+            return told
+
+    def _patience(self) -> float:
+        notice = self.notice()
+        return AGREE_S if notice is None else min(AGREE_S, AGREE_PART * notice.seconds_left)
+
+    def _find_agreement(self) -> Agreement | None:
+        """This rank's part in the agreement; None where there is only one rank, or no torch.distributed."""
+        # Never imported here: who uses it has.
+        distributed = sys.modules.get("torch.distributed")
+        if distributed is None or self._store_is_parents:
+            return None
+        try:
+            if not distributed.is_available() or not distributed.is_initialized() or distributed.get_world_size() < 2:
+                return None
+            store = distributed.distributed_c10d._get_default_store()
+            if self._agreement is None or self._agreement.store is not store:
+                self._agreement = Agreement(store, distributed.get_rank(), distributed.get_world_size())
+        except (AttributeError, RuntimeError, ValueError):
+            # It is being imported or taken down, or is of a version that keeps its store elsewhere.
+            return None
+        return self._agreement
+
+    def _after_fork(self) -> None:
+        # Two processes must not speak over one connection.
+        self._store_is_parents = self._find_agreement() is not None
+        self._agreement = None
 
     def _is_told(self) -> bool:
         now = self._clock()
         if not self.inside:
-            return self._simulate_at is not None and now >= self._simulate_at
+            return False
         if not self._listening:
             self._listen()
         if not self._told and now - self._looked_at >= LOOK_EVERY_S:
@@ -153,6 +216,7 @@ class Job:
         """Ask for at least so many more seconds to save. The platform grants them up to the group's maximum."""
         if not 0 <= seconds <= 86_400:
             raise ValueError(f"seconds is {seconds}; it must be between 0 and 86400")
+        self._alive_at = max(self._alive_at, self._clock() + seconds)
         self._say("saving", seconds=seconds)
 
     def saved(self, step: int | None = None, path: str | os.PathLike[str] | None = None) -> None:
@@ -162,6 +226,7 @@ class Job:
             step: The step that it was saved at.
             path: Where it is.
         """
+        self.alive()
         self._say("saved", step=step, path=None if path is None else os.fspath(path))
 
     def suspended(
@@ -190,8 +255,74 @@ class Job:
         """Keep a short text over the runs of the task; `state` shows it, in later runs too."""
         if len(text) > MAX_STATE:
             raise ValueError(f"the state has {len(text)} characters; at most {MAX_STATE} are kept")
-        self.state = text
+        self._state = text
         self._say("state", text=text)
+
+    @contextlib.contextmanager
+    def checkpoint(self, step: int, *, keep: int | None = 2) -> Iterator[Path]:
+        """Write a checkpoint into a folder that is there whole or not at all; then tell the platform of it.
+
+            with job.checkpoint(step) as folder:
+                torch.save(model.state_dict(), folder / "model.pt")
+
+        The folder becomes `checkpoint_dir/step-<number>` when the block has ended and the disk has it; an error in
+        the block leaves nothing. Of several ranks one writes, or each has a `checkpoint_dir` of its own.
+
+        Args:
+            step: The step that it is of.
+            keep: How many stay; older ones are removed. None: all.
+
+        Raises:
+            ValueError: A number is wrong.
+            OSError: It cannot be written.
+        """
+        writer = f"rank{self.rank}-{self._local[0]}"
+        with checkpoints.writing(self.checkpoint_dir, step, keep=keep, writer=writer) as folder:
+            yield folder
+        self.saved(step, self.checkpoint_dir / f"step-{step:08d}")
+
+    def last_checkpoint(self) -> Checkpoint | None:
+        """The newest that `checkpoint` has written, with its `step` and `path`; None if there is none."""
+        found = checkpoints.found(self.checkpoint_dir)
+        if not found:
+            return None
+        self._restored(found[0].step, found[0].path)
+        return found[0]
+
+    def alive(self) -> None:
+        """Tell `watchdog` that there is progress. `should_suspend`, `saved` and `saving` do so too."""
+        self._alive_at = max(self._alive_at, self._clock())
+
+    def watchdog(self, seconds: float) -> None:
+        """End this process when it makes no progress for so long, inside a task; a later call replaces the limit.
+
+        Where each thread stands is printed before; the exit status is 79. Choose more than the longest step,
+        evaluation or save takes. Code that holds Python's lock for ever is not ended.
+
+        Args:
+            seconds: How long there may be no progress; 0 ends the watch.
+        """
+        if not 0 <= seconds < math.inf:
+            raise ValueError(f"seconds is {seconds}; it must be 0 or more")
+        if self._watchdog is not None:
+            self._watchdog.stop()
+            self._watchdog = None
+        if not self.inside or seconds == 0:
+            return
+        from hai_client.watchdog import Watchdog
+
+        self._alive_at = max(self._alive_at, self._clock())
+        self._watchdog = Watchdog(seconds, lambda: self._alive_at, self._clock)
+        self._watchdog.start()
+
+    def _restored(self, step: int | None, path: Path) -> None:
+        """Leave a word for a rehearsal on what this run goes on from."""
+        at = datetime.now(timezone.utc).isoformat()
+        self._mark("restored.json", json.dumps({"at": at, "step": step, "path": str(path)}))
+
+    def _mark(self, name: str, text: str) -> None:
+        if self.inside:
+            _try_write(self._runtime / name, text)
 
     def _say(self, kind: str, **fields: Any) -> None:
         """Leave a report for the supervisor. Training goes on if that is impossible."""
@@ -233,16 +364,6 @@ def _time(text: str) -> datetime:
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
-def _simulated(environ: Mapping[str, str], now: float) -> float | None:
-    text = environ.get("HAI_SIMULATE_SUSPEND")
-    if not text:
-        return None
-    try:
-        return now + float(text)
-    except ValueError:
-        raise ValueError(f"HAI_SIMULATE_SUSPEND is {text!r}; it must be a number of seconds") from None
-
-
 def _try_write(path: Path, text: str) -> OSError | None:
     """Write a file whole; why not, if it cannot be written."""
     draft = path.with_name(f"{path.name}.tmp{os.getpid()}")
@@ -274,6 +395,10 @@ saving = _job.saving
 saved = _job.saved
 suspended = _job.suspended
 set_state = _job.set_state
+checkpoint = _job.checkpoint
+last_checkpoint = _job.last_checkpoint
+alive = _job.alive
+watchdog = _job.watchdog
 
 
 def __getattr__(attribute: str) -> Any:

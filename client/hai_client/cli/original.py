@@ -2,36 +2,22 @@
 
 hai python FILE ARGS                    runs it here
 hai python FILE ARGS -- -n 2 -p HIGH    submits it
-hai python FILE ARGS ++ -ss 30          runs it here and rehearses an interruption after 30 s
+hai python FILE ARGS ++ -ss 30          rehearses an interruption here after 30 s (`hai rehearse`)
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 from hai_client.cli import parser as words_
-from hai_client.cli import scripts, submit
+from hai_client.cli import rehearse, scripts, submit
 from hai_client.cli.context import Context
 from hai_client.cli.parser import Command
 from hai_client.errors import Invalid
 from hai_client.names import make_name
-from hai_client.own_python import active
-from hai_client.rank.pythons import programs
-
-#: What a script that is one rank of one may expect to see, besides the moment of the interruption.
-_ALONE = {
-    "WORLD_SIZE": "1",
-    "RANK": "0",
-    "MASTER_ADDR": "127.0.0.1",
-    "MASTER_IP": "127.0.0.1",
-    "MASTER_PORT": "29510",
-}
-_REHEARSAL_S = 10.0
 
 
 def _python(words: Sequence[str]) -> list[str]:
@@ -61,19 +47,11 @@ def run(name: str, words: Sequence[str], ctx: Context) -> int:
         raise Invalid(f"{_WHAT[name]}: missing before {separator}; `hai {name} --help` shows the forms")
     if separator == "--":
         return _submit(name, command, options, ctx)
-    added = _rehearsal(name, options) if separator == "++" else {}
-    _check_file(name, command[0], submit.folder())
-    if added:
-        seconds = added["HAI_SIMULATE_SUSPEND"]
-        ctx.out.note(f"a rehearsal: {seconds} s from now it is told to leave; nothing is submitted")
-    environment = {**os.environ, **added}
-    whole = _MAKE[name](command)
-    if whole[1:3] == list(scripts.NOTEBOOK[1:]):
-        # What runs a notebook is here, and the python on PATH may lack it; the kernel is that of what is activated.
-        whole[0] = sys.executable
-        own = active(environment)
-        whole += [] if own is None else ["--python", f"{programs(own)}/python"]
-    return _become(whole, environment, ctx)
+    here = submit.folder()
+    _check_file(name, command[0], here)
+    if separator == "++":
+        return _rehearse(name, command, options, here, ctx)
+    return _become(_MAKE[name](command), ctx)
 
 
 def _submit(name: str, command: Sequence[str], options: Sequence[str], ctx: Context) -> int:
@@ -88,24 +66,16 @@ def _submit(name: str, command: Sequence[str], options: Sequence[str], ctx: Cont
     )
 
 
-def _rehearsal(name: str, options: Sequence[str]) -> dict[str, str]:
+def _rehearse(name: str, command: Sequence[str], options: Sequence[str], here: str, ctx: Context) -> int:
     parser = words_.Parser(prog=f"hai {name} ... ++", allow_abbrev=False)
-    parser.add_argument(
-        "-ss",
-        "--suspend-seconds",
-        "--suspend_seconds",
-        dest="seconds",
-        type=words_.duration("suspend-seconds"),
-        default=_REHEARSAL_S,
-        metavar="TIME",
-        help="tell it to leave after so long (10s)",
-    )
+    rehearse.add_options(parser, "-ss", "--suspend-seconds", "--suspend_seconds")
+    words_.add_common(parser)
     parser.add_argument(
         "-ls", "--life-state", "--life_state", dest="state", metavar="TEXT", help="the state that it had kept"
     )
     args = parser.parse_args(options)
-    added = {**_ALONE, "HAI_SIMULATE_SUSPEND": f"{args.seconds:g}"}
-    return added if args.state is None else {**added, "HAI_STATE": args.state}
+    ctx.json = getattr(args, "json", ctx.json)
+    return rehearse.rehearse(args, _MAKE[name](command), here, ctx, state=args.state)
 
 
 def _check_file(name: str, file: str, cwd: str) -> None:
@@ -115,10 +85,10 @@ def _check_file(name: str, file: str, cwd: str) -> None:
         raise Invalid(f"file: {file!r} is not in {cwd}; change into its folder or write its path")
 
 
-def _become(command: list[str], environment: dict[str, str], ctx: Context) -> int:
+def _become(command: list[str], ctx: Context) -> int:
     """Let the command take this process's place: signals and exit status are its own."""
-    if command[0] == "python" and shutil.which("python", path=environment.get("PATH")) is None:
-        command = [sys.executable, *command[1:]]
+    environment = dict(os.environ)
+    command = rehearse.runnable(command, environment)
     ctx.out.stdout.flush()
     ctx.out.stderr.flush()
     try:
@@ -148,8 +118,8 @@ def _command(name: str) -> Command:
             "examples:\n"
             f"  hai {name} {example} --lr 0.1                 runs it here\n"
             f"  hai {name} {example} --lr 0.1 -- -n 2 -p HIGH submits it\n"
-            f"  hai {name} {example} --lr 0.1 ++ -ss 30       runs it here and tells it to leave after 30 s\n"
-            "after ++: -ss/--suspend-seconds TIME (10s), -ls/--life-state TEXT"
+            f"  hai {name} {example} --lr 0.1 ++ -ss 30       runs it here, interrupts it after 30 s, starts it again\n"
+            "after ++: the options of `hai rehearse`; -ss/--suspend-seconds TIME is --after, -ls/--life-state TEXT"
         ),
         usage=f"hai {name} {what} [ARG ...] [-- OPTIONS | ++ REHEARSAL]",
         raw=partial(run, name),

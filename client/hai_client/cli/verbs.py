@@ -24,6 +24,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("bash", "the same for a shell script", "original", _RUN),
     Verb("exec", "the same for any program", "original", _RUN),
     Verb("slurm", "put sbatch, srun, squeue and their like on PATH", "slurm_env", _RUN),
+    Verb("rehearse", "interrupt a command here and start it again; say what would be lost", "rehearse", _RUN),
     Verb("list", "list tasks", "tasks", _WATCH),
     Verb("status", "show where a task stands", "tasks", _WATCH),
     Verb("explain", "say why a task waits, and what would let it start", "tasks", _WATCH),

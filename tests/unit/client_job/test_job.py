@@ -108,18 +108,6 @@ def test_outside_everything_is_harmless(tmp_path, monkeypatch) -> None:
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def test_outside_a_suspension_can_be_tried(clock) -> None:
-    job = Job({"HAI_SIMULATE_SUSPEND": "5"}, clock=clock)
-    assert not job.should_suspend()
-    clock.now += 5
-    assert job.should_suspend()
-
-
-def test_a_simulation_after_no_number_is_refused() -> None:
-    with pytest.raises(ValueError, match="HAI_SIMULATE_SUSPEND is 'soon'; it must be a number of seconds"):
-        Job({"HAI_SIMULATE_SUSPEND": "soon"})
-
-
 def test_a_notice_is_seen_but_looked_for_only_now_and_then(environ, runtime, clock) -> None:
     job = Job(environ, clock=clock)
     assert not job.should_suspend()

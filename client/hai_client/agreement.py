@@ -1,0 +1,107 @@
+"""The ranks of a job agree on the step at which all of them leave, without a collective.
+
+A collective would hang code that asks on rank 0 alone. Instead ranks leave words in the store that torch.distributed
+has (c10d `Store`: set, get, check, add). Once one of them knows of the notice, each writes down at every call how often
+it has asked until now. When all that ever asked have done so, one of them becomes the decider, reads the numbers, and
+has everybody leave at the call after the greatest. Nobody waits for a step of another: a rank waits for the decider's
+word only, who is between two steps and reads. So no rank can be past the call that is decided: it writes its number
+before it looks for a decider, and the decider says that there is one before it reads.
+"""
+
+from __future__ import annotations
+
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+#: Between two looks into the store for the decider's word, seconds.
+LOOK_EVERY_S = 0.005
+
+
+class Agreement:
+    """One rank's part. Ranks count their calls, and must make as many up to each step.
+
+    Args:
+        store: The store of the default process group.
+        rank: This process's rank in it.
+        size: How many there are.
+        clock: Seconds, for the patience.
+        pause: Waits so many seconds.
+    """
+
+    def __init__(
+        self,
+        store: Any,
+        rank: int,
+        size: int,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.store = store
+        self._rank = rank
+        self._size = size
+        self._clock = clock
+        self._pause = pause
+        self._calls = 0
+        #: The call at which all leave.
+        self._leave_at: int | None = None
+        #: When this rank learned of the notice, seconds of the clock.
+        self._known_at: float | None = None
+
+    def leave(self, told: bool, patience_s: float) -> bool:
+        """Whether to leave now.
+
+        Args:
+            told: Whether this rank knows of the notice.
+            patience_s: How long ranks are counted on that asked before and do so no more.
+
+        Raises:
+            RuntimeError, OSError: The store does not answer.
+        """
+        self._calls += 1
+        if self._calls == 1:
+            # Ranks that never ask are not waited for.
+            self.store.set(f"hai/asks/{self._rank}", "1")
+        if self._leave_at is None:
+            if not told and not self.store.check(["hai/told"]):
+                return False
+            self._leave_at = self._decision(patience_s)
+        return self._leave_at is not None and self._calls >= self._leave_at
+
+    def _decision(self, patience_s: float) -> int | None:
+        """The call at which all leave; None: not decided yet."""
+        store = self.store
+        if self._known_at is None:
+            self._known_at = self._clock()
+        store.set("hai/told", "1")
+        store.set(f"hai/calls/{self._rank}", str(self._calls))
+        if not store.check(["hai/deciders"]):
+            if not self._all_here() and self._clock() - self._known_at < patience_s:
+                return None
+            if store.add("hai/deciders", 1) == 1:
+                calls = self._calls_of_all()
+                leave_at = self._calls if list(calls) == [self._rank] else max(calls.values()) + 1
+                store.set("hai/leave_at", str(leave_at))
+                return leave_at
+        end = self._clock() + patience_s
+        while not store.check(["hai/leave_at"]):
+            if self._clock() >= end:
+                # The decider was killed meanwhile.
+                return self._calls
+            self._pause(LOOK_EVERY_S)
+        return int(store.get("hai/leave_at"))
+
+    def _all_here(self) -> bool:
+        if self.store.check([f"hai/calls/{rank}" for rank in range(self._size)]):
+            return True
+        return all(
+            self.store.check([f"hai/calls/{rank}"]) or not self.store.check([f"hai/asks/{rank}"])
+            for rank in range(self._size)
+        )
+
+    def _calls_of_all(self) -> dict[int, int]:
+        names = {rank: f"hai/calls/{rank}" for rank in range(self._size)}
+        return {rank: int(self.store.get(name)) for rank, name in names.items() if self.store.check([name])}

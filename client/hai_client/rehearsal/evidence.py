@@ -1,0 +1,132 @@
+"""What the files and the reports of a run say about its checkpoints."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hai_client.rank.times import seconds_of
+from hai_client.rehearsal.facts import Checkpoint, First
+from hai_client.rehearsal.turn import CHECKPOINT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator
+
+    from hai_client.rehearsal.files import Files
+    from hai_client.rehearsal.plan import Plan
+    from hai_client.rehearsal.turn import Turn
+
+
+class Evidence:
+    """What the first run wrote and said.
+
+    A file counts as a checkpoint where it lies below the checkpoint folder or what is watched (`--watch`). Elsewhere it
+    counts if the first run wrote it and it is called as checkpoints are. A file of another name counts if the second
+    run reads it and the first one wrote it after the notice, or twice: data that was fetched once is no checkpoint.
+    """
+
+    def __init__(self, plan: Plan, files: Files, reports: list[tuple[float, dict[str, Any]]]) -> None:
+        self._places = [os.path.realpath(path) for path in (str(plan.checkpoints), *plan.watch)]
+        self._files = files
+        self._reports = reports
+        self._told_at = float("inf")
+
+    @property
+    def folders(self) -> list[str]:
+        """Folders with files that the run wrote."""
+        return sorted({str(Path(path).parent) for path in self._files.written})
+
+    def is_checkpoint(self, path: str) -> bool:
+        """Whether a file counts as a checkpoint, whoever reads it."""
+        if any(path == place or path.startswith(place + os.sep) for place in self._places):
+            return True
+        return path in self._files.written and bool(CHECKPOINT.search(path))
+
+    def may_resume(self, path: str) -> bool:
+        """Whether the second run goes on from a file if it reads it."""
+        times = self._files.written.get(path, [])
+        return self.is_checkpoint(path) or len(times) > 1 or any(at >= self._told_at for at in times)
+
+    def with_saved(self, first: First, path: str) -> First:
+        """The run with a file as its checkpoint after the notice, or as its last one before."""
+        at_s = max(self._files.written.get(path, [float("-inf")])) - self._told_at
+        found = Checkpoint(at_s, "seen", path)
+        if at_s >= 0:
+            return replace(first, saved=found)
+        if at_s > (float("-inf") if first.last is None else first.last.at_s):
+            return replace(first, last=found)
+        return first
+
+    def around(
+        self, told_at: float, cut_after: float | None
+    ) -> tuple[Checkpoint | None, Checkpoint | None, str | None]:
+        """The newest checkpoint before the notice, the newest one after it, and a file that was cut off.
+
+        Args:
+            told_at: When the notice came, seconds since the epoch.
+            cut_after: What was closed later was not closed by the job, which was killed; None: all was.
+        """
+        self._told_at = told_at
+        before: list[Checkpoint] = []
+        after: list[Checkpoint] = []
+        cut: str | None = None
+        for at, path in self._seen():
+            if cut_after is not None and at > cut_after and self._files.moved.get(path) != at:
+                cut = path
+            else:
+                (after if at >= told_at else before).append(Checkpoint(at - told_at, "seen", path))
+        for at, report in self._reports:
+            if report["kind"] == "saved" and report.get("source") != "seen":
+                said = Checkpoint(at - told_at, "told", report.get("path"), report.get("step"))
+                # What the job says is said of a file that was complete before.
+                (after if _at(report, at) >= told_at else before).append(said)
+        return _newest(before), _newest(after), cut
+
+    def _seen(self) -> Iterator[tuple[float, str]]:
+        for path, times in self._files.written.items():
+            if self.is_checkpoint(path) and Path(path).exists():
+                yield from ((at, path) for at in times)
+
+
+def _at(report: dict[str, Any], otherwise: float) -> float:
+    found = seconds_of(report.get("at"))
+    return otherwise if found is None else found
+
+
+def _newest(found: list[Checkpoint]) -> Checkpoint | None:
+    """The newest; what the job has told of beats what was seen, because it knows."""
+    told = [checkpoint for checkpoint in found if checkpoint.source == "told"]
+    return max(told or found, key=lambda checkpoint: checkpoint.at_s, default=None)
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """What the second run went on from, and how that is known."""
+
+    how: str
+    at: float
+    path: str | None = None
+    step: int | None = None
+
+
+def resumed_from(turn: Turn, files: Files, evidence: Evidence, state: str | None) -> Resumed | None:
+    """What the second run went on from, as far as it said so or was seen; None: that is not known."""
+    said = turn.mark("restored.json")
+    if said is not None:
+        try:
+            found = json.loads(said)
+            return Resumed("told", seconds_of(found["at"]) or time.time(), found.get("path"), found.get("step"))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            pass
+    read = [(not evidence.is_checkpoint(path), at, path) for path, at in list(files.read.items())]
+    read = [one for one in read if evidence.may_resume(one[2])]
+    if read:
+        _, at, path = min(read)
+        return Resumed("read", at, path)
+    if state is not None and turn.mark("state-read") is not None:
+        return Resumed("state", time.time())
+    return None

@@ -1,0 +1,296 @@
+"""The order of a rehearsal: a run, the notice, its end, and the run that resumes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import time
+from pathlib import Path
+
+from hai_client.rank.times import rfc3339, seconds_of
+from hai_client.rehearsal.evidence import Evidence, resumed_from
+from hai_client.rehearsal.facts import SENT, Facts, First, Second
+from hai_client.rehearsal.files import Files
+from hai_client.rehearsal.handlers import caught_by_all
+from hai_client.rehearsal.turn import Turn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    from hai_client.rehearsal.plan import Plan
+
+#: Between two looks, seconds.
+TICK_S = 0.05
+LOOK_AT_OPEN_FILES_EVERY_S = 0.25
+#: The policy's own default of the longest grace with what jobs ask for (`job.saving`), seconds.
+MAX_GRACE_S = 1800.0
+#: How long the second run goes on after it is known what it has resumed from: what it has read may be torn.
+SETTLE_S = 3.0
+#: How long it is waited for that, at least, and as a multiple of the time that the first run had before its notice: it
+#: had imported its packages and reached its training by then.
+LEAST_THEN_S, THEN_TIMES = 20.0, 3.0
+#: A process that is killed closes its files as well: what is closed so shortly before its end may be torn, seconds.
+CUT_S = 0.5
+
+
+class BrokenRehearsal(Exception):
+    """The rehearsal itself could not be done; a sentence."""
+
+
+class Rehearsal:
+    """Rehearses a plan.
+
+    Args:
+        plan: What is rehearsed.
+        show: Gets each line that a run prints, with the number of the run.
+        say: Gets each word of the rehearsal about itself.
+    """
+
+    def __init__(self, plan: Plan, show: Callable[[int, str], None], say: Callable[[str], None]) -> None:
+        self._plan = plan
+        self._show = show
+        self._say = say
+        self._notes: list[str] = []
+        #: Whether the text of the plan's `when` was printed.
+        self._printed_when = False
+        #: When open files are looked at again, monotonic seconds.
+        self._next_look = 0.0
+
+    def run(self) -> Facts:
+        """Do it.
+
+        Raises:
+            BrokenRehearsal: A run could not be supervised here.
+        """
+        with tempfile.TemporaryDirectory(prefix="hai-rehearsal-", ignore_cleanup_errors=True) as folder:
+            place = Path(folder)
+            first, evidence = self._first(place)
+            second = self._second(place, first, evidence) if first.told else None
+            first = _saved_under_another_name(first, second, evidence)
+        return Facts(
+            command=tuple(self._plan.command),
+            profile=self._plan.profile,
+            grace_s=self._plan.grace_s,
+            first=first,
+            second=second,
+            notes=tuple(dict.fromkeys(self._notes)),
+        )
+
+    def _files(self, folders: list[str]) -> Files:
+        plan = self._plan
+        watched = [path for path in plan.watch if Path(path).is_dir()]
+        # Of a file the folder is watched, and of what is not there yet the place where it will be made.
+        above = [next(folder for folder in Path(path).parents if folder.is_dir()) for path in plan.watch]
+        return Files([str(plan.checkpoints), *watched], wide=[plan.cwd], folders=[*folders, *map(str, above)])
+
+    def _open(self, place: Path, number: int, state: str | None, folders: list[str]) -> tuple[Turn, Files]:
+        files = self._files(folders)
+        try:
+            turn = Turn(self._plan, number, place, state, lambda line: self._take_line(number, line))
+        except BaseException:
+            files.close()
+            raise
+        return turn, files
+
+    # --- the first run
+
+    def _first(self, place: Path) -> tuple[First, Evidence]:
+        turn, files = self._open(place, 1, self._plan.state, [])
+        try:
+            told_at, handlers = self._until_notice(turn, files)
+            ended_at = None if told_at is None else self._until_gone(turn, files, told_at)
+        finally:
+            turn.close()
+            files.close()
+        self._notes += [files.incomplete] if files.incomplete else []
+        status = turn.status()
+        end = _end_of(turn, status)
+        evidence = Evidence(self._plan, files, turn.reports)
+        start = seconds_of(status.get("started_at")) or turn.started_at
+        if told_at is None:
+            code = status.get("exit_code")
+            return First(told=False, before_s=end - start, exit_code=code, trouble=turn.trouble()), evidence
+        died_of = _died_of(status)
+        caught = status["caught"] if "caught" in status else self._caught(handlers)
+        polls = turn.mark("polling") is not None
+        killed = not polls and caught is not True and status.get("exit_code") != 0
+        cut_after = ended_at
+        if killed and ended_at is None:
+            # These profiles send their signal at once; where the supervisor chooses the time, it is not known.
+            at_once = self._plan.profile in SENT and self._plan.signal_before_s is None
+            cut_after = told_at if at_once else end - CUT_S
+        last, saved, cut = evidence.around(told_at, cut_after)
+        return (
+            First(
+                told=True,
+                before_s=told_at - start,
+                exit_code=status.get("exit_code"),
+                died_of=died_of,
+                leave_s=max(0.0, end - told_at),
+                ended=ended_at is not None,
+                polls=polls,
+                caught=caught,
+                handlers=handlers,
+                said_done=bool(status.get("done")),
+                last=last,
+                saved=saved,
+                cut=cut,
+                state=status.get("job_state"),
+                trouble=turn.trouble(),
+            ),
+            evidence,
+        )
+
+    def _until_notice(self, turn: Turn, files: Files) -> tuple[float | None, tuple[str, ...]]:
+        """Let the run go on until it is to be told. When it was told, and what it catches; None if it ended before."""
+        # It counts from the command's start, not from the supervisor's.
+        while not (turn.gone or (turn.status().get("pid") and self._may_count())):
+            self._tick(turn, files)
+        due = time.monotonic() + self._plan.after_s
+        while time.monotonic() < due and not turn.gone:
+            self._tick(turn, files)
+        status = turn.status()
+        main = status.get("pid")
+        if turn.gone or not main or status.get("state") == "exited":
+            return None, ()
+        handlers = tuple(signal.Signals(number).name[3:] for number in sorted(caught_by_all(main)))
+        now = time.time()
+        if self._plan.profile == "kill":
+            self._say("it is ended now, as the profile kill says, without a notice")
+            return now, handlers
+        self._say(f"it is told to leave now, and has {self._plan.grace_s:g} s")
+        turn.service.notify(_notice(now, now + self._plan.grace_s))
+        return now, handlers
+
+    def _may_count(self) -> bool:
+        return self._plan.when is None or self._printed_when
+
+    def _take_line(self, number: int, line: str) -> None:
+        if self._plan.when is not None and self._plan.when in line:
+            self._printed_when = True
+        self._show(number, line)
+
+    def _until_gone(self, turn: Turn, files: Files, told_at: float) -> float | None:
+        """Wait until the run has left, and end it where the platform would; when that was against its will."""
+        start = time.monotonic()
+        deadline = start + (0 if self._plan.profile == "kill" else self._plan.grace_s)
+        granted = 0
+        while not turn.gone:
+            wishes = [report for _, report in turn.reports if report["kind"] == "saving"]
+            for wish in wishes[granted:]:
+                wanted = min(time.monotonic() + float(wish.get("seconds", 0)), start + MAX_GRACE_S)
+                if wanted > deadline:
+                    deadline = wanted
+                    self._say(f"it asks for {wish['seconds']:g} s to save, and gets them")
+                    turn.service.notify(_notice(told_at, time.time() + deadline - time.monotonic()))
+            granted = len(wishes)
+            if turn.status().get("done"):
+                # All that the platform waits for.
+                turn.end()
+                self._finish(turn, files)
+                return None
+            if time.monotonic() >= deadline:
+                if self._plan.profile != "kill":
+                    self._say("the deadline is over: it is ended")
+                at = time.time()
+                turn.end()
+                self._finish(turn, files)
+                return at
+            self._tick(turn, files)
+        return None
+
+    def _caught(self, handlers: tuple[str, ...]) -> bool | None:
+        sent = self._plan.signal or SENT.get(self._plan.profile)
+        return None if sent is None else sent in handlers
+
+    # --- the second run
+
+    def _second(self, place: Path, first: First, evidence: Evidence) -> Second:
+        self._say("it is started again")
+        turn, files = self._open(place, 2, first.state, evidence.folders)
+        plan = self._plan
+        longest = max(LEAST_THEN_S, THEN_TIMES * first.before_s) if plan.then_s is None else plan.then_s
+        begin = time.monotonic()
+        end = begin + longest
+        known: float | None = None
+        try:
+            while not turn.gone and time.monotonic() < end:
+                if plan.then_s is None and known is None and resumed_from(turn, files, evidence, first.state):
+                    known = time.monotonic()
+                    end = min(end, known + SETTLE_S)
+                self._tick(turn, files)
+            itself = turn.gone
+            if not itself:
+                self._say("enough was seen: it is ended")
+        finally:
+            turn.close()
+            files.close()
+        self._notes += [files.incomplete] if files.incomplete else []
+        found = resumed_from(turn, files, evidence, first.state)
+        status = turn.status()
+        start = seconds_of(status.get("started_at")) or turn.started_at
+        return Second(
+            seconds=max(0.0, _end_of(turn, status) - start),
+            exit_code=status.get("exit_code") if itself else None,
+            how=found.how if found else None,
+            path=found.path if found else None,
+            step=found.step if found else None,
+            after_s=max(0.0, found.at - start) if found else None,
+        )
+
+    # ---
+
+    def _tick(self, turn: Turn, files: Files) -> None:
+        turn.show_log()
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + LOOK_AT_OPEN_FILES_EVERY_S
+            for path in turn.open_checkpoints():
+                files.add(os.path.dirname(path))  # noqa: PTH120
+        time.sleep(TICK_S)
+
+    def _finish(self, turn: Turn, files: Files) -> None:
+        while not turn.gone:
+            self._tick(turn, files)
+
+
+def _saved_under_another_name(first: First, second: Second | None, evidence: Evidence) -> First:
+    """The first run, with what the second one has shown to be a checkpoint."""
+    if second is None or second.how != "read" or second.path is None or first.saved is not None:
+        return first
+    if second.path == first.cut:
+        return first
+    return evidence.with_saved(first, second.path)
+
+
+def _notice(at: float, deadline: float) -> dict[str, Any]:
+    return {
+        "kind": "suspend",
+        "reason": "preempted",
+        "message": "this is a rehearsal of an interruption",
+        "beneficiary": None,
+        "at": rfc3339(int(at * 1e9)),
+        "deadline": rfc3339(int(deadline * 1e9)),
+    }
+
+
+def _end_of(turn: Turn, status: dict[str, Any]) -> float:
+    """When the run ended, seconds since the epoch. Raises BrokenRehearsal."""
+    end = seconds_of(status.get("ended_at"))
+    if status.get("start_error"):
+        raise BrokenRehearsal(str(status["start_error"]))
+    if end is None:
+        why = turn.trouble().splitlines()[-1:] or ["its supervisor was killed"]
+        raise BrokenRehearsal(f"the run could not be supervised here: {why[0]}")
+    return end
+
+
+def _died_of(status: dict[str, Any]) -> int | None:
+    """The signal that the main command died of."""
+    if "signal" in status:
+        found: int | None = status["signal"]
+        return found
+    code = status.get("exit_code")
+    return code - 128 if isinstance(code, int) and code > 128 else None

@@ -1,0 +1,177 @@
+"""One run of a rehearsal: a real supervisor around the command, in a folder of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from hai_client.rank.environment import Run, Seat, rank_environment
+from hai_client.rank.processes import descendants, read_table
+from hai_client.rehearsal.service import LocalService
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    from hai_client.rehearsal.plan import Plan
+
+SHIMS = Path(__file__).parents[1] / "shims"
+#: What files with checkpoints are called; a job may save outside of all folders that are watched.
+CHECKPOINT = re.compile(
+    r"\.(pt|pth|ckpt|safetensors|bin|npz|npy|h5|hdf5|keras|pkl|joblib|msgpack|distcp)$", re.IGNORECASE
+)
+_PART = re.compile(r"([0-9]{20})\.log")
+
+
+class Turn:
+    """A run from its start to its end. Close it, whatever happens: nothing of it may be left.
+
+    Args:
+        plan: What is rehearsed.
+        number: 1, or 2 for the run that resumes.
+        place: A folder for all runs.
+        state: The text that the run before has kept (`job.set_state`).
+        show: Gets each line of the log.
+    """
+
+    def __init__(self, plan: Plan, number: int, place: Path, state: str | None, show: Callable[[str], None]) -> None:
+        self.folder = place / f"run-{number}"
+        #: Reports of the run with the time at which each came (seconds since the epoch).
+        self.reports: list[tuple[float, dict[str, Any]]] = []
+        self.started_at = time.time()
+        self._show = show
+        self._offset = 0
+        for part in ("runtime/reports", "log"):
+            (self.folder / part).mkdir(parents=True)
+        token = secrets.token_hex(16)
+        self.service = LocalService(f"1.{number}", token, lambda report: self.reports.append((time.time(), report)))
+        (self.folder / "token").write_text(token, encoding="ascii")
+        (self.folder / "spec.json").write_text(json.dumps(self._spec(plan, number, state)), encoding="utf-8")
+        package = str(Path(__file__).parents[2])
+        with (self.folder / "supervisor.log").open("wb") as log:
+            # In the main thread: the supervisor ends when the thread that has started it does.
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "hai_client.rehearsal.child", str(self.folder), str(os.getpid())],
+                cwd=self.folder,
+                env={"PATH": os.environ.get("PATH", os.defpath), "PYTHONPATH": package},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def _spec(self, plan: Plan, number: int, state: str | None) -> dict[str, Any]:
+        run = Run(
+            run_id=f"1.{number}",
+            task_id=1,
+            user=os.environ.get("USER", "you"),
+            nodes=("localhost",),
+            profile=plan.profile,
+            api_url=self.service.url,
+            master="127.0.0.1",
+            master_port=plan.port,
+        )
+        seat = Seat(
+            rank=0,
+            node="localhost",
+            gpus=plan.gpus,
+            runtime_dir=str(self.folder / "runtime"),
+            token_file=str(self.folder / "token"),
+        )
+        own = {
+            "HAI_TASK_NAME": "rehearsal",
+            "HAI_RESTARTS": str(number - 1),
+            "HAI_CHECKPOINT_DIR": str(plan.checkpoints),
+            **({} if state is None else {"HAI_STATE": state}),
+        }
+        env = rank_environment({**plan.env, **own}, run, seat, home=str(Path.home()), path_first=(), shims=str(SHIMS))
+        return {
+            "schema": 1,
+            "run_id": run.run_id,
+            "task_id": 1,
+            "rank": 0,
+            "node": "localhost",
+            "command": list(plan.command),
+            "cwd": plan.cwd,
+            "env": env,
+            "profile": plan.profile,
+            "api_url": self.service.url,
+            "signal": plan.signal,
+            "signal_before_s": plan.signal_before_s,
+            "watch": list(plan.watch),
+        }
+
+    @property
+    def gone(self) -> bool:
+        """Whether nothing of the run is left."""
+        return self._process.poll() is not None
+
+    def status(self) -> dict[str, Any]:
+        """What the supervisor says of the run; empty before it has begun."""
+        try:
+            found = json.loads((self.folder / "status.json").read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def mark(self, name: str) -> str | None:
+        """What the in-job API has left in a file of the run's folder; None if there is no such file."""
+        try:
+            return (self.folder / "runtime" / name).read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return None
+
+    def show_log(self) -> None:
+        """Show what the command has printed since the last time."""
+        for start, part in self._parts():
+            with contextlib.suppress(OSError), part.open("rb") as file:
+                file.seek(max(0, self._offset - start))
+                data = file.read()
+                # The supervisor writes whole lines; half a one is taken the next time.
+                data = data[: data.rfind(b"\n") + 1]
+                self._offset = max(self._offset, start) + len(data)
+                for line in data.decode("utf-8", "replace").splitlines():
+                    self._show(line.partition(" ")[2])
+
+    def _parts(self) -> list[tuple[int, Path]]:
+        found = [(name, _PART.fullmatch(name)) for name in os.listdir(self.folder / "log")]  # noqa: PTH208
+        starts = sorted((int(match[1]), self.folder / "log" / name) for name, match in found if match)
+        last = [start for start, _ in starts if start <= self._offset]
+        return [(start, part) for start, part in starts if not last or start >= last[-1]]
+
+    def open_checkpoints(self) -> list[str]:
+        """Files that processes of the run have open now and that are called as checkpoints are."""
+        found = []
+        for pid in descendants(read_table(), (self._process.pid,)):
+            with contextlib.suppress(OSError):
+                folder = f"/proc/{pid}/fd"
+                found += [os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder)]  # noqa: PTH208
+        return [path for path in found if CHECKPOINT.search(path) and path.startswith("/")]
+
+    def end(self) -> None:
+        """End what is left of the run, as the platform does at the deadline."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGTERM)
+
+    def close(self) -> None:
+        """End the run if it goes on, and stop its service."""
+        try:
+            while not self.gone:
+                self.end()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(1)
+            self.show_log()
+        finally:
+            self.service.close()
+
+    def trouble(self) -> str:
+        """What the supervisor itself complained of."""
+        return (self.folder / "supervisor.log").read_text(encoding="utf-8", errors="replace").strip()
