@@ -15,7 +15,6 @@ import hai_client
 CLIENT = Path(hai_client.__file__).parent
 NAMES = [
     "__init__.py",
-    "compat.py",
     "job.py",
     "shims/scontrol",
     *(f"rank/{path.name}" for path in sorted((CLIENT / "rank").glob("*.py"))),
