@@ -46,7 +46,7 @@ def submit(platform: Platform, script: str, place: Path, *options: str) -> int:
     words = ["submit", "--nodes", "2", "--environment", ENVIRONMENT, "-e", f"PYTHONPATH={path}"]
     words += ["-e", f"SAVE_TO={place}", "-e", f"HOLD_UNTIL={place}/gate", *options]
     # As much time as it takes on a machine that is busy; who has said that it is done is ended at once.
-    words += ["--grace", f"{PATIENCE:.0f}s", "--", "python", str(SCRIPTS / script)]
+    words += ["--grace", f"{PATIENCE:.0f}s", "--", "python", *str(SCRIPTS / script).split()]
     return int(platform.json(*words)["id"])
 
 
@@ -74,6 +74,8 @@ def weights_in(log: list[str]) -> str:
     [
         ("try_save.py", "latest.pt", r"hfai: resumed from .*/latest.pt at epoch 1, step 2"),
         ("by_hand.py", "model.pt", r"resumed at 1,2"),
+        ("agreed.py fsdp", "latest.pt", r"resumed at 1,2"),
+        ("agreed.py pipeline", "latest.RANK001.pt", r"resumed at 1,2"),
     ],
 )
 def test_an_interrupted_training_comes_to_the_weights_of_an_undisturbed_one(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import socket
 import subprocess
@@ -90,6 +92,28 @@ def test_a_rehearsed_training_saves_leaves_and_resumes_with_the_same_weights(tmp
     assert (tmp_path / "b/latest.pt").exists(), first.stderr
     second = run("try_save.py", **where)
     assert "at epoch 0, step 1" in second.stdout
+    assert said(second)["weights"] == uninterrupted
+
+
+def test_a_dataset_of_ffrecord_files_goes_on_in_the_middle_of_an_epoch(tmp_path: Path) -> None:
+    pytest.importorskip("hai_ffrecord.torch")
+    from hai_ffrecord import FileWriter
+
+    numpy = pytest.importorskip("numpy")
+    place = tmp_path / "ImageNet/train.ffr"
+    place.mkdir(parents=True)
+    writer = FileWriter(place / "PART_00000.ffr", 24)
+    for number in range(24):
+        memory = io.BytesIO()
+        numpy.save(memory, numpy.random.default_rng(number).normal(size=8).astype("float32"))
+        writer.write_one(memory.getvalue())
+    writer.close()
+    (place / "meta.json").write_text(json.dumps({"targets": list(range(24))}))
+    where = {"HFAI_DATASETS": str(tmp_path), "HFAI_SIMULATE": "1"}
+    uninterrupted = said(run("try_save.py", SAVE_TO=str(tmp_path / "a"), **where))["weights"]
+    run("try_save.py", SAVE_TO=str(tmp_path / "b"), SIMULATE_SUSPEND="0.001", **where)
+    second = run("try_save.py", SAVE_TO=str(tmp_path / "b"), **where)
+    assert "at epoch 0, step 1" in second.stdout, second.stderr
     assert said(second)["weights"] == uninterrupted
 
 

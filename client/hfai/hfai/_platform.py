@@ -74,10 +74,10 @@ def note_poll() -> None:
 def leave() -> NoReturn:
     """Say for the whole task that it has saved, and wait until the platform ends this process.
 
-    Where every process of a node asks and leaves, the trainer of rank 0 is the one that saves. The others leave the
-    word to it, lest the platform end it in the middle of that.
+    Where every process asks and leaves, the trainer of rank 0 is the one that saves. The others leave the word to it,
+    lest the platform end it in the middle of that; so do all those of other nodes, where nobody was asked.
     """
-    if trainer_rank() in (None, 0) or not _master_polls().exists():
+    if speaks() and (trainer_rank() in (None, 0) or not _master_polls().exists()):
         say_done()
     wait_for_the_end()
 

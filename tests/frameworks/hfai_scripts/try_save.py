@@ -68,9 +68,14 @@ def main(local_rank):
     torch.manual_seed(12345 + rank)
     model = hfai.nn.to_hfai(Masked(), verbose=True)
     model = DistributedDataParallel(model, device_ids=[local_rank], **SAME_LAYOUT)
-    data = Points(6 * BATCH * world)
-    sampler = DistributedSampler(data, shuffle=True)
-    loader = Steps(data, sampler)
+    if os.environ.get("HFAI_DATASETS"):
+        data = hfai.datasets.ImageNet(split="train", transform=torch.from_numpy)
+        sampler = DistributedSampler(data, shuffle=True)
+        loader = data.loader(BATCH, sampler=sampler, num_workers=1)
+    else:
+        data = Points(6 * BATCH * world)
+        sampler = DistributedSampler(data, shuffle=True)
+        loader = Steps(data, sampler)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 4, 0.9)
     path = Path(os.environ.get("SAVE_TO", "output"), "latest.pt")

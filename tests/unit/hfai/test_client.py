@@ -156,24 +156,25 @@ def test_going_speaks_for_all_and_waits_until_the_platform_ends_it(task, tmp_pat
             process.kill()
 
 
-@pytest.mark.parametrize("rank", [0, 3])
-def test_where_every_trainer_asks_and_goes_rank_0_speaks_when_it_has_saved(task, tmp_path: Path, rank: int) -> None:
-    """Trainers of rank 3 and 0 on one node, both of which ask; the other one is at its saving still."""
+@pytest.mark.parametrize(("node", "rank"), [(0, 0), (0, 3), (1, 4)])
+def test_where_every_trainer_goes_rank_0_speaks_when_it_has_saved(task, tmp_path: Path, node: int, rank: int) -> None:
+    """Trainers of rank 0 and 3 on one node, both of which ask, and of rank 4 on another, which has agreed with them."""
     tell(tmp_path)
-    (tmp_path / "hfai-rank-0-polls").touch()
+    if node == 0:
+        (tmp_path / "hfai-rank-0-polls").touch()
     code = (
         "import sys, types\n"
         "dist = types.ModuleType('torch.distributed')\n"
         "dist.is_available = dist.is_initialized = lambda: True\n"
         f"dist.get_rank = lambda: {rank}\n"
         "sys.modules['torch.distributed'] = dist\n"
-        "import hfai\nassert hfai.receive_suspend_command()\nprint('asked', flush=True)\nhfai.go_suspend()"
+        "import hfai\nprint(hfai.receive_suspend_command(), flush=True)\nhfai.go_suspend()"
     )
     words = [sys.executable, "-c", code]
-    with subprocess.Popen(words, env=environment(**task(0)), stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(words, env=environment(**task(node)), stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            assert process.stdout.readline() == "asked\n"
+            assert process.stdout.readline() == f"{node == 0}\n"
             if rank == 0:
                 assert wait_for(lambda: reports(tmp_path))[0]["all_ranks"] is True
             # It has its own meaning back once the process waits, whether it has spoken or not.
