@@ -60,9 +60,22 @@ def test_it_resumes_where_it_was_random_numbers_included(tmp_path: Path) -> None
     with torch.no_grad():
         second[0].eval()(torch.ones(1, 3))
     second[0].train()
-    steps(*second, 3, 5)
+    averaged = copy.deepcopy(second[0])
+    steps(*second, 3, 4)
+    with torch.random.fork_rng():
+        # A copy draws numbers as the model itself does, and sets none back.
+        assert after(averaged) == after(second[0])
+    steps(*second, 4, 5)
     assert equal(second[0], whole[0])
     assert second[2].state_dict() == whole[2].state_dict()
+
+
+def after(model: Any) -> list[int]:
+    """The state of the generator after a step that began with a state of its own."""
+    torch.manual_seed(99)
+    model(torch.ones(1, 3))
+    state: list[int] = torch.get_rng_state().tolist()
+    return state
 
 
 def test_zero_minutes_mean_only_when_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,13 +36,25 @@ def restore_at_first_step(model: Any, states: list[State] | None) -> None:
     ranks = dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
     if states is None or len(states) != ranks:
         return
-    own = states[dist.get_rank() if ranks > 1 else 0]
+    restorer = _Restorer(states[dist.get_rank() if ranks > 1 else 0])
+    restorer.handle = model.register_forward_pre_hook(restorer)
 
-    def restore(module: Any, *_: Any) -> None:
-        if module.training:
-            handle.remove()
-            torch.set_rng_state(own["cpu"])
-            if "cuda" in own and torch.cuda.is_available():
-                torch.cuda.set_rng_state(own["cuda"])
 
-    handle = model.register_forward_pre_hook(restore)
+class _Restorer:
+    """Sets the generators once, for the model and all copies of it."""
+
+    def __init__(self, state: State) -> None:
+        self._state: State | None = state
+        self.handle: Any = None
+
+    def __call__(self, module: Any, *_: Any) -> None:
+        if self._state is None or not module.training:
+            return
+        state, self._state = self._state, None
+        self.handle.remove()
+        torch.set_rng_state(state["cpu"])
+        if "cuda" in state and torch.cuda.is_available():
+            torch.cuda.set_rng_state(state["cuda"])
+
+    def __deepcopy__(self, _memo: Any) -> _Restorer:
+        return self
