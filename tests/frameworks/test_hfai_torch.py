@@ -40,7 +40,7 @@ def said(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def alone() -> dict[str, str]:
     """What comes out without a pipeline."""
-    return said(run("pipelines.py", "alone"))
+    return said(run("pipelines.py", "alone", 1))
 
 
 @pytest.mark.parametrize("method", ["PipeDream", "GPipe", "GPipe-always", "Interleaved1F1B"])
@@ -51,10 +51,10 @@ def test_a_pipeline_of_two_stages_comes_to_the_same_weights(alone: dict[str, str
     assert found["value"] == alone["value"]
 
 
-def test_pipelines_side_by_side_average_their_gradients(alone: dict[str, str]) -> None:
+def test_pipelines_side_by_side_average_their_gradients() -> None:
     found = said(run("pipelines.py", "DDP", TRAINERS="4"))
     assert found["weights"] == found["other"], "both pipelines have the same weights"
-    assert found["weights"] != alone["weights"], "each had half of twice as many samples"
+    assert found["weights"] == said(run("pipelines.py", "alone", 2))["weights"]
 
 
 def test_shards_saved_by_rank_0_alone_resume_with_the_moments_of_every_rank(tmp_path: Path) -> None:

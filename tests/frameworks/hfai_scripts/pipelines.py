@@ -62,16 +62,24 @@ def batches(shard=0, shards=1):
         yield x[part], y[part], y[part].abs()
 
 
-def alone():
-    """The same training without a pipeline, in the same chunks."""
+def alone(shards):
+    """The same training without a pipeline, in the same chunks; gradients are the mean over so many batches."""
     model = layers()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     losses = []
-    for batch in batches():
-        chunks = [criterion(model(x), y, w) for x, y, w in zip(*(part.chunk(CHUNKS) for part in batch), strict=True)]
-        for loss in chunks:
-            loss.backward()
-        losses.append(sum(loss.item() for loss in chunks))
+    for same in zip(*(batches(shard, shards) for shard in range(shards)), strict=True):
+        total = {name: torch.zeros_like(parameter) for name, parameter in model.named_parameters()}
+        for batch in same:
+            parts = zip(*(part.chunk(CHUNKS) for part in batch), strict=True)
+            chunks = [criterion(model(x), y, w) for x, y, w in parts]
+            for loss in chunks:
+                loss.backward()
+            losses.append(sum(loss.item() for loss in chunks))
+            for name, parameter in model.named_parameters():
+                total[name] += parameter.grad / shards
+                parameter.grad = None
+        for name, parameter in model.named_parameters():
+            parameter.grad = total[name]
         optimizer.step()
         optimizer.zero_grad()
     with torch.no_grad():
@@ -151,6 +159,6 @@ def main(local_rank, method):
 
 if __name__ == "__main__":
     if sys.argv[1] == "alone":
-        alone()
+        alone(int(sys.argv[2]))
     else:
         hfai.multiprocessing.spawn(main, args=(sys.argv[1],), nprocs=TRAINERS, bind_numa=True)

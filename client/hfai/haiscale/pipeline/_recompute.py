@@ -25,7 +25,7 @@ class Recompute(torch.nn.Module):
 
     def forward(self, *inputs: Any) -> Any:
         """Run the module on one chunk."""
-        if not torch.is_grad_enabled() or any(t.is_meta for t in inputs if isinstance(t, torch.Tensor)):
+        if not torch.is_grad_enabled():
             return self._inner(*inputs)
         self._chunk = self._chunk % self._chunks + 1
         if self._except_last and self._chunk == self._chunks:

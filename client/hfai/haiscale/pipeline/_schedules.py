@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Callable, Sequence, Tuple
 
 import torch
@@ -22,6 +23,20 @@ if not hasattr(getattr(pipelining, "ScheduleGPipe", None), "eval"):
 
 #: Shapes and types of the inputs, and whether gradients are wanted: what PyTorch's stages are made for.
 _Key = Tuple[Any, ...]
+
+
+class _Stage(pipelining.PipelineStage):
+    """PyTorch's stage, whose look at the shapes before the first batch leaves no trace in the training.
+
+    It runs the model on the first chunk. That would draw random numbers, so that a training that is resumed would go
+    on with others than one that is not; and DistributedDataParallel would take it for the batch's own forward pass.
+    """
+
+    def _compute_outputs(self, *args: Any, module: torch.nn.Module, **options: Any) -> Any:
+        devices = [self.device] if self.device.type == "cuda" else []
+        parallel = isinstance(module, torch.nn.parallel.DistributedDataParallel)
+        with torch.random.fork_rng(devices), module.no_sync() if parallel else contextlib.nullcontext():
+            return super()._compute_outputs(*args, module=module, **options)
 
 
 class _Pipeline(torch.nn.Module):
@@ -92,7 +107,7 @@ class _Pipeline(torch.nn.Module):
         key: _Key = (kind, *((tuple(tensor.shape), tensor.dtype, str(tensor.device)) for tensor in inputs))
         if key not in self._plans:
             stages = [
-                pipelining.PipelineStage(
+                _Stage(
                     part,
                     self._rank + place * self._ranks,
                     self._ranks * len(self._parts),
@@ -113,13 +128,8 @@ class _Pipeline(torch.nn.Module):
     def _loss(self, output: Any, places: torch.Tensor) -> torch.Tensor:
         """The criterion on one chunk."""
         assert self._criterion is not None
-        if places.is_meta:
-            # PyTorch asks for shapes before the first batch, with tensors that have no content.
-            labels = [label[: len(places)].to("meta") for label in self._labels]
-        else:
-            labels = [label[places] for label in self._labels]
         outputs = output if isinstance(output, tuple) else (output,)
-        return self._criterion(*outputs, *labels)
+        return self._criterion(*outputs, *(label[places] for label in self._labels))
 
 
 class PipeDream(_Pipeline):
