@@ -8,6 +8,7 @@ hai python FILE ARGS ++ -ss 30          rehearses an interruption here after 30 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,8 @@ from hai_client.cli.context import Context
 from hai_client.cli.parser import Command
 from hai_client.errors import Invalid
 from hai_client.names import make_name
+from hai_client.own_python import active
+from hai_client.rank.pythons import programs
 
 
 def _python(words: Sequence[str]) -> list[str]:
@@ -51,7 +54,18 @@ def run(name: str, words: Sequence[str], ctx: Context) -> int:
     _check_file(name, command[0], here)
     if separator == "++":
         return _rehearse(name, command, options, here, ctx)
-    return _become(_MAKE[name](command), ctx)
+    return _become(_here(name, command), ctx)
+
+
+def _here(name: str, command: Sequence[str]) -> list[str]:
+    """The command as it runs on this machine."""
+    whole = _MAKE[name](command)
+    if whole[1:3] == list(scripts.NOTEBOOK[1:]):
+        # What runs a notebook is here, and the python on PATH may lack it; the kernel is that of what is activated.
+        whole[0] = sys.executable
+        own = active(os.environ)
+        whole += [] if own is None else ["--python", f"{programs(own)}/python"]
+    return whole
 
 
 def _submit(name: str, command: Sequence[str], options: Sequence[str], ctx: Context) -> int:
@@ -75,7 +89,7 @@ def _rehearse(name: str, command: Sequence[str], options: Sequence[str], here: s
     )
     args = parser.parse_args(options)
     ctx.json = getattr(args, "json", ctx.json)
-    return rehearse.rehearse(args, _MAKE[name](command), here, ctx, state=args.state)
+    return rehearse.rehearse(args, _here(name, command), here, ctx, state=args.state)
 
 
 def _check_file(name: str, file: str, cwd: str) -> None:

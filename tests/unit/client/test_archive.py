@@ -56,7 +56,7 @@ def test_it_can_be_read_without_zlib_and_holds_nothing_that_was_compiled(archive
 
 
 def test_on_the_path_of_modules_it_is_the_client(archive: Path) -> None:
-    code = f"import sys; sys.path.append({str(archive)!r}); from hai_client import job, compat; print(job.__file__)"
+    code = f"import sys; sys.path.append({str(archive)!r}); from hai_client import job; print(job.__file__)"
     assert run("-S", "-c", code).stdout == f"{archive}/hai_client/job.py\n"
 
 

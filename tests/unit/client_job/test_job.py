@@ -230,16 +230,3 @@ def test_the_module_speaks_for_this_process() -> None:
     env = {**os.environ, "HAI_TASK_ID": "41", "HAI_RUNTIME_DIR": "/nowhere", "HAI_STATE": "a"}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     assert done.stdout == "True 41 a\nb\n"
-
-
-def test_the_names_of_the_original_work(environ, runtime) -> None:
-    code = (
-        "from hai_client.compat import *\nfrom hai_client import compat\n"
-        "print(compat.receive_suspend_command(), compat.get_whole_life_state())\n"
-        "compat.set_whole_life_state(12)\nprint(compat.get_whole_life_state())\ncompat.go_suspend()\nprint('never')"
-    )
-    env = {**os.environ, **environ}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-    assert done.stdout == "False 0\n12\n"
-    state, leave = reports(runtime)
-    assert (state["text"], leave["kind"], leave["all_ranks"]) == ("12", "done", True)

@@ -1,0 +1,18 @@
+"""The original's ways of training on many GPUs, over those of PyTorch: `ddp`, `fsdp`, `pipeline`."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_MODULES = frozenset({"ddp", "fsdp", "pipeline"})
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module("haiscale." + name)
+    raise AttributeError(f"module 'haiscale' has no attribute {name!r}; it has {', '.join(sorted(_MODULES))}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})

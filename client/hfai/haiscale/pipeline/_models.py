@@ -1,0 +1,94 @@
+"""Cutting a sequence of layers into stages, and the ranks into pipelines."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import torch
+import torch.distributed as dist
+
+
+class SequentialModel(torch.nn.Sequential):
+    """Layers one after the other. What a layer returns as a tuple are the arguments of the next one."""
+
+    def forward(self, *inputs: Any) -> Any:
+        """Run all layers."""
+        for layer in self:
+            found = layer(*inputs)
+            inputs = found if isinstance(found, tuple) else (found,)
+        return inputs if len(inputs) > 1 else inputs[0]
+
+
+def partition(
+    model: torch.nn.Sequential,
+    rank: int,
+    num_stages: int,
+    balance: Sequence[int] | None = None,
+    num_model_chunks: int = 1,
+) -> SequentialModel | list[SequentialModel]:
+    """The layers of one rank of a pipeline.
+
+    Args:
+        model: All layers, as a `Sequential`.
+        rank: Which rank of the pipeline, from 0.
+        num_stages: How many ranks the pipeline has.
+        balance: How many layers each rank has; without it, as evenly as possible, more of them first.
+        num_model_chunks: How many pieces each rank has, for `Interleaved1F1B`: rank r of R has the pieces r, r + R, ...
+
+    Returns:
+        The layers; a list of so many models for more than one chunk.
+
+    Raises:
+        TypeError: The model is no `Sequential`.
+        ValueError: The numbers do not fit each other.
+    """
+    if not isinstance(model, torch.nn.Sequential):
+        raise TypeError(f"model is a {type(model).__name__}; it must be a torch.nn.Sequential or a SequentialModel")
+    if not 0 <= rank < num_stages:
+        raise ValueError(
+            f"rank is {rank}; it must be from 0 to {num_stages - 1}, as the pipeline has {num_stages} ranks"
+        )
+    if num_model_chunks < 1:
+        raise ValueError(f"num_model_chunks is {num_model_chunks}; it must be at least 1")
+    pieces = num_stages * num_model_chunks
+    counts = _even(len(model), pieces) if balance is None else list(balance)
+    if len(counts) != pieces or sum(counts) != len(model) or min(counts) < 1:
+        raise ValueError(
+            f"balance is {counts}; it must be {pieces} numbers of 1 or more that make {len(model)} layers together"
+        )
+    layers = list(model)
+    begins = [sum(counts[:place]) for place in range(pieces)]
+    own = [
+        SequentialModel(*layers[begins[place] : begins[place] + counts[place]])
+        for place in range(rank, pieces, num_stages)
+    ]
+    return own if num_model_chunks > 1 else own[0]
+
+
+def _even(layers: int, pieces: int) -> list[int]:
+    least, more = divmod(layers, pieces)
+    return [least + (place < more) for place in range(pieces)]
+
+
+def make_subgroups(pp_size: int) -> tuple[Any, Any]:
+    """Groups for data and pipeline parallel training together: ranks that follow one another are one pipeline.
+
+    Every rank must call it. With 2 nodes of 8 GPUs and `pp_size=8` each node is a pipeline, and the same stages of
+    both nodes average their gradients.
+
+    Args:
+        pp_size: How many ranks a pipeline has.
+
+    Returns:
+        This rank's data parallel group, and its pipeline group.
+
+    Raises:
+        ValueError: The ranks cannot be divided so.
+    """
+    rank, world = dist.get_rank(), dist.get_world_size()
+    if pp_size < 1 or world % pp_size:
+        raise ValueError(f"pp_size is {pp_size}; it must divide the number of ranks, {world}")
+    # Every rank makes every group, in the same order: torch.distributed asks for that.
+    data = [dist.new_group(list(range(stage, world, pp_size))) for stage in range(pp_size)]
+    pipelines = [dist.new_group(list(range(first, first + pp_size))) for first in range(0, world, pp_size)]
+    return data[rank % pp_size], pipelines[rank // pp_size]

@@ -1,0 +1,23 @@
+"""`hf_env.set_env("202111")`: the first line of scripts for the original."""
+
+from __future__ import annotations
+
+import sys
+
+_said = False
+
+
+def set_env(name: str, *_: object, **__: object) -> None:
+    """Say, once, which Python runs this. A task of HAI has its environment from its start: submit with the right one.
+
+    The original put the packages of the environment of that name first on the path of the program that ran already.
+    """
+    global _said
+    if not _said:
+        _said = True
+        print(
+            f"hf_env: set_env({name!r}) changes nothing; this is the Python of {sys.prefix}. "
+            "A task has the environment that it was submitted from, or with (hai submit --help)",
+            file=sys.stderr,
+            flush=True,
+        )

@@ -1,0 +1,27 @@
+"""`torch.nn` under the original's name. Its operators were faster ones of its own; here they are PyTorch's."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, TypeVar
+
+import torch.nn as _torch
+
+Model = TypeVar("Model")
+#: torch.nn has modules of these names too, and less in them.
+_MODULES = frozenset({"functional", "parallel"})
+
+
+def to_hfai(model: Model, *_: Any, **__: Any) -> Model:
+    """The model as it is: there are no other operators to put in the place of PyTorch's."""
+    return model
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module("hfai.nn." + name)
+    return getattr(_torch, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*dir(_torch), *_MODULES, "to_hfai"})

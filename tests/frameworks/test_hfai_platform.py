@@ -1,0 +1,112 @@
+"""Scripts in the style of those for the original on the real platform: two nodes, two trainers on each.
+
+An urgent task interrupts them in the middle. They save, leave and are resumed, and come to the weights of a training
+that nobody disturbs, to the last digit.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.conftest import PATIENCE, ROOT, Platform, wait_for
+
+pytestmark = pytest.mark.frameworks
+
+SCRIPTS = Path(__file__).with_name("hfai_scripts")
+#: A Python that has PyTorch.
+PYTHON = Path(os.environ.get("HAI_FRAMEWORKS_PYTHON", ROOT / ".venv-frameworks/bin/python"))
+ENVIRONMENT = "hfai"
+#: Where the scripts hold until they are interrupted: in the middle of an epoch.
+HOLD_AT = "1,2"
+EPOCHS, STEPS = 3, 6
+
+
+@pytest.fixture(scope="module")
+def torch_platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """A platform whose tasks may have PyTorch."""
+    if not PYTHON.exists():
+        pytest.skip(f"{PYTHON} is not there: make test-frameworks installs the frameworks")
+    made = Platform(tmp_path_factory.mktemp("platform"), nodes=4)
+    try:
+        made.start()
+        made.token("dee")
+        made.hai("admin", "environments", "set", ENVIRONMENT, "--for", "public", "--python", str(PYTHON))
+        yield made
+    finally:
+        made.end()
+
+
+def submit(platform: Platform, script: str, place: Path, *options: str) -> int:
+    path = os.pathsep.join(str(ROOT / part) for part in ("client/hfai", "client"))
+    words = ["submit", "--nodes", "2", "--environment", ENVIRONMENT, "-e", f"PYTHONPATH={path}"]
+    words += ["-e", f"SAVE_TO={place}", "-e", f"HOLD_UNTIL={place}/gate", *options]
+    # As much time as it takes on a machine that is busy; who has said that it is done is ended at once.
+    words += ["--grace", f"{PATIENCE:.0f}s", "--", "python", *str(SCRIPTS / script).split()]
+    return int(platform.json(*words)["id"])
+
+
+def log_of(platform: Platform, task: int, rank: int = 0) -> list[str]:
+    return platform.hai("logs", str(task), "-r", str(rank)).stdout.splitlines()
+
+
+def finish(platform: Platform, task: int) -> list[str]:
+    """The log of a task that ends well."""
+    over = ("succeeded", "failed", "stopped")
+    shown = wait_for("the task to end", lambda: (s := platform.json("status", str(task)))["state"] in over and s)
+    log = log_of(platform, task)
+    assert shown["state"] == "succeeded", "\n".join([*log, *log_of(platform, task, 1)])
+    return log
+
+
+def weights_in(log: list[str]) -> str:
+    found = [line for line in log if line.startswith("weights ")]
+    assert len(found) == 1, log
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("script", "saved", "resumed"),
+    [
+        ("try_save.py", "latest.pt", r"hfai: resumed from .*/latest.pt at epoch 1, step 2"),
+        ("by_hand.py", "model.pt", r"resumed at 1,2"),
+        ("agreed.py fsdp", "latest.pt", r"resumed at 1,2"),
+        ("agreed.py pipeline", "latest.RANK001.pt", r"resumed at 1,2"),
+    ],
+)
+def test_an_interrupted_training_comes_to_the_weights_of_an_undisturbed_one(
+    torch_platform: Platform, tmp_path: Path, script: str, saved: str, resumed: str
+) -> None:
+    for name in ("whole", "cut"):
+        (tmp_path / name).mkdir()
+    undisturbed = weights_in(finish(torch_platform, submit(torch_platform, script, tmp_path / "whole")))
+
+    place = tmp_path / "cut"
+    task = submit(torch_platform, script, place, "-e", f"HOLD_AT={HOLD_AT}")
+    wait_for("the training to hold", lambda: f"holding at {HOLD_AT}" in log_of(torch_platform, task))
+    urgent = torch_platform.json(
+        "submit", "--nodes", "4", "--priority", "VERY_HIGH", "--name", "urgent", "--", "true", user="dee"
+    )["id"]
+    wait_for("the notice", lambda: torch_platform.json("status", str(task))["runs"][0]["ranks"][0]["notified_at"])
+    (place / "gate").touch()
+    log = finish(torch_platform, task)
+    assert torch_platform.json("status", str(urgent), user="dee")["state"] == "succeeded"
+
+    first, second = torch_platform.json("status", str(task))["runs"]
+    assert first["reason"] == "preempted"
+    assert first["ended_at"] < first["notice"]["deadline"], "it left when it had saved, not when its time was over"
+    # What the platform says of its saving is what it did.
+    assert first.get("left", "saved" if first.get("clean") else None) == "saved"
+    assert (place / saved).exists()
+    assert [line for line in log if re.fullmatch(resumed, line)], log
+    done = [line for line in log if line.startswith("step ")]
+    everything = [f"step {epoch},{step}" for epoch in range(EPOCHS) for step in range(1, STEPS + 1)]
+    # The step at whose end it left was done, and is not told of.
+    assert done == [line for line in everything if line != f"step {HOLD_AT}"]
+    assert [line for line in log if line == "after the training"] == (["after the training"] if "by" in script else [])
+    assert weights_in(log) == undisturbed
+    assert second["ended_at"]
