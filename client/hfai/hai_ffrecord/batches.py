@@ -1,11 +1,11 @@
-"""A batch of samples, read with few calls into one block of memory, and checked while it is in the processor's cache."""
+"""A batch of samples: read with few calls into one block of memory, and checked while the cache has it."""
 
 from __future__ import annotations
 
 import os
 from functools import partial
 from itertools import repeat
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class Part:
         #: How many samples there are.
         self.count = len(lengths)
         #: Before which samples a call begins, where calls read more than one; None where each reads one.
-        self._calls: Optional[List[int]] = None
+        self._calls: list[int] | None = None
         if stops[-1] < LARGE * self.count:
             gaps = starts[1:] - (starts + lengths)[:-1]
             # Numbers below 0, of repeated samples, are very large without their sign.
@@ -54,13 +54,13 @@ class Part:
                 stops[1:] += np.where(close, gaps, 0).cumsum()
         #: Bytes of memory that it takes.
         self.room = int(stops[-1])
-        self._stops: List[int] = stops.tolist()
-        self._begins: List[int] = (stops - lengths).tolist()
-        self._lengths: List[int] = lengths.tolist()
-        self._starts: List[int] = starts.tolist()
-        self._sums: List[int] = sums.tolist()
+        self._stops: list[int] = stops.tolist()
+        self._begins: list[int] = (stops - lengths).tolist()
+        self._lengths: list[int] = lengths.tolist()
+        self._starts: list[int] = starts.tolist()
+        self._sums: list[int] = sums.tolist()
         #: The samples, once there is memory for them.
-        self.samples: List[Array] = []
+        self.samples: list[Array] = []
         self._memory: Array = None
 
     def settle(self, memory: Array) -> None:
@@ -138,7 +138,7 @@ class Part:
         )
 
 
-def read_all(parts: List[Part], check: bool, crew: Crew) -> List[Array]:
+def read_all(parts: list[Part], check: bool, crew: Crew) -> list[Array]:
     """The samples of all parts, one after another, as arrays of bytes.
 
     Raises:
@@ -158,9 +158,9 @@ def read_all(parts: List[Part], check: bool, crew: Crew) -> List[Array]:
     return parts[0].samples if len(parts) == 1 else [sample for part in parts for sample in part.samples]
 
 
-def _shares(parts: List[Part], check: bool, count: int, shares: int) -> List[Callable[[], None]]:
+def _shares(parts: list[Part], check: bool, count: int, shares: int) -> list[Callable[[], None]]:
     """The work in so many shares of about as many samples each."""
-    work: List[List[Callable[[], None]]] = [[] for _ in range(shares)]
+    work: list[list[Callable[[], None]]] = [[] for _ in range(shares)]
     begin = 0
     for part in parts:
         # What of this part falls into the share `at`.
@@ -173,6 +173,6 @@ def _shares(parts: List[Part], check: bool, count: int, shares: int) -> List[Cal
     return [partial(_one_by_one, some) for some in work]
 
 
-def _one_by_one(work: List[Callable[[], None]]) -> None:
+def _one_by_one(work: list[Callable[[], None]]) -> None:
     for some in work:
         some()

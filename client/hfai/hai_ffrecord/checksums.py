@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import zlib
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 #: How much is summed at a time: it should still be in the processor's cache.
 BLOCK = 1 << 20
@@ -23,8 +23,9 @@ def _fastest() -> Callable[..., int]:
 crc32: Callable[..., int] = _fastest()
 
 
-def crc32_of(data: memoryview, value: int = 0, upto: Optional[int] = None) -> int:
-    """The sum of the first `upto` bytes (all, when it is not given), block by block, so that a map is read only once."""
-    for start in range(0, len(data) if upto is None else upto, BLOCK):
-        value = crc32(data[start : min(start + BLOCK, len(data) if upto is None else upto)], value)
+def crc32_of(data: memoryview) -> int:
+    """The sum of all of it, block by block: of a mapped file not all has to be in memory at once."""
+    value = 0
+    for start in range(0, len(data), BLOCK):
+        value = crc32(data[start : start + BLOCK], value)
     return value

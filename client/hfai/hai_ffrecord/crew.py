@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import Callable, List, Optional
+from typing import Callable
 
 #: The most by default: more are of use only where storage is far away.
 USUAL = 4
@@ -20,14 +20,14 @@ class Crew:
         ValueError: if fewer than one is asked for.
     """
 
-    def __init__(self, size: Optional[int]) -> None:
+    def __init__(self, size: int | None) -> None:
         if size is not None and size < 1:
             raise ValueError(f"threads is {size}: at least 1, or None for one a processor")
         self.size = size or min(USUAL, _processors())
-        self._pool: Optional[ThreadPoolExecutor] = None
+        self._pool: ThreadPoolExecutor | None = None
         self._process = 0
 
-    def do(self, shares: List[Callable[[], None]]) -> None:
+    def do(self, shares: list[Callable[[], None]]) -> None:
         """Do all of it, and return or raise when nobody works any more. The first error is raised."""
         others = [self._threads().submit(share) for share in shares[1:]]
         try:

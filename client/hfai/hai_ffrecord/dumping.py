@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import warnings
 from pathlib import Path
-from typing import Any, List, Tuple
+from typing import Any
 
 from hai_ffrecord.layout import SUFFIX
 from hai_ffrecord.paths import Name
@@ -50,7 +50,7 @@ def dump(dataset: Any, fname: Name, nfiles: int, verbose: bool = False) -> None:
         _together(tasks[first : first + AT_ONCE])
 
 
-def _nothing_else(folder: Path, tasks: List[Tuple[Any, ...]]) -> None:
+def _nothing_else(folder: Path, tasks: list[tuple[Any, ...]]) -> None:
     """Whoever reads the folder reads all that is in it."""
     new = {Path(task[3]).name for task in tasks}
     old = sorted(path.name for path in folder.glob("PART_*" + SUFFIX) if path.name not in new)
@@ -58,7 +58,7 @@ def _nothing_else(folder: Path, tasks: List[Tuple[Any, ...]]) -> None:
         raise ValueError(f"{folder} has {old[0]} of another dump, which readers would take for a part: remove it")
 
 
-def _together(tasks: List[Tuple[Any, ...]]) -> None:
+def _together(tasks: list[tuple[Any, ...]]) -> None:
     processes = [multiprocessing.Process(target=_write, args=task) for task in tasks]
     for process in processes:
         process.start()

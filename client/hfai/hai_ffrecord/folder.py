@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Iterator, List, Sequence, TypeVar, Union
+
+from typing_extensions import Self
 
 from hai_ffrecord.errors import FFRecordError
 from hai_ffrecord.paths import Name
@@ -14,6 +16,10 @@ from hai_ffrecord.table import as_json, from_json, json_beside, pickled, unpickl
 from hai_ffrecord.writer import FileWriter
 
 Array = Any
+Arrays = List[Array]
+Names = List[Union[str, Path]]
+
+Kind = TypeVar("Kind", bound="PackedFolder")
 
 
 class PackedFolder:
@@ -66,7 +72,7 @@ class PackedFolder:
         """
         return self.reader.read_one(self._number(fname))
 
-    def read(self, fnames: Sequence[Name]) -> List[Array]:
+    def read(self, fnames: Sequence[Name]) -> Arrays:
         """The bytes of several files, in this order; raises as `read_one` does."""
         if not isinstance(fnames, (list, tuple)):
             raise TypeError(f"fnames must be a list or a tuple of names, not {type(fnames).__name__}: see read_one")
@@ -85,8 +91,8 @@ class PackedFolder:
         return isinstance(self._find(path), OrderedDict)
 
     def list(
-        self, path: Optional[Name] = None, list_file: bool = True, list_dir: bool = True, recursive: bool = False
-    ) -> List[Union[str, Path]]:
+        self, path: Name | None = None, list_file: bool = True, list_dir: bool = True, recursive: bool = False
+    ) -> Names:
         """The names in a folder, by default the whole one; those deeper down, as paths from there, where `recursive`.
 
         Raises:
@@ -100,8 +106,8 @@ class PackedFolder:
             raise NotADirectoryError(f"{path} in {self.reader.fnames[0]} is a file")
         return self._listed(found, list_file, list_dir, recursive)
 
-    def _listed(self, folder: Any, list_file: bool, list_dir: bool, recursive: bool) -> List[Union[str, Path]]:
-        names: List[Union[str, Path]] = []
+    def _listed(self, folder: Any, list_file: bool, list_dir: bool, recursive: bool) -> Names:
+        names: Names = []
         for name, inside in folder.items():
             is_file = isinstance(inside, int)
             if list_file if is_file else list_dir:
@@ -110,7 +116,7 @@ class PackedFolder:
                 names += [Path(name) / below for below in self._listed(inside, list_file, list_dir, recursive)]
         return names
 
-    def walk(self) -> Iterator[Tuple[Path, int]]:
+    def walk(self) -> Iterator[tuple[Path, int]]:
         """All files in their order: path and number."""
         yield from _files(self.structure, Path())
 
@@ -134,7 +140,7 @@ class PackedFolder:
             raise IsADirectoryError(f"{fname} in {self.reader.fnames[0]} is a folder")
         return found
 
-    def __enter__(self) -> PackedFolder:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -167,7 +173,6 @@ def pack_folder(folder: Name, out_file: Name, verbose: bool = False) -> None:
     count = _number(root, names, 0, ())
     table = pickled(names)
     width = len(str(count))
-    # Beside a new file an old table would be of another one.
     beside = json_beside(Path(os.path.realpath(out_file)))
     with FileWriter(out_file, count + 1) as writer:
         for path, number in _files(names, root):
@@ -180,7 +185,7 @@ def pack_folder(folder: Name, out_file: Name, verbose: bool = False) -> None:
     draft.replace(beside)
 
 
-def _number(folder: Path, names: Any, count: int, above: Tuple[Path, ...]) -> int:
+def _number(folder: Path, names: Any, count: int, above: tuple[Path, ...]) -> int:
     """Give the files of a folder their numbers; how many there are then."""
     real = Path(os.path.realpath(folder))
     if real in above:
@@ -197,7 +202,7 @@ def _number(folder: Path, names: Any, count: int, above: Tuple[Path, ...]) -> in
     return count
 
 
-def _files(names: Any, folder: Path) -> Iterator[Tuple[Path, int]]:
+def _files(names: Any, folder: Path) -> Iterator[tuple[Path, int]]:
     for name, inside in names.items():
         if isinstance(inside, int):
             yield folder / name, inside

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import List, Sequence, Union
+from typing import Sequence, Union
 
 from hai_ffrecord.layout import SUFFIX
 
 Name = Union[str, "os.PathLike[str]"]
 
 
-def files_of(fname: Union[Name, Sequence[Name]]) -> List[str]:
+def files_of(fname: Name | Sequence[Name]) -> list[str]:
     """The files that a reader is to open, in the order of their samples.
 
     A folder means its `*.ffr` sorted by name; a list or a tuple means its files as they stand there.
@@ -34,7 +34,7 @@ def files_of(fname: Union[Name, Sequence[Name]]) -> List[str]:
     return [_file(Path(name)) for name in names]
 
 
-def _inside(folder: Path) -> List[str]:
+def _inside(folder: Path) -> list[str]:
     found = sorted(str(path) for path in folder.glob("*" + SUFFIX))
     if not found:
         raise FileNotFoundError(f"{folder} has no file whose name ends with {SUFFIX}")

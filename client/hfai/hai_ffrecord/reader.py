@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Callable, Sequence, TypeVar
 
 import numpy as np
+from typing_extensions import Self
 
 from hai_ffrecord.batches import Part, read_all
 from hai_ffrecord.crew import Crew
@@ -12,6 +13,8 @@ from hai_ffrecord.paths import Name, files_of
 from hai_ffrecord.records import RecordFile
 
 Array = Any
+
+Kind = TypeVar("Kind", bound="FileReader")
 
 
 class FileReader:
@@ -34,10 +37,8 @@ class FileReader:
         ValueError: if a name does not end with `.ffr`.
     """
 
-    def __init__(
-        self, fname: Union[Name, Sequence[Name]], check_data: bool = True, *, threads: Optional[int] = None
-    ) -> None:
-        self._files: List[RecordFile] = []
+    def __init__(self, fname: Name | Sequence[Name], check_data: bool = True, *, threads: int | None = None) -> None:
+        self._files: list[RecordFile] = []
         #: The files, in the order of their samples.
         self.fnames = files_of(fname)
         #: Whether checksums are checked.
@@ -59,7 +60,7 @@ class FileReader:
         """How many samples there are."""
         return self.n
 
-    def read(self, indices: Sequence[int]) -> List[Array]:
+    def read(self, indices: Sequence[int]) -> list[Array]:
         """The samples of these numbers, in this order.
 
         The arrays (uint8, writable) of one call lie in one block of memory: copy what you keep for long.
@@ -123,7 +124,7 @@ class FileReader:
             raise TypeError(f"indices must be whole numbers in a list, a tuple or an array, not {indices!r:.80}")
         return wanted.astype(np.int64, copy=False)
 
-    def _parts(self, wanted: Array) -> List[Part]:
+    def _parts(self, wanted: Array) -> list[Part]:
         """Where samples are, given their numbers in order."""
         if len(self._files) == 1:
             return [Part(self._files[0], wanted, 0)]
@@ -136,7 +137,7 @@ class FileReader:
             first = stop
         return parts
 
-    def __enter__(self) -> FileReader:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -146,13 +147,13 @@ class FileReader:
         if hasattr(self, "_files"):
             self.close()
 
-    def __reduce__(self) -> Tuple[Callable[..., FileReader], Tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., FileReader], tuple[Any, ...]]:
         return _again, (type(self), self.fnames, self.check_data, self._threads)
 
     def __repr__(self) -> str:
         return f"FileReader({self.fnames!r}, check_data={self.check_data})"
 
 
-def _again(kind: Type[FileReader], fnames: List[str], check_data: bool, threads: Optional[int]) -> FileReader:
+def _again(kind: type[FileReader], fnames: list[str], check_data: bool, threads: int | None) -> FileReader:
     """Another reader of the same files."""
     return kind(fnames, check_data, threads=threads)

@@ -6,7 +6,7 @@ import mmap
 import os
 import stat
 import warnings
-from typing import Any, Tuple
+from typing import Any
 
 import numpy as np
 
@@ -92,7 +92,7 @@ class RecordFile:
         """Halves of offsets, in memory of their own, as offsets."""
         return halves.view("<i8").reshape(-1)
 
-    def locate(self, indices: Array) -> Tuple[Array, Array, Array]:
+    def locate(self, indices: Array) -> tuple[Array, Array, Array]:
         """Where samples begin in the file, their lengths and their checksums.
 
         Args:
@@ -164,4 +164,3 @@ class RecordFile:
 
     def _damaged(self, why: str) -> FFRecordError:
         return FFRecordError(f"{self.path} is damaged, or no FFRecord file: {why}; {REMEDY}")
-

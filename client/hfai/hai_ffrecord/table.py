@@ -1,18 +1,18 @@
 """The table of a packed folder: which name is which sample.
 
 It is the last sample of the file: nine bytes of magic, then a pickle of OrderedDicts in OrderedDicts, from name to
-number. A pickle can do anything to who loads it, so it is loaded by a loader that knows one class, and what comes out is
-held against what a table can be.
+number. A pickle can do anything to who loads it: this one is loaded by a loader that knows one class, and what comes
+out is held against what a table can be.
 """
 
 from __future__ import annotations
 
 import io
 import json
-import pickle  # noqa: S403 -- the format has one; see `_Loader`
+import pickle
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any, List, Optional, Tuple
+from typing import Any
 
 from hai_ffrecord.checksums import crc32
 from hai_ffrecord.errors import FFRecordError
@@ -74,30 +74,42 @@ def checked(table: Any, files: int) -> Table:
     Raises:
         FFRecordError: if names could lead out of a folder, or numbers are not those of the samples, each once.
     """
-    numbers: List[int] = []
-    made = _checked(table, numbers, files, 0)
-    if len(numbers) != files or len(set(numbers)) != files or not all(0 <= number < files for number in numbers):
+    walk = _Walk(files)
+    made = walk.folder(table, 0)
+    if sorted(walk.numbers) != list(range(files)):
         raise FFRecordError(f"its table does not name each of its {files} samples once")
     return made
 
 
-def _checked(table: Any, numbers: List[int], files: int, depth: int) -> Table:
-    if type(table) is not OrderedDict:
-        raise FFRecordError(f"its table has a {type(table).__name__} where a folder should be")
-    if depth > DEPTH:
-        raise FFRecordError(f"its table has folders more than {DEPTH} deep")
-    made = OrderedDict()
-    for name, inside in table.items():
-        if type(name) is not str or name in ("", ".", "..") or "/" in name or "\0" in name:
-            raise FFRecordError(f"its table has the name {name!r}, which no file can have")
-        if type(inside) is int:
-            numbers.append(inside)
-            if len(numbers) > files:
-                raise FFRecordError(f"its table names more than its {files} samples")
-            made[name] = inside
-        else:
-            made[name] = _checked(inside, numbers, files, depth + 1)
-    return made
+class _Walk:
+    """Goes through a table once; a table that is larger than its text ends it early."""
+
+    def __init__(self, files: int) -> None:
+        self.numbers: list[int] = []
+        self._files = files
+        self._folders: set[int] = set()
+
+    def folder(self, table: Any, depth: int) -> Table:
+        if type(table) is not OrderedDict:
+            raise FFRecordError(f"its table has a {type(table).__name__} where a folder should be")
+        # A few bytes of pickle can put one folder into itself, or into so many others that no walk comes to its end.
+        if id(table) in self._folders:
+            raise FFRecordError("its table has one folder in two places")
+        if depth > DEPTH:
+            raise FFRecordError(f"its table has folders more than {DEPTH} deep")
+        self._folders.add(id(table))
+        made = OrderedDict()
+        for name, inside in table.items():
+            if type(name) is not str or name in ("", ".", "..") or "/" in name or "\0" in name:
+                raise FFRecordError(f"its table has the name {name!r}, which no file can have")
+            if type(inside) is int:
+                self.numbers.append(inside)
+                if len(self.numbers) > self._files:
+                    raise FFRecordError(f"its table names more than its {self._files} samples")
+                made[name] = inside
+            else:
+                made[name] = self.folder(inside, depth + 1)
+        return made
 
 
 def json_beside(file: Path) -> Path:
@@ -111,7 +123,7 @@ def as_json(table: Table, files: int, sample: bytes) -> str:
     return json.dumps({**head, "tree": table}, indent=None, separators=(",", ":")) + "\n"
 
 
-def from_json(file: Path, files: int, sum_: int) -> Optional[Table]:
+def from_json(file: Path, files: int, sum_: int) -> Table | None:
     """The table beside a packed folder; None if there is none, or it is of another file.
 
     Args:
@@ -133,5 +145,5 @@ def from_json(file: Path, files: int, sum_: int) -> Optional[Table]:
     return checked(found.get("tree"), files)
 
 
-def _pairs(pairs: List[Tuple[str, Any]]) -> Any:
+def _pairs(pairs: list[tuple[str, Any]]) -> Any:
     return OrderedDict(pairs)

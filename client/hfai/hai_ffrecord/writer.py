@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import secrets
 import warnings
 from pathlib import Path
-from typing import Any, List, Optional, Type
+from typing import Any, TypeVar
 
 import numpy as np
+from typing_extensions import Self
 
 from hai_ffrecord.checksums import BLOCK, crc32
 from hai_ffrecord.errors import FFRecordError
@@ -20,6 +22,8 @@ from hai_ffrecord.paths import Name
 GATHERED = 1 << 20
 #: So many entries of the index are kept in memory.
 ENTRIES = 1 << 16
+
+Kind = TypeVar("Kind", bound="FileWriter")
 
 
 class FileWriter:
@@ -44,7 +48,7 @@ class FileWriter:
             raise TypeError(f"fname must be a path, not {type(fname).__name__}")
         if Path(fname).suffix != SUFFIX:
             raise ValueError(f"{fname} does not end with {SUFFIX}: readers take such files only")
-        if isinstance(n, bool) or not hasattr(n, "__index__"):
+        if not hasattr(n, "__index__"):
             raise TypeError(f"n must be a whole number, not {n!r}")
         #: How many samples there will be.
         self.n = int(n)
@@ -70,8 +74,8 @@ class FileWriter:
         self._position = data_at(self.n)
         #: Small samples that are not written yet.
         self._gathered = bytearray()
-        self._starts: List[int] = []
-        self._sums: List[int] = []
+        self._starts: list[int] = []
+        self._sums: list[int] = []
 
     def write_one(self, data: Any) -> None:
         """Write the next sample.
@@ -86,7 +90,7 @@ class FileWriter:
         """
         self._must_be_open()
         if self.count >= self.n:
-            raise FFRecordError(f"{self._name} was begun for {self.n} samples, and this is one more: say n={self.n + 1}")
+            raise FFRecordError(f"{self._name} was begun for {self.n} samples and has them all: begin it for more")
         piece = _bytes_of(data)
         try:
             self._add(piece)
@@ -176,10 +180,8 @@ class FileWriter:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-            try:
+            with contextlib.suppress(FileNotFoundError):
                 self._draft.unlink()
-            except FileNotFoundError:
-                pass
 
     def _must_be_open(self) -> None:
         if self._fd < 0:
@@ -187,10 +189,10 @@ class FileWriter:
         if self._process != os.getpid():
             raise ValueError(f"the FileWriter of {self._name} belongs to another process: open one here")
 
-    def __enter__(self) -> FileWriter:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
         else:
