@@ -38,13 +38,13 @@ class FileReader:
     """
 
     def __init__(self, fname: Name | Sequence[Name], check_data: bool = True, *, threads: int | None = None) -> None:
-        self._files: list[RecordFile] = []
         #: The files, in the order of their samples.
         self.fnames = files_of(fname)
         #: Whether checksums are checked.
         self.check_data = bool(check_data)
         self._threads = threads
         self._crew = Crew(threads)
+        self._files: list[RecordFile] = []
         try:
             for name in self.fnames:
                 self._files.append(RecordFile(name, self.check_data))
