@@ -23,12 +23,12 @@ from typing import Any
 from bench.figures import Report, say
 from hai_ffrecord import FileReader, FileWriter, checksums
 
-#: Bytes of a sample: how many of them are in the files, and how many times the original's samples a second are aimed at.
+#: Bytes of a sample: how many of them are read, and how many times the original's samples a second are aimed at.
 SIZES = {1 << 10: (100_000, 0.9), 110 << 10: (4_000, 2.0), 1 << 20: (512, 2.0)}
 BATCH = 64
 #: Each is measured so many times in turn, for so many seconds, and the median counts.
 ROUNDS = 7
-SECONDS = 0.6
+SECONDS = 0.5
 
 Read = Callable[[Sequence[int]], object]
 
