@@ -44,8 +44,8 @@ e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
 chaos: $(VENV)/.up $(VENV)/.dev  ## kill everything at random while tasks run, and judge what their ranks wrote down; ARGS="--minutes 60 --on postgres --seed 42"
 	PYTHONPATH=tests $(BIN)/python -m chaos $(ARGS)
 
-bench: $(VENV)/.up $(VENV)/.dev  ## measure; ARGS names what: plans and platform (both, when nothing is named), churn, fairness, followers, peers, recovery, ticks; figures go to the screen and to bench-results/
-	PYTHONPATH=tests $(BIN)/python -m bench $(ARGS)
+bench: $(VENV)/.up $(VENV)/.dev  ## measure; ARGS names what: plans and platform (both, when nothing is named), churn, fairness, ffrecord, followers, peers, recovery, ticks; figures go to the screen and to bench-results/
+	PYTHONPATH=tests:client/hfai $(BIN)/python -m bench $(ARGS)
 
 test-kubernetes: $(VENV)/.up $(VENV)/.dev  ## the tests on a real Kubernetes: the cluster that KUBECONFIG names
 	$(BIN)/pytest tests/kubernetes -q $(ARGS)

@@ -75,6 +75,7 @@ STUDIES = {
     "platform": Study("a real platform, started and used", _platform),
     "churn": Study("trivial tasks through the scheduler alone, also behind a long queue", _churn),
     "fairness": Study("what one user with 64 clients does to another", _fairness),
+    "ffrecord": Study("reading FFRecord files, beside small files and the original's reader", _plain("ffrecord")),
     "followers": Study("what followers of one log cost the service, and how late they hear", _plain("followers")),
     "peers": Study("the platform beside Slurm on this machine", _peers),
     "recovery": Study("how long until the platform is back of which something was killed", _plain("recovery")),

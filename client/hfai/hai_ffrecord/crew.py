@@ -1,0 +1,58 @@
+"""Threads that read."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Callable
+
+#: The most by default: more are of use only where storage is far away.
+USUAL = 4
+
+
+class Crew:
+    """Threads that share work with their caller: started when they are first of use, and again in a forked process.
+
+    Args:
+        size: how many take part, the caller included; by default one a processor, and at most 4.
+
+    Raises:
+        ValueError: if fewer than one is asked for.
+    """
+
+    def __init__(self, size: int | None) -> None:
+        if size is not None and size < 1:
+            raise ValueError(f"threads is {size}: at least 1, or None for one a processor")
+        self.size = size or min(USUAL, _processors())
+        self._pool: ThreadPoolExecutor | None = None
+        self._process = 0
+
+    def do(self, shares: list[Callable[[], None]]) -> None:
+        """Do all of it, and return or raise when nobody works any more. The first error is raised."""
+        others = [self._threads().submit(share) for share in shares[1:]]
+        try:
+            shares[0]()
+        finally:
+            # Nobody may write into memory that was given up because of an error here.
+            failed = [error for error in (other.exception() for other in others) if error]
+        if failed:
+            raise failed[0]
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None and self._process == os.getpid():
+            self._pool.shutdown(wait=False)
+        self._pool = None
+
+    def _threads(self) -> ThreadPoolExecutor:
+        # Those of a parent do not run in the child that it forked.
+        if self._pool is None or self._process != os.getpid():
+            self._pool = ThreadPoolExecutor(max(1, self.size - 1), thread_name_prefix="ffrecord")
+            self._process = os.getpid()
+        return self._pool
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
