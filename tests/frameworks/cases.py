@@ -1,0 +1,215 @@
+"""Other people's training code, as it is: how each way is started, what it needs, and how it must come out.
+
+A case is one training of `scripts/` on the real platform. It is interrupted by an urgent task in the middle, started
+again, and compared (`drive.py`, `checks.py`). The table of docs/frameworks.md is made of what comes out (`table.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+SCRIPTS: Final = Path(__file__).with_name("scripts")
+STEPS: Final = 40
+#: What a task may be said to have done when it left: its work is saved; it left by itself, and nobody knows; it was ended.
+SAVED, UNKNOWN, ENDED = "saved", "unknown", "ended"
+RESUMES, WORD = "resumes", "word"
+
+LEFT: Final = "three words about saving: saved, unknown, ended"
+AUTO: Final = "the profile auto, which waits for a checkpoint; three words about saving: saved, unknown, ended"
+RANKS: Final = "hai submit --ranks-per-node"
+SLURM_COMMANDS: Final = "sbatch, squeue, sacct and srun on the user's side, over hai"
+USERS_PYTHON: Final = "hai submit takes the Python of the venv that is active"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One way of training."""
+
+    #: What it is called in tests and in results.
+    name: str
+    #: What the table calls it.
+    title: str
+    #: Packages whose versions the table shows.
+    packages: tuple[str, ...] = ()
+    #: The words after `hai submit`, options included; `{here}` is the folder of the scripts.
+    submit: str = ""
+    #: Instead: a line for the user's own shell that prints the number of the task last, for what submits by itself.
+    shell: str = ""
+    #: Whether the Python is that of the venv that is active when submitting, not the environment that an admin has set.
+    active: bool = False
+    #: Processes that train together.
+    world: int = 1
+    #: The last step.
+    steps: int = STEPS
+    #: It is interrupted when rank 0 has printed this.
+    middle: str = "step 12"
+    #: What may rightly be said about its saving. Whether it is true is looked up on the disk in any case.
+    left: frozenset[str] = frozenset({SAVED})
+    #: Whether it begins again at step 0, because it never saves.
+    from_start: bool = False
+    #: Whether it has stages, of which none may begin after the notice.
+    stages: bool = False
+    #: What the platform lacks for a check to pass, by check.
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+CASES: Final = (
+    Case(
+        name="plain-loop",
+        title="PyTorch, a loop that saves now and then, no handler",
+        packages=("torch",),
+        submit="--checkpoint-dir checkpoints -- python {here}/plain_loop.py",
+        missing={WORD: AUTO},
+    ),
+    Case(
+        name="watched-loop",
+        title="the same, with its own folder named by `--watch`",
+        packages=("torch",),
+        submit="--watch checkpoints -- python {here}/plain_loop.py",
+        missing={RESUMES: "hai submit --watch", WORD: "hai submit --watch"},
+    ),
+    Case(
+        name="active-venv",
+        title="the same, submitted from an active venv, nothing set up by an admin",
+        packages=("torch",),
+        submit="--checkpoint-dir checkpoints -- python {here}/plain_loop.py",
+        active=True,
+        missing={RESUMES: USERS_PYTHON, WORD: USERS_PYTHON},
+    ),
+    Case(
+        name="handler",
+        title="PyTorch, a loop that saves on SIGTERM",
+        packages=("torch",),
+        submit="--checkpoint-dir checkpoints -- python {here}/handler.py",
+        missing={},
+    ),
+    Case(
+        name="in-place",
+        title="PyTorch, `torch.save` in place, slow, the notice in the middle of saving",
+        packages=("torch",),
+        submit="--checkpoint-dir checkpoints -- python {here}/in_place.py",
+        middle="saving step 20",
+        missing={RESUMES: AUTO, WORD: AUTO},
+    ),
+    Case(
+        name="never-saves",
+        title="a script that never saves, `--profile sigterm`",
+        submit="--profile sigterm --checkpoint-dir checkpoints -- python {here}/never_saves.py",
+        left=frozenset({UNKNOWN}),
+        from_start=True,
+        missing={WORD: LEFT},
+    ),
+    Case(
+        name="torchrun",
+        title="torchrun, DistributedDataParallel, a snapshot after each epoch, no handler",
+        packages=("torch",),
+        submit="--nodes 2 --checkpoint-dir checkpoints -- torchrun --nproc-per-node 2 {here}/ddp.py",
+        world=4,
+        missing={WORD: AUTO},
+    ),
+    Case(
+        name="lightning",
+        title="Lightning on one node",
+        packages=("lightning", "torch"),
+        submit="--profile slurm -- python {here}/lightning_train.py",
+    ),
+    Case(
+        name="lightning-2-nodes",
+        title="Lightning on two nodes, one process each",
+        packages=("lightning", "torch"),
+        submit="--nodes 2 --profile slurm -- python {here}/lightning_train.py --nodes 2",
+        world=2,
+    ),
+    Case(
+        name="lightning-2-devices",
+        title="Lightning with `devices=2` on one node",
+        packages=("lightning", "torch"),
+        submit="--profile slurm --ranks-per-node 2 -- python {here}/lightning_train.py --devices 2",
+        world=2,
+        missing={RESUMES: RANKS, WORD: RANKS},
+    ),
+    Case(
+        name="lightning-2x2",
+        title="Lightning with `devices=2` on two nodes",
+        packages=("lightning", "torch"),
+        submit="--nodes 2 --profile slurm --ranks-per-node 2 -- "
+        "python {here}/lightning_train.py --nodes 2 --devices 2",
+        world=4,
+        missing={RESUMES: RANKS, WORD: RANKS},
+    ),
+    Case(
+        name="lightning-sbatch",
+        title="Lightning's script for Slurm, `sbatch` and `srun`, `devices=2` on two nodes",
+        packages=("lightning", "torch"),
+        shell='eval "$(hai slurm env)" && sbatch {here}/lightning.sbatch',
+        world=4,
+        missing={RESUMES: SLURM_COMMANDS, WORD: SLURM_COMMANDS},
+    ),
+    Case(
+        name="hf-trainer",
+        title="Hugging Face Trainer under torchrun on two nodes, saving every five steps",
+        packages=("transformers", "accelerate", "torch"),
+        submit="--nodes 2 --checkpoint-dir checkpoints -- "
+        "torchrun --nproc-per-node 1 {here}/hf_train.py --output_dir checkpoints",
+        world=2,
+        missing={WORD: AUTO},
+    ),
+    Case(
+        name="hf-trainer-jit",
+        title="the same with `--enable_jit_checkpoint true`",
+        packages=("transformers", "accelerate", "torch"),
+        submit="--nodes 2 --checkpoint-dir checkpoints -- torchrun --nproc-per-node 1 {here}/hf_train.py "
+        "--output_dir checkpoints --save_steps 1000 --enable_jit_checkpoint true",
+        world=2,
+    ),
+    Case(
+        name="accelerate",
+        title="`accelerate launch` on two nodes, `save_state` every five steps",
+        packages=("accelerate", "torch"),
+        submit="--nodes 2 --checkpoint-dir checkpoints -- bash {here}/accelerate_launch.sh {here}/accelerate_train.py",
+        world=2,
+        missing={WORD: AUTO},
+    ),
+    Case(
+        name="submitit",
+        title="submitit's `AutoExecutor`, unchanged",
+        packages=("submitit",),
+        shell='eval "$(hai slurm env)" && python {here}/submit_with_submitit.py',
+        missing={RESUMES: SLURM_COMMANDS, WORD: SLURM_COMMANDS},
+    ),
+    Case(
+        name="jax",
+        title="JAX on two nodes, its preemption service",
+        packages=("jax",),
+        submit="--nodes 2 --checkpoint-dir checkpoints -- python {here}/jax_train.py --coordinator",
+        world=2,
+    ),
+    Case(
+        name="jax-slurm",
+        title="JAX on two nodes, `jax.distributed.initialize()` alone",
+        packages=("jax",),
+        submit="--nodes 2 --checkpoint-dir checkpoints --profile slurm --signal TERM -- python {here}/jax_train.py",
+        world=2,
+        missing={RESUMES: "hai submit --signal, and all of Slurm's variables", WORD: "hai submit --signal"},
+    ),
+    Case(
+        name="notebook",
+        title="a notebook whose cells save now and then",
+        packages=("nbclient", "ipykernel"),
+        submit="--checkpoint-dir checkpoints -- python -m hai_client.notebook {here}/train.ipynb --output out.ipynb",
+        left=frozenset({SAVED, UNKNOWN}),
+        missing={WORD: LEFT},
+    ),
+    Case(
+        name="stages",
+        title="a shell script of three stages, without `set -e`",
+        submit="--checkpoint-dir checkpoints -- bash {here}/stages.sh",
+        steps=45,
+        middle="step 22",
+        stages=True,
+        missing={RESUMES: "no stage begins after the notice", WORD: AUTO},
+    ),
+)
