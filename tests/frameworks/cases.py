@@ -12,16 +12,18 @@ from pathlib import Path
 from typing import Final
 
 SCRIPTS: Final = Path(__file__).with_name("scripts")
-STEPS: Final = 40
-#: What a task may be said to have done when it left: its work is saved; it left by itself, and nobody knows; it was ended.
+STEPS: Final = 80
+#: How a task may have left: its work is saved; it left by itself, and nobody knows of a saving; it was ended.
 SAVED, UNKNOWN, ENDED = "saved", "unknown", "ended"
 RESUMES, WORD = "resumes", "word"
 
-LEFT: Final = "three words about saving: saved, unknown, ended"
-AUTO: Final = "the profile auto, which waits for a checkpoint; three words about saving: saved, unknown, ended"
-RANKS: Final = "hai submit --ranks-per-node"
-SLURM_COMMANDS: Final = "sbatch, squeue, sacct and srun on the user's side, over hai"
-USERS_PYTHON: Final = "hai submit takes the Python of the venv that is active"
+LEFT: Final = "telling *left by itself* from *saved*"
+AUTO: Final = "the profile auto, which waits for a checkpoint"
+WATCH: Final = "--watch"
+SIGNAL: Final = "--signal, and all of Slurm's variables"
+RANKS: Final = "--ranks-per-node"
+SLURM_COMMANDS: Final = "sbatch and srun over hai"
+USERS_PYTHON: Final = "the Python of the venv that is active"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,7 @@ class Case:
     title: str
     #: Packages whose versions the table shows.
     packages: tuple[str, ...] = ()
-    #: The words after `hai submit`, options included; `{here}` is the folder of the scripts.
+    #: The words after `hai submit`, options included.
     submit: str = ""
     #: Instead: a line for the user's own shell that prints the number of the task last, for what submits by itself.
     shell: str = ""
@@ -61,43 +63,45 @@ CASES: Final = (
         name="plain-loop",
         title="PyTorch, a loop that saves now and then, no handler",
         packages=("torch",),
-        submit="--checkpoint-dir checkpoints -- python {here}/plain_loop.py",
+        submit="--checkpoint-dir checkpoints -- python plain_loop.py",
         missing={WORD: AUTO},
+        middle="step 25",
     ),
     Case(
         name="watched-loop",
         title="the same, with its own folder named by `--watch`",
         packages=("torch",),
-        submit="--watch checkpoints -- python {here}/plain_loop.py",
-        missing={RESUMES: "hai submit --watch", WORD: "hai submit --watch"},
+        submit="--watch checkpoints -- python plain_loop.py",
+        missing={RESUMES: WATCH, WORD: WATCH},
+        middle="step 25",
     ),
     Case(
         name="active-venv",
         title="the same, submitted from an active venv, nothing set up by an admin",
         packages=("torch",),
-        submit="--checkpoint-dir checkpoints -- python {here}/plain_loop.py",
+        submit="--checkpoint-dir checkpoints -- python plain_loop.py",
         active=True,
         missing={RESUMES: USERS_PYTHON, WORD: USERS_PYTHON},
+        middle="step 25",
     ),
     Case(
         name="handler",
         title="PyTorch, a loop that saves on SIGTERM",
         packages=("torch",),
-        submit="--checkpoint-dir checkpoints -- python {here}/handler.py",
-        missing={},
+        submit="--checkpoint-dir checkpoints -- python handler.py",
     ),
     Case(
         name="in-place",
         title="PyTorch, `torch.save` in place, slow, the notice in the middle of saving",
         packages=("torch",),
-        submit="--checkpoint-dir checkpoints -- python {here}/in_place.py",
+        submit="--checkpoint-dir checkpoints -- python in_place.py",
         middle="saving step 20",
         missing={RESUMES: AUTO, WORD: AUTO},
     ),
     Case(
         name="never-saves",
         title="a script that never saves, `--profile sigterm`",
-        submit="--profile sigterm --checkpoint-dir checkpoints -- python {here}/never_saves.py",
+        submit="--profile sigterm --checkpoint-dir checkpoints -- python never_saves.py",
         left=frozenset({UNKNOWN}),
         from_start=True,
         missing={WORD: LEFT},
@@ -106,28 +110,29 @@ CASES: Final = (
         name="torchrun",
         title="torchrun, DistributedDataParallel, a snapshot after each epoch, no handler",
         packages=("torch",),
-        submit="--nodes 2 --checkpoint-dir checkpoints -- torchrun --nproc-per-node 2 {here}/ddp.py",
+        submit="--nodes 2 --checkpoint-dir checkpoints -- torchrun --nproc-per-node 2 ddp.py",
         world=4,
         missing={WORD: AUTO},
+        middle="step 25",
     ),
     Case(
         name="lightning",
         title="Lightning on one node",
         packages=("lightning", "torch"),
-        submit="--profile slurm -- python {here}/lightning_train.py",
+        submit="--profile slurm -- python lightning_train.py",
     ),
     Case(
         name="lightning-2-nodes",
         title="Lightning on two nodes, one process each",
         packages=("lightning", "torch"),
-        submit="--nodes 2 --profile slurm -- python {here}/lightning_train.py --nodes 2",
+        submit="--nodes 2 --profile slurm -- python lightning_train.py --nodes 2",
         world=2,
     ),
     Case(
         name="lightning-2-devices",
         title="Lightning with `devices=2` on one node",
         packages=("lightning", "torch"),
-        submit="--profile slurm --ranks-per-node 2 -- python {here}/lightning_train.py --devices 2",
+        submit="--profile slurm --ranks-per-node 2 -- python lightning_train.py --devices 2",
         world=2,
         missing={RESUMES: RANKS, WORD: RANKS},
     ),
@@ -135,8 +140,7 @@ CASES: Final = (
         name="lightning-2x2",
         title="Lightning with `devices=2` on two nodes",
         packages=("lightning", "torch"),
-        submit="--nodes 2 --profile slurm --ranks-per-node 2 -- "
-        "python {here}/lightning_train.py --nodes 2 --devices 2",
+        submit="--nodes 2 --profile slurm --ranks-per-node 2 -- python lightning_train.py --nodes 2 --devices 2",
         world=4,
         missing={RESUMES: RANKS, WORD: RANKS},
     ),
@@ -144,72 +148,75 @@ CASES: Final = (
         name="lightning-sbatch",
         title="Lightning's script for Slurm, `sbatch` and `srun`, `devices=2` on two nodes",
         packages=("lightning", "torch"),
-        shell='eval "$(hai slurm env)" && sbatch {here}/lightning.sbatch',
+        shell='eval "$(hai slurm env)" && sbatch lightning.sbatch',
         world=4,
         missing={RESUMES: SLURM_COMMANDS, WORD: SLURM_COMMANDS},
     ),
     Case(
         name="hf-trainer",
-        title="Hugging Face Trainer under torchrun on two nodes, saving every five steps",
+        title="Hugging Face Trainer under torchrun on two nodes, saving every twenty steps",
         packages=("transformers", "accelerate", "torch"),
         submit="--nodes 2 --checkpoint-dir checkpoints -- "
-        "torchrun --nproc-per-node 1 {here}/hf_train.py --output_dir checkpoints",
+        "torchrun --nproc-per-node 1 hf_train.py --output_dir checkpoints",
         world=2,
         missing={WORD: AUTO},
+        middle="step 25",
     ),
     Case(
         name="hf-trainer-jit",
         title="the same with `--enable_jit_checkpoint true`",
         packages=("transformers", "accelerate", "torch"),
-        submit="--nodes 2 --checkpoint-dir checkpoints -- torchrun --nproc-per-node 1 {here}/hf_train.py "
-        "--output_dir checkpoints --save_steps 1000 --enable_jit_checkpoint true",
+        submit="--nodes 2 --checkpoint-dir checkpoints -- torchrun --nproc-per-node 1 hf_train.py "
+        "--output_dir checkpoints --enable_jit_checkpoint true",
         world=2,
     ),
     Case(
         name="accelerate",
-        title="`accelerate launch` on two nodes, `save_state` every five steps",
+        title="`accelerate launch` on two nodes, `save_state` every twenty steps",
         packages=("accelerate", "torch"),
-        submit="--nodes 2 --checkpoint-dir checkpoints -- bash {here}/accelerate_launch.sh {here}/accelerate_train.py",
+        submit="--nodes 2 --checkpoint-dir checkpoints -- bash accelerate_launch.sh accelerate_train.py",
         world=2,
         missing={WORD: AUTO},
+        middle="step 25",
     ),
     Case(
         name="submitit",
         title="submitit's `AutoExecutor`, unchanged",
         packages=("submitit",),
-        shell='eval "$(hai slurm env)" && python {here}/submit_with_submitit.py',
+        shell='eval "$(hai slurm env)" && python submit_with_submitit.py',
         missing={RESUMES: SLURM_COMMANDS, WORD: SLURM_COMMANDS},
     ),
     Case(
         name="jax",
         title="JAX on two nodes, its preemption service",
         packages=("jax",),
-        submit="--nodes 2 --checkpoint-dir checkpoints -- python {here}/jax_train.py --coordinator",
+        submit="--nodes 2 --checkpoint-dir checkpoints -- python jax_train.py --coordinator",
         world=2,
     ),
     Case(
         name="jax-slurm",
         title="JAX on two nodes, `jax.distributed.initialize()` alone",
         packages=("jax",),
-        submit="--nodes 2 --checkpoint-dir checkpoints --profile slurm --signal TERM -- python {here}/jax_train.py",
+        submit="--nodes 2 --checkpoint-dir checkpoints --profile slurm --signal TERM -- python jax_train.py",
         world=2,
-        missing={RESUMES: "hai submit --signal, and all of Slurm's variables", WORD: "hai submit --signal"},
+        missing={RESUMES: SIGNAL, WORD: SIGNAL},
     ),
     Case(
         name="notebook",
         title="a notebook whose cells save now and then",
         packages=("nbclient", "ipykernel"),
-        submit="--checkpoint-dir checkpoints -- python -m hai_client.notebook {here}/train.ipynb --output out.ipynb",
+        submit="--checkpoint-dir checkpoints -- python -m hai_client.notebook train.ipynb --output out.ipynb",
         left=frozenset({SAVED, UNKNOWN}),
         missing={WORD: LEFT},
+        middle="step 25",
     ),
     Case(
         name="stages",
         title="a shell script of three stages, without `set -e`",
-        submit="--checkpoint-dir checkpoints -- bash {here}/stages.sh",
+        submit="--checkpoint-dir checkpoints -- bash stages.sh",
         steps=45,
         middle="step 22",
         stages=True,
-        missing={RESUMES: "no stage begins after the notice", WORD: AUTO},
+        missing={RESUMES: "no stage begins after the notice"},
     ),
 )

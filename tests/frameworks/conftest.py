@@ -6,7 +6,6 @@ import importlib.metadata
 import json
 import platform as machine
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +15,8 @@ from frameworks.cases import Case
 from frameworks.drive import ROOT, VENV, Driver, Outcome
 
 RESULTS = ROOT / "test-results" / "frameworks.json"
+#: What is known of each case so far, by name.
+KNOWN: dict[str, dict[str, Any]] = {}
 ABSENT = f"{VENV.name} is not there: make test-frameworks installs the frameworks"
 
 
@@ -28,18 +29,22 @@ def versions(names: tuple[str, ...]) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def results() -> Iterator[dict[str, dict[str, Any]]]:
-    """What is known of each case so far, by name; written when all tests are over."""
-    known: dict[str, dict[str, Any]] = {}
-    yield known
+    """What is known of each case; written when all tests are over."""
+    KNOWN.clear()
+    yield KNOWN
     RESULTS.parent.mkdir(exist_ok=True)
     before = json.loads(RESULTS.read_text())["cases"] if RESULTS.exists() else {}
-    RESULTS.write_text(json.dumps({"python": machine.python_version(), "cases": before | known}, indent=1) + "\n")
-    for name, one in known.items():
+    RESULTS.write_text(json.dumps({"python": machine.python_version(), "cases": before | KNOWN}, indent=1) + "\n")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what was measured in this session."""
+    for name, one in KNOWN.items():
         if "leave_s" in one:
-            print(
-                f"\n{name:<22} {one['left'] or '-':<8} leave {one['leave_s']:6.2f} s, the job until it had saved "
-                f"{one['job_s']:6.2f} s, the rest {one['overhead_s']:5.2f} s; saving itself {one['saving_s']:.3f} s",
-                end="",
+            terminalreporter.write_line(
+                f"{name:<20} {one['left'] or '-':<8} left in {one['leave_s']:5.2f} s: {one['job_s']:5.2f} s until it "
+                f"had saved (itself {one['saving_s']:.3f} s), {one['overhead_s']:5.2f} s after that; "
+                f"the platform's own part {one['platform_s']} s"
             )
 
 
@@ -67,7 +72,7 @@ def seen(driver: Driver, results: dict[str, dict[str, Any]]) -> Callable[[Case],
             results[case.name] = {"versions": versions(case.packages), "passed": []}
             try:
                 known[case.name] = found = driver.run(case)
-            except (Exception, pytest.fail.Exception) as error:
+            except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 -- each check of the case shows it
                 known[case.name] = error
             else:
                 results[case.name] |= {
@@ -75,6 +80,7 @@ def seen(driver: Driver, results: dict[str, dict[str, Any]]) -> Callable[[Case],
                     "leave_s": round(found.leave_s, 2),
                     "job_s": round(found.job_s, 2),
                     "overhead_s": round(found.leave_s - found.job_s, 2),
+                    "platform_s": None if found.platform_s is None else round(found.platform_s, 2),
                     "saving_s": found.saving_s(),
                 }
         kept = known[case.name]
@@ -89,5 +95,3 @@ def seen(driver: Driver, results: dict[str, dict[str, Any]]) -> Callable[[Case],
 def passed(results: dict[str, dict[str, Any]]) -> Callable[[Case, str], None]:
     """Notes that a check of a case has passed."""
     return lambda case, check: results[case.name]["passed"].append(check)
-
-

@@ -1,4 +1,4 @@
-"""Runs a case on the platform: starts it, has an urgent task interrupt it in the middle, and lets it come to its end."""
+"""Runs a case on the platform: starts it, has an urgent task interrupt it in the middle, and lets it come to an end."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import time
 from dataclasses import dataclass
@@ -16,11 +17,15 @@ from typing import Any
 from e2e.conftest import PATIENCE, Platform, wait_for
 from frameworks.cases import SCRIPTS, Case
 from hai_client.errors import Unavailable
+from hai_client.schema import TaskRequest
 
 ROOT = Path(__file__).parents[2]
-VENV = ROOT / ".venv-frameworks"
+#: Where `make test-frameworks` has installed them.
+VENV = Path(os.environ.get("HAI_TEST_FRAMEWORKS", ROOT / ".venv-frameworks"))
 #: What an admin calls it on the platform.
 ENVIRONMENT = "frameworks"
+#: Between two looks at the processes of a job, seconds.
+LOOK_S = 0.03
 OVER = ("succeeded", "failed", "stopped")
 
 
@@ -51,6 +56,8 @@ class Outcome:
     lines: tuple[Line, ...]
     #: When the newest file of its checkpoints was changed, at the moment when its first run was over; seconds.
     newest: float | None
+    #: When the last process of the job was gone, seconds; None if they were gone before anybody looked.
+    gone: float | None
 
     @property
     def runs(self) -> list[dict[str, Any]]:
@@ -81,6 +88,15 @@ class Outcome:
         """From the notice until the job's last checkpoint was whole; 0 if it saved nothing after it."""
         after = [at for _, at in self.saved(1) if at >= self.told_at]
         return after[-1] - self.told_at if after else 0.0
+
+    @property
+    def platform_s(self) -> float | None:
+        """What is the platform's alone of it: until all ranks were told, and after the job's last process was gone."""
+        if self.gone is None:
+            return None
+        first = self.runs[0]
+        told = max(seconds(rank["notified_at"]) for rank in first["ranks"]) - self.told_at
+        return max(0.0, told) + max(0.0, seconds(first["ended_at"]) - self.gone)
 
     def numbers(self, pattern: str, run: int) -> list[tuple[float, float]]:
         """The first number in each line of a run that matches, with the line's time."""
@@ -127,24 +143,22 @@ class Driver:
             Broken: It could not be submitted, or ended too soon, or in another state than `succeeded`.
         """
         place = self._folder / case.name
-        place.mkdir()
+        # The user's own folder, with everything in it.
+        shutil.copytree(SCRIPTS, place, ignore=shutil.ignore_patterns("__pycache__"))
         gates = {name: place / f".{name}" for name in ("pace", "urgent")}
         live: dict[str, int] = {}
         try:
             live["ann"] = task = self._submit(case, place, gates["pace"])
             self._wait_for_line(task, case.middle)
             waits = f"until [ -e {shlex.quote(str(gates['urgent']))} ]; do sleep 0.05; done"
-            live["dee"] = self._platform.json(
-                "submit", "--nodes", str(self._platform.nodes), "--priority", "VERY_HIGH", "--name", "urgent",
-                "--profile", "kill", "--", "sh", "-c", waits, user="dee",
-            )["id"]  # fmt: skip
-            wait_for("the first run to end", lambda: self._task(task)["runs"][0]["ended_at"], PATIENCE)
+            live["dee"] = self._urgent(waits)
+            gone = self._wait_until_it_has_left(task, place)
             newest = newest_file(place)
-            wait_for("the urgent task to run", lambda: self._task(live["dee"], "dee")["state"] == "running")
+            wait_for("the urgent task to run", lambda: self._state(live["dee"], "dee") == "running")
             gates["pace"].touch()
             gates["urgent"].touch()
             shown = wait_for("the task to end", lambda: self._over(task))
-            outcome = Outcome(shown, self._decisions(task), tuple(self._lines(task)), newest)
+            outcome = Outcome(shown, self._decisions(task), tuple(self._lines(task)), newest, gone)
             if shown["state"] != "succeeded":
                 raise Broken(f"it is {shown['state']}: {shown['message']}\n{outcome.log()}")
             return outcome
@@ -155,15 +169,14 @@ class Driver:
                 self._platform.hai("stop", str(number), user=user, check=False)
 
     def _submit(self, case: Case, place: Path, gate: Path) -> int:
-        words = shlex.split(case.submit.format(here=SCRIPTS))
         if case.shell:
-            line, added = case.shell.format(here=SCRIPTS), {"PACE_UNTIL": str(gate), "SCRIPTS": str(SCRIPTS)}
-            done = self._in_shell(["bash", "-c", "set -o pipefail\n" + line], place, added)
+            words = ["bash", "-c", "set -o pipefail\n" + case.shell]
+            done = self._in_shell(words, place, {"PACE_UNTIL": str(gate)})
         else:
             common = ["--name", case.name, "-e", f"PACE_UNTIL={gate}"]
             if not case.active:
                 common += ["--environment", ENVIRONMENT, "-e", f"PYTHONPATH={ROOT / 'client'}"]
-            done = self._in_shell(["hai", "--json", "submit", *common, *words], place, {})
+            done = self._in_shell(["hai", "--json", "submit", *common, *shlex.split(case.submit)], place, {})
         if done.returncode != 0:
             raise Broken(f"it could not be submitted (status {done.returncode}): {done.stderr}{done.stdout}")
         return int(json.loads(done.stdout)["id"] if not case.shell else done.stdout.split()[-1])
@@ -176,13 +189,39 @@ class Driver:
             words, cwd=place, env=env, capture_output=True, text=True, timeout=PATIENCE, check=False
         )  # fmt: skip
 
-    def _task(self, number: int, user: str = "ann") -> dict[str, Any]:
-        shown: dict[str, Any] = self._platform.json("status", str(number), user=user)
-        return shown
+    def _urgent(self, line: str) -> int:
+        """An urgent task of dee on all nodes that does a line of shell."""
+        nodes = self._platform.nodes
+        command = ("sh", "-c", line)
+        request = TaskRequest(
+            name="urgent", command=command, cwd="/tmp", nodes=nodes, priority="VERY_HIGH", profile="kill"
+        )
+        return self._platform.client("dee").submit(request).id
+
+    def _wait_until_it_has_left(self, number: int, place: Path) -> float | None:
+        """Wait until the first run is over; when the last process of the job was gone."""
+        seen, ends = None, time.monotonic() + PATIENCE
+        while True:
+            if works_in(place):
+                seen = time.time()
+                time.sleep(LOOK_S)
+            elif self._platform.client().task(number).runs[0].ended_at is not None:
+                return seen
+            if time.monotonic() > ends:
+                raise Broken(f"it did not leave within {PATIENCE:.0f} s:\n{self._text(number)}")
+
+    def _state(self, number: int, user: str = "ann") -> str:
+        return self._platform.client(user).task(number).state
 
     def _over(self, number: int) -> dict[str, Any] | None:
-        shown = self._task(number)
-        return shown if shown["state"] in OVER else None
+        if self._state(number) not in OVER:
+            time.sleep(LOOK_S)
+            return None
+        shown: dict[str, Any] = self._platform.json("status", str(number))
+        return shown
+
+    def _text(self, number: int) -> str:
+        return "\n".join(line.text for line in self._lines(number))
 
     def _decisions(self, number: int) -> str:
         return self._platform.hai("decisions", str(number)).stdout
@@ -191,16 +230,16 @@ class Driver:
         def there() -> bool:
             if any(line.text == text for line in self._lines(number)):
                 return True
-            if self._over(number):
-                log = "\n".join(line.text for line in self._lines(number))
-                raise Broken(f"it ended before it had printed {text!r}:\n{log}\n{self._other_ranks(number)}")
+            if self._state(number) in OVER:
+                seen = f"{self._text(number)}\n{self._other_ranks(number)}"
+                raise Broken(f"it ended before it had printed {text!r}:\n{seen}")
             time.sleep(0.2)
             return False
 
         wait_for(f"{text!r} in the log", there)
 
     def _other_ranks(self, number: int) -> str:
-        ranks = range(1, int(self._task(number)["nodes"]))
+        ranks = range(1, self._platform.client().task(number).nodes)
         return "\n".join(self._platform.hai("logs", str(number), "-r", str(rank), check=False).stdout for rank in ranks)
 
     def _lines(self, number: int) -> list[Line]:
@@ -213,6 +252,19 @@ class Driver:
             Line(one.run, one.at.timestamp() if one.at else 0.0, one.rank is None, re.sub(r"^\d+: ", "", one.text))
             for one in found
         ]
+
+
+def works_in(place: Path) -> bool:
+    """Whether any process has its working folder there, or below."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                folder = (entry / "cwd").readlink()
+            except OSError:
+                continue
+            if folder.is_relative_to(place):
+                return True
+    return False
 
 
 def newest_file(place: Path) -> float | None:

@@ -3,8 +3,8 @@
     .venv-frameworks/bin/python tests/frameworks/install.py
 
 Everything comes with the hashes of the locks, and nothing that they do not name. Which build of PyTorch that is, the
-settings of pip decide (`lock.py`): the one for CPUs if they name a place that has it; else that of the index, and CUDA's
-libraries with it.
+settings of pip decide (`lock.py`): the one for CPUs if they name a place that has it; else that of the index, and
+CUDA's libraries with it.
 """
 
 from __future__ import annotations

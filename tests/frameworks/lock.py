@@ -2,9 +2,9 @@
 
     python tests/frameworks/lock.py [OPTIONS OF uv pip compile, such as --upgrade]
 
-PyTorch has one version in two builds. The one of the Python Package Index needs CUDA's libraries, gigabytes of them; the
-other one, for CPUs, comes from a place of its own, or from a folder of wheels. Which of the two a machine gets is decided
-by how its pip is set up. So there are three locks, all with hashes:
+PyTorch has one version in two builds. The one of the Python Package Index needs CUDA's libraries, gigabytes of them;
+the other one, for CPUs, comes from a place of its own, or from a folder of wheels. Which of the two a machine gets is
+decided by how its pip is set up. So there are three locks, all with hashes:
 
 - `requirements.lock`: everything but what follows;
 - `torch.lock`: PyTorch, with the hashes of both builds;

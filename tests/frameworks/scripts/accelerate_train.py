@@ -1,4 +1,4 @@
-"""Hugging Face's Accelerate, which saves its state every five steps into a folder of its own.
+"""Hugging Face's Accelerate, which saves its state every twenty steps into a folder of its own.
 
 accelerate launch ... accelerate_train.py
 """
@@ -11,7 +11,7 @@ from accelerate import Accelerator
 from pace import pace
 from torch.utils.data import DataLoader, TensorDataset
 
-STEPS, SAVE_EVERY = 40, 5
+STEPS, SAVE_EVERY = 80, 20
 FOLDER = Path("checkpoints")
 
 torch.set_num_threads(1)

@@ -15,7 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset
 from torch.utils.data.distributed import DistributedSampler
 
-EPOCHS, STEPS_PER_EPOCH = 8, 5
+EPOCHS, STEPS_PER_EPOCH = 4, 20
 PATH = Path("checkpoints/snapshot.pt")
 
 
@@ -43,7 +43,7 @@ class Trainer:
         draft = PATH.with_suffix(".tmp")
         state = {"model": self.model.module.state_dict(), "optimizer": self.optimizer.state_dict()}
         torch.save({**state, "epochs_run": epochs_run}, draft)
-        os.replace(draft, PATH)
+        draft.replace(PATH)
         self.say(f"saved step {epochs_run * STEPS_PER_EPOCH} in {time.perf_counter() - began:.3f} s")
 
     def _run_epoch(self, epoch):

@@ -3,7 +3,6 @@
 python handler.py
 """
 
-import os
 import signal
 import sys
 import time
@@ -12,7 +11,7 @@ from pathlib import Path
 import torch
 from pace import pace
 
-STEPS = 40
+STEPS = 80
 PATH = Path("checkpoints/handler.pt")
 told = False
 
@@ -48,7 +47,7 @@ while step < STEPS:
         PATH.parent.mkdir(exist_ok=True)
         draft = PATH.with_suffix(".tmp")
         torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, draft)
-        os.replace(draft, PATH)
+        draft.replace(PATH)
         print(f"saved step {step} in {time.perf_counter() - began:.3f} s", flush=True)
         sys.exit(0)
 

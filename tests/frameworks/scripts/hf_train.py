@@ -1,6 +1,6 @@
-"""Hugging Face's Trainer, which saves every five steps and, asked with one flag, when it is told to leave.
+"""Hugging Face's Trainer, which saves every twenty steps and, asked with one flag, when it is told to leave.
 
-    torchrun --nproc-per-node 1 hf_train.py --output_dir checkpoints --enable_jit_checkpoint true
+torchrun --nproc-per-node 1 hf_train.py --output_dir checkpoints --enable_jit_checkpoint true
 """
 
 import time
@@ -10,7 +10,7 @@ from pace import pace
 from transformers import HfArgumentParser, Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_utils import get_last_checkpoint
 
-STEPS = 40
+STEPS = 80
 
 
 class Model(torch.nn.Module):
@@ -59,7 +59,7 @@ def main():
     torch.set_num_threads(1)
     parser = HfArgumentParser(TrainingArguments)
     parser.set_defaults(
-        max_steps=STEPS, save_steps=5, save_total_limit=2, per_device_train_batch_size=1, use_cpu=True, optim="sgd",
+        max_steps=STEPS, save_steps=20, save_total_limit=2, per_device_train_batch_size=1, use_cpu=True, optim="sgd",
         learning_rate=1 / 1024, lr_scheduler_type="constant", max_grad_norm=0.0, report_to="none", disable_tqdm=True,
         dataloader_pin_memory=False,
     )  # fmt: skip

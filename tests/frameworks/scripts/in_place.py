@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from pace import pace
 
-STEPS, SAVE_EVERY = 40, 10
+STEPS, SAVE_EVERY = 80, 20
 SAVING_TAKES_S = 2.0
 PIECES = 20
 PATH = Path("checkpoints/model.pt")

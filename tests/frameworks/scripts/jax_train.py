@@ -1,7 +1,7 @@
 """JAX over several nodes. Its preemption service hears SIGTERM and has all processes save at the same step.
 
-    python jax_train.py --coordinator    # where Slurm's variables do not say who is there
-    python jax_train.py
+python jax_train.py --coordinator    # where Slurm's variables do not say who is there
+python jax_train.py
 """
 
 import os
@@ -15,7 +15,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 from pace import pace
 
-STEPS = 40
+STEPS = 80
 PATH = Path("checkpoints/jax.npz")
 
 jax.config.update("jax_cpu_collectives_implementation", "gloo")

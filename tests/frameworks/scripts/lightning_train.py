@@ -1,5 +1,5 @@
-"""PyTorch Lightning, as it runs on a Slurm cluster: no line about saving; Lightning saves when Slurm's signal comes, asks
-for a requeue, and finds its checkpoint when it is started again.
+"""PyTorch Lightning, as it runs on a Slurm cluster: no line about saving; Lightning saves when Slurm's signal comes,
+asks for a requeue, and finds its checkpoint when it is started again.
 
     python lightning_train.py --nodes 2 --devices 1
 """
@@ -13,7 +13,7 @@ from lightning.pytorch.plugins.io import TorchCheckpointIO
 from pace import pace
 from torch.utils.data import DataLoader, TensorDataset
 
-STEPS = 40
+STEPS = 80
 
 
 class Module(lightning.LightningModule):

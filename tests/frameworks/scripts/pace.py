@@ -7,7 +7,7 @@ import os
 import time
 
 
-def pace(seconds=0.1):
+def pace(seconds=0.15):
     """Take as long for a step as a bigger model would, until the file `PACE_UNTIL` is there."""
     gate = os.environ.get("PACE_UNTIL")
     if gate and not os.path.exists(gate):  # noqa: PTH110

@@ -3,7 +3,6 @@
 python stage.py NUMBER
 """
 
-import os
 import sys
 from pathlib import Path
 
@@ -25,7 +24,7 @@ while step < STEPS:
     path.parent.mkdir(exist_ok=True)
     draft = path.with_suffix(".tmp")
     draft.write_text(str(step))
-    os.replace(draft, path)
+    draft.replace(path)
     print(f"saved step {(number - 1) * STEPS + step} in 0.000 s", flush=True)
 if number == 3:
     print("finished step", number * STEPS, "weight", number * STEPS / 1024, flush=True)
