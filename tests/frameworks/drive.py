@@ -160,7 +160,8 @@ class Driver:
             shown = wait_for("the task to end", lambda: self._over(task))
             outcome = Outcome(shown, self._decisions(task), tuple(self._lines(task)), newest, gone)
             if shown["state"] != "succeeded":
-                raise Broken(f"it is {shown['state']}: {shown['message']}\n{outcome.log()}")
+                others = self._other_ranks(task)
+                raise Broken(f"it is {shown['state']}: {shown['message']}\n{outcome.log()}\n{others}")
             return outcome
         finally:
             for gate in gates.values():

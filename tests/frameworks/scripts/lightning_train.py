@@ -80,6 +80,10 @@ def main():
     trainer.fit(module, DataLoader(TensorDataset(torch.ones(STEPS, 1)), batch_size=1))
     if trainer.global_step == STEPS:
         module.print("finished step", trainer.global_step, "weight", module.layer.weight.item(), flush=True)
+    if torch.distributed.is_initialized():
+        # Who leaves first breaks the connections of the others, which gloo does not forgive.
+        torch.distributed.barrier()
+        torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":
