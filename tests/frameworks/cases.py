@@ -23,6 +23,7 @@ WATCH: Final = "--watch"
 SIGNAL: Final = "--signal, and all of Slurm's variables"
 RANKS: Final = "--ranks-per-node"
 SLURM_COMMANDS: Final = "sbatch and srun over hai"
+FILES: Final = "hai submit takes a notebook"
 USERS_PYTHON: Final = "the Python of the venv that is active"
 
 
@@ -52,6 +53,8 @@ class Case:
     left: frozenset[str] = frozenset({SAVED})
     #: Whether it begins again at step 0, because it never saves.
     from_start: bool = False
+    #: Whether its launcher brings lines to the log a second time, at times.
+    repeats: bool = False
     #: Whether it has stages, of which none may begin after the notice.
     stages: bool = False
     #: What the platform lacks for a check to pass, by check.
@@ -100,8 +103,9 @@ CASES: Final = (
     ),
     Case(
         name="never-saves",
-        title="a script that never saves, `--profile sigterm`",
-        submit="--profile sigterm --checkpoint-dir checkpoints -- python never_saves.py",
+        title="a script that never saves",
+        submit="--checkpoint-dir checkpoints -- python never_saves.py",
+        steps=400,
         left=frozenset({UNKNOWN}),
         from_start=True,
         missing={WORD: LEFT},
@@ -164,7 +168,7 @@ CASES: Final = (
     ),
     Case(
         name="hf-trainer-jit",
-        title="the same with `--enable_jit_checkpoint true`",
+        title="the same with `--enable_jit_checkpoint true`, which waits three seconds before it saves",
         packages=("transformers", "accelerate", "torch"),
         submit="--nodes 2 --checkpoint-dir checkpoints -- torchrun --nproc-per-node 1 hf_train.py "
         "--output_dir checkpoints --enable_jit_checkpoint true",
@@ -202,12 +206,31 @@ CASES: Final = (
         missing={RESUMES: SIGNAL, WORD: SIGNAL},
     ),
     Case(
+        name="ray",
+        title="Ray Train on one node, reporting a checkpoint every twenty steps",
+        packages=("ray", "torch"),
+        submit="--checkpoint-dir checkpoints -- python ray_train.py",
+        middle="step 25",
+        left=frozenset({SAVED, UNKNOWN}),
+        repeats=True,
+        missing={WORD: LEFT},
+    ),
+    Case(
         name="notebook",
         title="a notebook whose cells save now and then",
         packages=("nbclient", "ipykernel"),
         submit="--checkpoint-dir checkpoints -- python -m hai_client.notebook train.ipynb --output out.ipynb",
         left=frozenset({SAVED, UNKNOWN}),
         missing={WORD: LEFT},
+        middle="step 25",
+    ),
+    Case(
+        name="notebook-file",
+        title="the same, submitted as a file",
+        packages=("nbclient", "ipykernel"),
+        submit="--checkpoint-dir checkpoints -- train.ipynb",
+        left=frozenset({SAVED, UNKNOWN}),
+        missing={RESUMES: FILES, WORD: FILES},
         middle="step 25",
     ),
     Case(

@@ -24,6 +24,8 @@ ROOT = Path(__file__).parents[2]
 VENV = Path(os.environ.get("HAI_TEST_FRAMEWORKS", ROOT / ".venv-frameworks"))
 #: What an admin calls it on the platform.
 ENVIRONMENT = "frameworks"
+#: What launchers put before a line: srun with labels, and Ray, which colours it as well.
+BEFORE = re.compile(r"^(\d+: |(\x1b\[[0-9;]*m)*\(\w+ pid=\d+\)(\x1b\[[0-9;]*m)* )")
 #: Between two looks at the processes of a job, seconds.
 LOOK_S = 0.03
 OVER = ("succeeded", "failed", "stopped")
@@ -158,7 +160,7 @@ class Driver:
             gates["pace"].touch()
             gates["urgent"].touch()
             shown = wait_for("the task to end", lambda: self._over(task))
-            outcome = Outcome(shown, self._decisions(task), tuple(self._lines(task)), newest, gone)
+            outcome = Outcome(shown, self._decisions(task), self._story(case, task), newest, gone)
             if shown["state"] != "succeeded":
                 others = self._other_ranks(task)
                 raise Broken(f"it is {shown['state']}: {shown['message']}\n{outcome.log()}\n{others}")
@@ -192,10 +194,13 @@ class Driver:
 
     def _urgent(self, line: str) -> int:
         """An urgent task of dee on all nodes that does a line of shell."""
-        nodes = self._platform.nodes
-        command = ("sh", "-c", line)
         request = TaskRequest(
-            name="urgent", command=command, cwd="/tmp", nodes=nodes, priority="VERY_HIGH", profile="kill"
+            name="urgent",
+            command=("sh", "-c", line),
+            cwd=str(self._folder),
+            nodes=self._platform.nodes,
+            priority="VERY_HIGH",
+            profile="kill",
         )
         return self._platform.client("dee").submit(request).id
 
@@ -205,9 +210,9 @@ class Driver:
         while True:
             if works_in(place):
                 seen = time.time()
-                time.sleep(LOOK_S)
             elif self._platform.client().task(number).runs[0].ended_at is not None:
                 return seen
+            time.sleep(LOOK_S)
             if time.monotonic() > ends:
                 raise Broken(f"it did not leave within {PATIENCE:.0f} s:\n{self._text(number)}")
 
@@ -243,14 +248,23 @@ class Driver:
         ranks = range(1, self._platform.client().task(number).nodes)
         return "\n".join(self._platform.hai("logs", str(number), "-r", str(rank), check=False).stdout for rank in ranks)
 
+    def _story(self, case: Case, number: int) -> tuple[Line, ...]:
+        """Its log; of lines that a launcher has brought twice, the first."""
+        lines = self._lines(number)
+        if not case.repeats:
+            return tuple(lines)
+        first: dict[tuple[int, str], Line] = {}
+        for line in lines:
+            first.setdefault((line.run, line.text), line)
+        return tuple(first.values())
+
     def _lines(self, number: int) -> list[Line]:
         try:
             found = list(self._platform.client().logs(number))
         except Unavailable:
             return []
-        # What a colleague's launcher puts before a line (`0: `) is no part of it.
         return [
-            Line(one.run, one.at.timestamp() if one.at else 0.0, one.rank is None, re.sub(r"^\d+: ", "", one.text))
+            Line(one.run, one.at.timestamp() if one.at else 0.0, one.rank is None, BEFORE.sub("", one.text))
             for one in found
         ]
 

@@ -5,7 +5,7 @@ python never_saves.py
 
 from pace import pace
 
-STEPS = 80
+STEPS = 400
 
 weight = 0.0
 for step in range(1, STEPS + 1):
