@@ -10,7 +10,7 @@ from frameworks.drive import Outcome
 #: Each step adds this to the only weight: sums of it are exact.
 A_STEP = 1 / 1024
 #: What must not be said of a task whose saving nobody knows of.
-CLAIM = re.compile(r"(?<!without )(?:with its work saved|suspended clean|having saved)")
+CLAIM = re.compile(r"(?<!without )(?:with its work saved|suspended clean|having saved)|[;,] saved\b")
 
 
 def check_resumes(case: Case, seen: Outcome) -> None:
