@@ -53,6 +53,8 @@ class Case:
     left: frozenset[str] = frozenset({SAVED})
     #: Whether it begins again at step 0, because it never saves.
     from_start: bool = False
+    #: Where it writes what it prints, if not into the log of the task: files below its folder.
+    own_log: str = ""
     #: Whether its launcher brings lines to the log a second time, at times.
     repeats: bool = False
     #: Whether it has stages, of which none may begin after the notice.
@@ -188,6 +190,7 @@ CASES: Final = (
         title="submitit's `AutoExecutor`, unchanged",
         packages=("submitit",),
         shell='eval "$(hai slurm env)" && python submit_with_submitit.py',
+        own_log="submitit_log/*_log.out",
         missing={RESUMES: SLURM_COMMANDS, WORD: SLURM_COMMANDS},
     ),
     Case(

@@ -151,7 +151,7 @@ class Driver:
         live: dict[str, int] = {}
         try:
             live["ann"] = task = self._submit(case, place, gates["pace"])
-            self._wait_for_line(task, case.middle)
+            self._wait_for_line(case, place, task)
             waits = f"until [ -e {shlex.quote(str(gates['urgent']))} ]; do sleep 0.05; done"
             live["dee"] = self._urgent(waits)
             gone = self._wait_until_it_has_left(task, place)
@@ -160,7 +160,7 @@ class Driver:
             gates["pace"].touch()
             gates["urgent"].touch()
             shown = wait_for("the task to end", lambda: self._over(task))
-            outcome = Outcome(shown, self._decisions(task), self._story(case, task), newest, gone)
+            outcome = Outcome(shown, self._decisions(task), self._story(case, place, task), newest, gone)
             if shown["state"] != "succeeded":
                 others = self._other_ranks(task)
                 raise Broken(f"it is {shown['state']}: {shown['message']}\n{outcome.log()}\n{others}")
@@ -232,9 +232,11 @@ class Driver:
     def _decisions(self, number: int) -> str:
         return self._platform.hai("decisions", str(number)).stdout
 
-    def _wait_for_line(self, number: int, text: str) -> None:
+    def _wait_for_line(self, case: Case, place: Path, number: int) -> None:
+        text = case.middle
+
         def there() -> bool:
-            if any(line.text == text for line in self._lines(number)):
+            if any(line.text == text for line in self._story(case, place, number)):
                 return True
             if self._state(number) in OVER:
                 seen = f"{self._text(number)}\n{self._other_ranks(number)}"
@@ -248,9 +250,11 @@ class Driver:
         ranks = range(1, self._platform.client().task(number).nodes)
         return "\n".join(self._platform.hai("logs", str(number), "-r", str(rank), check=False).stdout for rank in ranks)
 
-    def _story(self, case: Case, number: int) -> tuple[Line, ...]:
-        """Its log; of lines that a launcher has brought twice, the first."""
+    def _story(self, case: Case, place: Path, number: int) -> tuple[Line, ...]:
+        """Its log, and its own one; of lines that a launcher has brought twice, the first."""
         lines = self._lines(number)
+        if case.own_log:
+            lines += own_lines("".join(file.read_text() for file in sorted(place.glob(case.own_log))))
         if not case.repeats:
             return tuple(lines)
         first: dict[tuple[int, str], Line] = {}
@@ -267,6 +271,15 @@ class Driver:
             Line(one.run, one.at.timestamp() if one.at else 0.0, one.rank is None, BEFORE.sub("", one.text))
             for one in found
         ]
+
+
+def own_lines(text: str) -> list[Line]:
+    """The lines of a training that writes its own log. They have no times; the second run is known by its first words."""
+    lines, run = [], 1
+    for line in text.splitlines():
+        run = 2 if line.startswith("resumed") else run
+        lines.append(Line(run, 0.0, False, line))
+    return lines
 
 
 def works_in(place: Path) -> bool:
