@@ -274,7 +274,7 @@ class Driver:
 
 
 def own_lines(text: str) -> list[Line]:
-    """The lines of a training that writes its own log. They have no times; the second run is known by its first words."""
+    """The lines of a log that a training writes itself: without times; the second run is known by its first words."""
     lines, run = [], 1
     for line in text.splitlines():
         run = 2 if line.startswith("resumed") else run

@@ -9,7 +9,7 @@ import pytest
 
 from frameworks.cases import SAVED, UNKNOWN, Case
 from frameworks.checks import check_resumes, check_word
-from frameworks.drive import Line, Outcome
+from frameworks.drive import Line, Outcome, own_lines
 
 TOLD, SAVED_AT, LEFT_AT = 1000.0, 1000.5, 1001.0
 CASE = Case(name="x", title="X", steps=6)
@@ -123,3 +123,8 @@ def test_nothing_may_claim_a_saving_that_nobody_knows_of(text: str, claims: bool
             check_word(ANY, seen)
     else:
         check_word(ANY, seen)
+
+
+def test_a_log_that_a_training_writes_itself_is_read_as_two_runs() -> None:
+    read = own_lines("submitit INFO: starting\nstep 1\nresumed at step 1\nstep 2\n")
+    assert [(line.run, line.text) for line in read][1:] == [(1, "step 1"), (2, "resumed at step 1"), (2, "step 2")]
