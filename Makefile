@@ -2,6 +2,8 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
+# Other people's frameworks, which nothing of HAI imports, in an environment of their own; it is kept as long as its locks are.
+FRAMEWORKS := .venv-frameworks
 ARGS ?=
 LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/schema lab_extension/hai_lab -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null) \
   $(wildcard lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py)
@@ -13,7 +15,7 @@ UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --f
 RUNTIME_EXTRAS := cluster examples gpu hub kubernetes kubespawner notebook postgres redis scheduler sim
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check test test-fast test-kubernetes e2e chaos bench bench-kubernetes bench-traces pictures reference helm images lock clean
+.PHONY: help up install check test test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces pictures reference helm images lock lock-frameworks frameworks-table clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
@@ -32,7 +34,7 @@ check: $(VENV)/.dev $(VENV)/.node  ## linters, type checks and the architecture'
 
 test: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## install and pass every test, those in a browser where there is a Chromium
 	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent test
-	$(BIN)/pytest -q -n 2 --dist loadfile -m "not e2e and not browser"
+	$(BIN)/pytest -q -n 2 --dist loadfile -m "not e2e and not browser and not frameworks"
 	$(BIN)/pytest -q -m "e2e or browser"
 
 test-fast: $(VENV)/.dev  ## the tests that start no process
@@ -44,8 +46,12 @@ e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
 chaos: $(VENV)/.up $(VENV)/.dev  ## kill everything at random while tasks run, and judge what their ranks wrote down; ARGS="--minutes 60 --on postgres --seed 42"
 	PYTHONPATH=tests $(BIN)/python -m chaos $(ARGS)
 
-bench: $(VENV)/.up $(VENV)/.dev  ## measure; ARGS names what: plans and platform (both, when nothing is named), churn, fairness, ffrecord, followers, peers, recovery, ticks; figures go to the screen and to bench-results/
+bench: $(VENV)/.up $(VENV)/.dev  ## measure; ARGS names what: plans and platform (both, when nothing is named), churn, fairness, ffrecord, followers, frameworks (make test-frameworks first), peers, recovery, ticks; figures go to the screen and to bench-results/
 	PYTHONPATH=tests:client/hfai $(BIN)/python -m bench $(ARGS)
+
+test-frameworks: $(VENV)/.up $(VENV)/.dev $(FRAMEWORKS)/.installed  ## other people's training code on the whole platform, interrupted and resumed; installs it into .venv-frameworks
+	PYTHONPATH=client $(FRAMEWORKS)/bin/python -m pytest -q -m "not frameworks" tests/frameworks $(ARGS)
+	HAI_TEST_FRAMEWORKS=$(abspath $(FRAMEWORKS)) $(BIN)/pytest -q -m frameworks tests/frameworks $(ARGS)
 
 test-kubernetes: $(VENV)/.up $(VENV)/.dev  ## the tests on a real Kubernetes: the cluster that KUBECONFIG names
 	$(BIN)/pytest tests/kubernetes -q $(ARGS)
@@ -65,6 +71,9 @@ reference: $(VENV)/.dev  ## write docs/reference anew
 	$(BIN)/python -m hai_client.cli.reference > docs/reference/cli.md
 	$(BIN)/python -m hai_hub.values_reference > docs/reference/values.md
 
+frameworks-table: $(VENV)/.dev  ## write the table of docs/frameworks.md anew from the results of make test-frameworks
+	PYTHONPATH=tests $(BIN)/python -m frameworks.table
+
 helm: $(VENV)/.helm  ## put helm and kubectl into .venv/bin, unless they are on PATH
 
 images: $(VENV)/.dev  ## build the images of the chart with buildah or docker (ARGS="hub init --registry R --archive DIR")
@@ -74,8 +83,11 @@ lock: $(VENV)/.dev  ## write requirements*.lock anew from the ranges of pyprojec
 	$(UV_LOCK) $(RUNTIME_EXTRAS:%=--extra %) $(ARGS) -o requirements.lock
 	$(UV_LOCK) $(RUNTIME_EXTRAS:%=--extra %) --extra dev -c requirements.lock $(ARGS) -o requirements-dev.lock
 
+lock-frameworks: $(VENV)/.dev  ## write the locks of tests/frameworks anew from its requirements.in (ARGS="--upgrade" for newer versions)
+	$(BIN)/python tests/frameworks/lock.py $(ARGS)
+
 clean:  ## remove .venv and everything that was built
-	rm -rf $(VENV) lab_extension/node_modules lab_extension/lib lab_extension/hai_lab/labextension lab_extension/*.tsbuildinfo build dist
+	rm -rf $(VENV) $(FRAMEWORKS) lab_extension/node_modules lab_extension/lib lab_extension/hai_lab/labextension lab_extension/*.tsbuildinfo build dist
 
 # -- stamps: what is installed already ----------------------------------------------------------------
 
@@ -104,6 +116,13 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.platform
 
 $(VENV)/.helm: helm/tools/fetch.py $(VENV)/.venv
 	@$(BIN)/python helm/tools/fetch.py $(BIN)
+	@touch $@
+
+$(FRAMEWORKS)/.installed: $(wildcard tests/frameworks/*.lock) tests/frameworks/install.py $(VENV)/.venv
+	@echo "[frameworks] installing PyTorch and the other frameworks into $(FRAMEWORKS) (two minutes, the first time)"
+	@rm -rf $(FRAMEWORKS)
+	@$(BIN)/python -m venv $(FRAMEWORKS)
+	@$(FRAMEWORKS)/bin/python tests/frameworks/install.py
 	@touch $@
 
 $(VENV)/.node: lab_extension/package-lock.json $(VENV)/.dev

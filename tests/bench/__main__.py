@@ -77,6 +77,7 @@ STUDIES = {
     "fairness": Study("what one user with 64 clients does to another", _fairness),
     "ffrecord": Study("reading FFRecord files, beside small files and the original's reader", _plain("ffrecord")),
     "followers": Study("what followers of one log cost the service, and how late they hear", _plain("followers")),
+    "frameworks": Study("what an interruption costs with other people's frameworks", _plain("frameworks")),
     "peers": Study("the platform beside Slurm on this machine", _peers),
     "recovery": Study("how long until the platform is back of which something was killed", _plain("recovery")),
     "ticks": Study("what a tick and the reads of the interface cost with thousands of tasks queued", _ticks),

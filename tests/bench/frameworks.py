@@ -1,0 +1,36 @@
+"""What an interruption costs with other people's frameworks: the suite of `tests/frameworks`, and what it measures."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+from bench.figures import Report, say
+from frameworks.drive import ROOT
+from frameworks.table import RESULTS
+
+#: Seconds from the job's last checkpoint, or from the notice where it saved nothing after it, until its nodes are free.
+AT_MOST_S = 1.5
+SUITE = ("-m", "pytest", "-q", "-m", "frameworks", "tests/frameworks")
+
+
+def measure(report: Report) -> None:
+    """Run all cases, and take what they have written. Those that the platform cannot carry yet are left out."""
+    say("the suite of the frameworks, some minutes")
+    RESULTS.unlink(missing_ok=True)
+    subprocess.run([sys.executable, *SUITE], cwd=ROOT, env=os.environ, check=False)
+    if not RESULTS.exists():
+        report.skip("frameworks", "the suite wrote no results; make test-frameworks says why")
+        return
+    for name, one in json.loads(RESULTS.read_text())["cases"].items():
+        topic = f"frameworks: {name}"
+        if "leave_s" not in one:
+            report.skip(topic, "it did not come to its end")
+            continue
+        report.add(topic, "notice to nodes free", one["leave_s"], "s", f"said to be {one['left']}")
+        report.add(topic, "notice to its last checkpoint", one["job_s"], "s", f"saving itself {one['saving_s']} s")
+        report.add(topic, "the rest", one["overhead_s"], "s", "the framework's own end included", at_most=AT_MOST_S)
+        if one["platform_s"] is not None:
+            report.add(topic, "of that, the platform alone", one["platform_s"], "s")

@@ -1,0 +1,248 @@
+"""Other people's training code, as it is: how each way is started, what it needs, and how it must come out.
+
+A case is one training of `scripts/` on the real platform. It is interrupted by an urgent task in the middle, started
+again, and compared (`drive.py`, `checks.py`). The table of docs/frameworks.md is made of what comes out (`table.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+SCRIPTS: Final = Path(__file__).with_name("scripts")
+STEPS: Final = 80
+#: How a task may have left: its work is saved; it left by itself, and nobody knows of a saving; it was ended.
+SAVED, UNKNOWN, ENDED = "saved", "unknown", "ended"
+RESUMES, WORD = "resumes", "word"
+
+LEFT: Final = "telling *left by itself* from *saved*"
+AUTO: Final = "the profile auto, which waits for a checkpoint"
+WATCH: Final = "--watch"
+SIGNAL: Final = "--signal, and all of Slurm's variables"
+RANKS: Final = "--ranks-per-node"
+SLURM_COMMANDS: Final = "sbatch and srun over hai"
+FILES: Final = "hai submit takes a notebook"
+USERS_PYTHON: Final = "the Python of the venv that is active"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One way of training."""
+
+    #: What it is called in tests and in results.
+    name: str
+    #: What the table calls it.
+    title: str
+    #: Packages whose versions the table shows.
+    packages: tuple[str, ...] = ()
+    #: The words after `hai submit`, options included.
+    submit: str = ""
+    #: Instead: a line for the user's own shell that prints the number of the task last, for what submits by itself.
+    shell: str = ""
+    #: Whether the Python is that of the venv that is active when submitting, not the environment that an admin has set.
+    active: bool = False
+    #: Processes that train together.
+    world: int = 1
+    #: The last step.
+    steps: int = STEPS
+    #: It is interrupted when rank 0 has printed this.
+    middle: str = "step 12"
+    #: What may rightly be said about its saving. Whether it is true is looked up on the disk in any case.
+    left: frozenset[str] = frozenset({SAVED})
+    #: Whether it begins again at step 0, because it never saves.
+    from_start: bool = False
+    #: Where it writes what it prints, if not into the log of the task: files below its folder.
+    own_log: str = ""
+    #: Whether its launcher brings lines to the log a second time, at times.
+    repeats: bool = False
+    #: Whether it has stages, of which none may begin after the notice.
+    stages: bool = False
+    #: What the platform lacks for a check to pass, by check.
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+CASES: Final = (
+    Case(
+        name="plain-loop",
+        title="PyTorch, a loop that saves now and then, no handler",
+        packages=("torch",),
+        submit="--checkpoint-dir checkpoints -- python plain_loop.py",
+        missing={WORD: AUTO},
+        middle="step 25",
+    ),
+    Case(
+        name="watched-loop",
+        title="the same, with its own folder named by `--watch`",
+        packages=("torch",),
+        submit="--watch checkpoints -- python plain_loop.py",
+        missing={RESUMES: WATCH, WORD: WATCH},
+        middle="step 25",
+    ),
+    Case(
+        name="active-venv",
+        title="the same, submitted from an active venv, nothing set up by an admin",
+        packages=("torch",),
+        submit="--checkpoint-dir checkpoints -- python plain_loop.py",
+        active=True,
+        missing={RESUMES: USERS_PYTHON, WORD: USERS_PYTHON},
+        middle="step 25",
+    ),
+    Case(
+        name="handler",
+        title="PyTorch, a loop that saves on SIGTERM",
+        packages=("torch",),
+        submit="--checkpoint-dir checkpoints -- python handler.py",
+    ),
+    Case(
+        name="in-place",
+        title="PyTorch, `torch.save` in place, slow, the notice in the middle of saving",
+        packages=("torch",),
+        submit="--checkpoint-dir checkpoints -- python in_place.py",
+        middle="saving step 20",
+        missing={RESUMES: AUTO, WORD: AUTO},
+    ),
+    Case(
+        name="never-saves",
+        title="a script that never saves",
+        submit="--checkpoint-dir checkpoints -- python never_saves.py",
+        steps=400,
+        left=frozenset({UNKNOWN}),
+        from_start=True,
+        missing={WORD: LEFT},
+    ),
+    Case(
+        name="torchrun",
+        title="torchrun, DistributedDataParallel, a snapshot after each epoch, no handler",
+        packages=("torch",),
+        submit="--nodes 2 --checkpoint-dir checkpoints -- torchrun --nproc-per-node 2 ddp.py",
+        world=4,
+        missing={WORD: AUTO},
+        middle="step 25",
+    ),
+    Case(
+        name="lightning",
+        title="Lightning on one node",
+        packages=("lightning", "torch"),
+        submit="--profile slurm -- python lightning_train.py",
+    ),
+    Case(
+        name="lightning-2-nodes",
+        title="Lightning on two nodes, one process each",
+        packages=("lightning", "torch"),
+        submit="--nodes 2 --profile slurm -- python lightning_train.py --nodes 2",
+        world=2,
+    ),
+    Case(
+        name="lightning-2-devices",
+        title="Lightning with `devices=2` on one node",
+        packages=("lightning", "torch"),
+        submit="--profile slurm --ranks-per-node 2 -- python lightning_train.py --devices 2",
+        world=2,
+        missing={RESUMES: RANKS, WORD: RANKS},
+    ),
+    Case(
+        name="lightning-2x2",
+        title="Lightning with `devices=2` on two nodes",
+        packages=("lightning", "torch"),
+        submit="--nodes 2 --profile slurm --ranks-per-node 2 -- python lightning_train.py --nodes 2 --devices 2",
+        world=4,
+        missing={RESUMES: RANKS, WORD: RANKS},
+    ),
+    Case(
+        name="lightning-sbatch",
+        title="Lightning's script for Slurm, `sbatch` and `srun`, `devices=2` on two nodes",
+        packages=("lightning", "torch"),
+        shell='eval "$(hai slurm env)" && sbatch lightning.sbatch',
+        world=4,
+        missing={RESUMES: SLURM_COMMANDS, WORD: SLURM_COMMANDS},
+    ),
+    Case(
+        name="hf-trainer",
+        title="Hugging Face Trainer under torchrun on two nodes, saving every twenty steps",
+        packages=("transformers", "accelerate", "torch"),
+        submit="--nodes 2 --checkpoint-dir checkpoints -- "
+        "torchrun --nproc-per-node 1 hf_train.py --output_dir checkpoints",
+        world=2,
+        missing={WORD: AUTO},
+        middle="step 25",
+    ),
+    Case(
+        name="hf-trainer-jit",
+        title="the same with `--enable_jit_checkpoint true`, which waits three seconds before it saves",
+        packages=("transformers", "accelerate", "torch"),
+        submit="--nodes 2 --checkpoint-dir checkpoints -- torchrun --nproc-per-node 1 hf_train.py "
+        "--output_dir checkpoints --enable_jit_checkpoint true",
+        world=2,
+    ),
+    Case(
+        name="accelerate",
+        title="`accelerate launch` on two nodes, `save_state` every twenty steps",
+        packages=("accelerate", "torch"),
+        submit="--nodes 2 --checkpoint-dir checkpoints -- bash accelerate_launch.sh accelerate_train.py",
+        world=2,
+        missing={WORD: AUTO},
+        middle="step 25",
+    ),
+    Case(
+        name="submitit",
+        title="submitit's `AutoExecutor`, unchanged",
+        packages=("submitit",),
+        shell='eval "$(hai slurm env)" && python submit_with_submitit.py',
+        own_log="submitit_log/*_log.out",
+        missing={RESUMES: SLURM_COMMANDS, WORD: SLURM_COMMANDS},
+    ),
+    Case(
+        name="jax",
+        title="JAX on two nodes, its preemption service",
+        packages=("jax",),
+        submit="--nodes 2 --checkpoint-dir checkpoints -- python jax_train.py --coordinator",
+        world=2,
+    ),
+    Case(
+        name="jax-slurm",
+        title="JAX on two nodes, `jax.distributed.initialize()` alone",
+        packages=("jax",),
+        submit="--nodes 2 --checkpoint-dir checkpoints --profile slurm --signal TERM -- python jax_train.py",
+        world=2,
+        missing={RESUMES: SIGNAL, WORD: SIGNAL},
+    ),
+    Case(
+        name="ray",
+        title="Ray Train on one node, reporting a checkpoint every twenty steps",
+        packages=("ray", "torch"),
+        submit="--checkpoint-dir checkpoints -- python ray_train.py",
+        middle="step 25",
+        left=frozenset({SAVED, UNKNOWN}),
+        repeats=True,
+        missing={WORD: LEFT},
+    ),
+    Case(
+        name="notebook",
+        title="a notebook whose cells save now and then",
+        packages=("nbclient", "ipykernel"),
+        submit="--checkpoint-dir checkpoints -- python -m hai_client.notebook train.ipynb --output out.ipynb",
+        left=frozenset({SAVED, UNKNOWN}),
+        missing={WORD: LEFT},
+        middle="step 25",
+    ),
+    Case(
+        name="notebook-file",
+        title="the same, submitted as a file",
+        packages=("nbclient", "ipykernel"),
+        submit="--checkpoint-dir checkpoints -- train.ipynb",
+        left=frozenset({SAVED, UNKNOWN}),
+        missing={RESUMES: FILES, WORD: FILES},
+        middle="step 25",
+    ),
+    Case(
+        name="stages",
+        title="a shell script of three stages, without `set -e`",
+        submit="--checkpoint-dir checkpoints -- bash stages.sh",
+        steps=45,
+        middle="step 22",
+        stages=True,
+        missing={RESUMES: "no stage begins after the notice"},
+    ),
+)

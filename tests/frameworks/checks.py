@@ -1,0 +1,51 @@
+"""What must hold of every case, whatever the framework."""
+
+from __future__ import annotations
+
+import re
+
+from frameworks.cases import ENDED, SAVED, UNKNOWN, Case
+from frameworks.drive import Outcome
+
+#: Each step adds this to the only weight: sums of it are exact.
+A_STEP = 1 / 1024
+#: What must not be said of a task whose saving nobody knows of.
+CLAIM = re.compile(r"(?<!without )(?:with its work saved|suspended clean|having saved)|[;,] saved\b")
+
+
+def check_resumes(case: Case, seen: Outcome) -> None:
+    """It was interrupted once, went on at the step that it had saved, and came to the right end."""
+    assert len(seen.runs) == 2, seen.log()
+    first = seen.runs[0]
+    assert first["reason"] == "preempted", first
+    assert all(rank["notified_at"] for rank in first["ranks"]), "every rank was told"
+    assert [number for number, _ in seen.numbers(r"world of (\d+)", 1)] in ([], [case.world]), seen.log()
+    assert seen.numbers(r"world of (\d+)", 1)[:1] or case.world == 1, "it says how many train together"
+    saved = [step for step, _ in seen.saved(1)]
+    assert bool(saved) is not case.from_start, seen.log()
+    at = saved[-1] if saved else 0
+    resumed = [int(number) for number, _ in seen.numbers(r"resumed at step (\d+)", 2)]
+    assert resumed == ([at] if saved else []), seen.log()
+    assert seen.steps(1) == list(range(1, seen.steps(1)[-1] + 1)), seen.log()
+    assert seen.steps(2) == list(range(at + 1, case.steps + 1)), seen.log()
+    finished = [line.text for line in seen.lines if line.run == 2 and line.text.startswith("finished")]
+    assert finished == [f"finished step {case.steps} weight {case.steps * A_STEP}"], seen.log()
+    if case.stages:
+        begun = [int(number) for number, at in seen.numbers(r"stage (\d+) begins", 1) if at > seen.told_at]
+        assert begun == [], f"no stage begins after the notice\n{seen.log()}"
+
+
+def check_word(case: Case, seen: Outcome) -> None:
+    """What is said about its saving is what the disk says, and is said everywhere alike."""
+    assert seen.left in case.left, f"it is said to be {seen.left}\n{seen.log()}"
+    after = seen.newest is not None and seen.newest >= seen.told_at
+    assert after is (seen.left == SAVED), (
+        f"said to be {seen.left}; its newest file is of {seen.newest}, the notice of {seen.told_at}\n{seen.log()}"
+    )
+    assert seen.left in (SAVED, UNKNOWN, ENDED)
+    if seen.left != SAVED:
+        said = [line.text for line in seen.lines if line.platform and line.run == 1]
+        claims = [text for text in [*said, *seen.decisions.splitlines()] if CLAIM.search(text)]
+        assert claims == [], "nobody says that it saved"
+    lost = seen.runs[0]["lost_s"] or 0.0
+    assert lost == 0.0 if seen.left == SAVED else lost > 0.0, f"{lost} node seconds are said to be lost"

@@ -1,0 +1,97 @@
+"""One platform for all cases, and the file of their results."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import platform as machine
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from e2e.conftest import Platform
+from frameworks.cases import Case
+from frameworks.drive import ROOT, VENV, Driver, Outcome
+
+RESULTS = ROOT / "test-results" / "frameworks.json"
+#: What is known of each case so far, by name.
+KNOWN: dict[str, dict[str, Any]] = {}
+ABSENT = f"{VENV.name} is not there: make test-frameworks installs the frameworks"
+
+
+def versions(names: tuple[str, ...]) -> dict[str, str]:
+    """Versions of packages of the frameworks' environment."""
+    [site] = VENV.glob("lib/python3*/site-packages")
+    found = {one.name.lower(): one.version for one in importlib.metadata.distributions(path=[str(site)])}
+    return {name: found[name].partition("+")[0] for name in names}
+
+
+@pytest.fixture(scope="session")
+def results() -> Iterator[dict[str, dict[str, Any]]]:
+    """What is known of each case; written when all tests are over."""
+    KNOWN.clear()
+    yield KNOWN
+    RESULTS.parent.mkdir(exist_ok=True)
+    before = json.loads(RESULTS.read_text())["cases"] if RESULTS.exists() else {}
+    RESULTS.write_text(json.dumps({"python": machine.python_version(), "cases": before | KNOWN}, indent=1) + "\n")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what was measured in this session."""
+    for name, one in KNOWN.items():
+        if "leave_s" in one:
+            terminalreporter.write_line(
+                f"{name:<20} {one['left'] or '-':<8} left in {one['leave_s']:5.2f} s: {one['job_s']:5.2f} s until it "
+                f"had saved (itself {one['saving_s']:.3f} s), {one['overhead_s']:5.2f} s after that; "
+                f"the platform's own part {one['platform_s']} s"
+            )
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
+    """A platform of four nodes, for all cases."""
+    if not (VENV / ".installed").exists():
+        pytest.skip(ABSENT)
+    made = Platform(tmp_path_factory.mktemp("frameworks"), nodes=4)
+    folder = tmp_path_factory.mktemp("work")
+    try:
+        made.start()
+        yield Driver(made, folder)
+    finally:
+        made.end()
+
+
+@pytest.fixture(scope="session")
+def seen(driver: Driver, results: dict[str, dict[str, Any]]) -> Callable[[Case], Outcome]:
+    """What comes out of a case; it is run when it is first asked for."""
+    known: dict[str, Outcome | BaseException] = {}
+
+    def look(case: Case) -> Outcome:
+        if case.name not in known:
+            results[case.name] = {"versions": versions(case.packages), "passed": []}
+            try:
+                known[case.name] = found = driver.run(case)
+            except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 -- each check of the case shows it
+                known[case.name] = error
+            else:
+                results[case.name] |= {
+                    "left": found.left,
+                    "leave_s": round(found.leave_s, 2),
+                    "job_s": round(found.job_s, 2),
+                    "overhead_s": round(found.leave_s - found.job_s, 2),
+                    "platform_s": None if found.platform_s is None else round(found.platform_s, 2),
+                    "saving_s": found.saving_s(),
+                }
+        kept = known[case.name]
+        if isinstance(kept, BaseException):
+            raise kept
+        return kept
+
+    return look
+
+
+@pytest.fixture
+def passed(results: dict[str, dict[str, Any]]) -> Callable[[Case, str], None]:
+    """Notes that a check of a case has passed."""
+    return lambda case, check: results[case.name]["passed"].append(check)

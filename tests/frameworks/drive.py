@@ -1,0 +1,306 @@
+"""Runs a case on the platform: starts it, has an urgent task interrupt it in the middle, and lets it come to an end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from e2e.conftest import PATIENCE, Platform, wait_for
+from frameworks.cases import SCRIPTS, Case
+from hai_client.errors import Unavailable
+from hai_client.schema import TaskRequest
+
+ROOT = Path(__file__).parents[2]
+#: Where `make test-frameworks` has installed them.
+VENV = Path(os.environ.get("HAI_TEST_FRAMEWORKS", ROOT / ".venv-frameworks"))
+#: What an admin calls it on the platform.
+ENVIRONMENT = "frameworks"
+#: What launchers put before a line: srun with labels, and Ray, which colours it as well.
+BEFORE = re.compile(r"^(\d+: |(\x1b\[[0-9;]*m)*\(\w+ pid=\d+\)(\x1b\[[0-9;]*m)* )")
+#: Between two looks at the processes of a job, seconds.
+LOOK_S = 0.03
+OVER = ("succeeded", "failed", "stopped")
+
+
+class Broken(Exception):
+    """The case did not come to its end; says what was seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the log of rank 0."""
+
+    run: int
+    #: Seconds since the epoch.
+    at: float
+    #: Whether the platform wrote it.
+    platform: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was seen of a case."""
+
+    #: The task, as `hai status --json` shows it in the end.
+    task: dict[str, Any]
+    #: What `hai decisions` said of it.
+    decisions: str
+    lines: tuple[Line, ...]
+    #: When the newest file of its checkpoints was changed, at the moment when its first run was over; seconds.
+    newest: float | None
+    #: When the last process of the job was gone, seconds; None if they were gone before anybody looked.
+    gone: float | None
+
+    @property
+    def runs(self) -> list[dict[str, Any]]:
+        """Its runs."""
+        return list(self.task["runs"])
+
+    @property
+    def left(self) -> str | None:
+        """The word about the saving of the first run."""
+        first = self.runs[0]
+        if "left" in first:
+            return first["left"]
+        # As it was before there were three words.
+        return {True: "saved", False: "ended", None: None}[first["clean"]]
+
+    @property
+    def told_at(self) -> float:
+        """When the notice was given."""
+        return seconds(self.runs[0]["notice"]["at"])
+
+    @property
+    def leave_s(self) -> float:
+        """From the notice until its nodes were free."""
+        return seconds(self.runs[0]["ended_at"]) - self.told_at
+
+    @property
+    def job_s(self) -> float:
+        """From the notice until the job's last checkpoint was whole; 0 if it saved nothing after it."""
+        after = [at for _, at in self.saved(1) if at >= self.told_at]
+        return after[-1] - self.told_at if after else 0.0
+
+    @property
+    def platform_s(self) -> float | None:
+        """What is the platform's alone of it: until all ranks were told, and after the job's last process was gone."""
+        if self.gone is None:
+            return None
+        first = self.runs[0]
+        told = max(seconds(rank["notified_at"]) for rank in first["ranks"]) - self.told_at
+        return max(0.0, told) + max(0.0, seconds(first["ended_at"]) - self.gone)
+
+    def numbers(self, pattern: str, run: int) -> list[tuple[float, float]]:
+        """The first number in each line of a run that matches, with the line's time."""
+        found = ((re.fullmatch(pattern, line.text), line.at) for line in self.lines if line.run == run)
+        return [(float(match[1]), at) for match, at in found if match]
+
+    def steps(self, run: int) -> list[int]:
+        """The steps that a run says it did."""
+        return [int(number) for number, _ in self.numbers(r"step (\d+)", run)]
+
+    def saved(self, run: int) -> list[tuple[int, float]]:
+        """The steps at which a run says it saved, and when."""
+        return [(int(number), at) for number, at in self.numbers(r"saved step (\d+) in [0-9.]+ s", run)]
+
+    def saving_s(self) -> float:
+        """How long the last saving of the first run took, by its own account."""
+        found = self.numbers(r"saved step \d+ in ([0-9.]+) s", 1)
+        return found[-1][0] if found else 0.0
+
+    def log(self) -> str:
+        """All of it, for messages."""
+        return "\n".join(f"{line.run} {'[hai] ' if line.platform else ''}{line.text}" for line in self.lines)
+
+
+def seconds(text: str) -> float:
+    """Seconds since the epoch."""
+    return datetime.fromisoformat(text).timestamp()
+
+
+class Driver:
+    """Cases, one after the other, on one platform."""
+
+    def __init__(self, platform: Platform, folder: Path) -> None:
+        self._platform = platform
+        self._folder = folder
+        platform.token("dee")
+        python = str(VENV / "bin" / "python")
+        platform.hai("admin", "environments", "set", ENVIRONMENT, "--for", "public", "--python", python)
+
+    def run(self, case: Case) -> Outcome:
+        """Start it, interrupt it, resume it, and look.
+
+        Raises:
+            Broken: It could not be submitted, or ended too soon, or in another state than `succeeded`.
+        """
+        place = self._folder / case.name
+        # The user's own folder, with everything in it.
+        shutil.copytree(SCRIPTS, place, ignore=shutil.ignore_patterns("__pycache__"))
+        gates = {name: place / f".{name}" for name in ("pace", "urgent")}
+        live: dict[str, int] = {}
+        try:
+            live["ann"] = task = self._submit(case, place, gates["pace"])
+            self._wait_for_line(case, place, task)
+            waits = f"until [ -e {shlex.quote(str(gates['urgent']))} ]; do sleep 0.05; done"
+            live["dee"] = self._urgent(waits)
+            gone = self._wait_until_it_has_left(task, place)
+            newest = newest_file(place)
+            wait_for("the urgent task to run", lambda: self._state(live["dee"], "dee") == "running")
+            gates["pace"].touch()
+            gates["urgent"].touch()
+            shown = wait_for("the task to end", lambda: self._over(task))
+            outcome = Outcome(shown, self._decisions(task), self._story(case, place, task), newest, gone)
+            if shown["state"] != "succeeded":
+                others = self._other_ranks(task)
+                raise Broken(f"it is {shown['state']}: {shown['message']}\n{outcome.log()}\n{others}")
+            return outcome
+        finally:
+            for gate in gates.values():
+                gate.touch()
+            for user, number in live.items():
+                self._platform.hai("stop", str(number), user=user, check=False)
+
+    def _submit(self, case: Case, place: Path, gate: Path) -> int:
+        if case.shell:
+            words = ["bash", "-c", "set -o pipefail\n" + case.shell]
+            done = self._in_shell(words, place, {"PACE_UNTIL": str(gate)})
+        else:
+            common = ["--name", case.name, "-e", f"PACE_UNTIL={gate}"]
+            if not case.active:
+                common += ["--environment", ENVIRONMENT, "-e", f"PYTHONPATH={ROOT / 'client'}"]
+            done = self._in_shell(["hai", "--json", "submit", *common, *shlex.split(case.submit)], place, {})
+        if done.returncode != 0:
+            raise Broken(f"it could not be submitted (status {done.returncode}): {done.stderr}{done.stdout}")
+        return int(json.loads(done.stdout)["id"] if not case.shell else done.stdout.split()[-1])
+
+    def _in_shell(self, words: list[str], place: Path, added: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        """A command in a shell of ann, whose venv is active."""
+        path = f"{VENV / 'bin'}{os.pathsep}{ROOT / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        env = self._platform.env | {"PATH": path, "VIRTUAL_ENV": str(VENV), "PWD": str(place)} | added
+        return subprocess.run(
+            words, cwd=place, env=env, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )  # fmt: skip
+
+    def _urgent(self, line: str) -> int:
+        """An urgent task of dee on all nodes that does a line of shell."""
+        request = TaskRequest(
+            name="urgent",
+            command=("sh", "-c", line),
+            cwd=str(self._folder),
+            nodes=self._platform.nodes,
+            priority="VERY_HIGH",
+            profile="kill",
+        )
+        return self._platform.client("dee").submit(request).id
+
+    def _wait_until_it_has_left(self, number: int, place: Path) -> float | None:
+        """Wait until the first run is over; when the last process of the job was gone."""
+        seen, ends = None, time.monotonic() + PATIENCE
+        while True:
+            if works_in(place):
+                seen = time.time()
+            elif self._platform.client().task(number).runs[0].ended_at is not None:
+                return seen
+            time.sleep(LOOK_S)
+            if time.monotonic() > ends:
+                raise Broken(f"it did not leave within {PATIENCE:.0f} s:\n{self._text(number)}")
+
+    def _state(self, number: int, user: str = "ann") -> str:
+        return self._platform.client(user).task(number).state
+
+    def _over(self, number: int) -> dict[str, Any] | None:
+        if self._state(number) not in OVER:
+            time.sleep(LOOK_S)
+            return None
+        shown: dict[str, Any] = self._platform.json("status", str(number))
+        return shown
+
+    def _text(self, number: int) -> str:
+        return "\n".join(line.text for line in self._lines(number))
+
+    def _decisions(self, number: int) -> str:
+        return self._platform.hai("decisions", str(number)).stdout
+
+    def _wait_for_line(self, case: Case, place: Path, number: int) -> None:
+        text = case.middle
+
+        def there() -> bool:
+            if any(line.text == text for line in self._story(case, place, number)):
+                return True
+            if self._state(number) in OVER:
+                seen = f"{self._text(number)}\n{self._other_ranks(number)}"
+                raise Broken(f"it ended before it had printed {text!r}:\n{seen}")
+            time.sleep(0.2)
+            return False
+
+        wait_for(f"{text!r} in the log", there)
+
+    def _other_ranks(self, number: int) -> str:
+        ranks = range(1, self._platform.client().task(number).nodes)
+        return "\n".join(self._platform.hai("logs", str(number), "-r", str(rank), check=False).stdout for rank in ranks)
+
+    def _story(self, case: Case, place: Path, number: int) -> tuple[Line, ...]:
+        """Its log, and its own one; of lines that a launcher has brought twice, the first."""
+        lines = self._lines(number)
+        if case.own_log:
+            lines += own_lines("".join(file.read_text() for file in sorted(place.glob(case.own_log))))
+        if not case.repeats:
+            return tuple(lines)
+        first: dict[tuple[int, str], Line] = {}
+        for line in lines:
+            first.setdefault((line.run, line.text), line)
+        return tuple(first.values())
+
+    def _lines(self, number: int) -> list[Line]:
+        try:
+            found = list(self._platform.client().logs(number))
+        except Unavailable:
+            return []
+        return [
+            Line(one.run, one.at.timestamp() if one.at else 0.0, one.rank is None, BEFORE.sub("", one.text))
+            for one in found
+        ]
+
+
+def own_lines(text: str) -> list[Line]:
+    """The lines of a log that a training writes itself: without times; the second run is known by its first words."""
+    lines, run = [], 1
+    for line in text.splitlines():
+        run = 2 if line.startswith("resumed") else run
+        lines.append(Line(run, 0.0, False, line))
+    return lines
+
+
+def works_in(place: Path) -> bool:
+    """Whether any process has its working folder there, or below."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                folder = (entry / "cwd").readlink()
+            except OSError:
+                continue
+            if folder.is_relative_to(place):
+                return True
+    return False
+
+
+def newest_file(place: Path) -> float | None:
+    """When the newest file of the checkpoints below a folder was changed; None if there is none."""
+    found = [path.stat().st_mtime for path in place.rglob("*") if path.is_file() and is_checkpoint(path, place)]
+    return max(found, default=None)
+
+
+def is_checkpoint(path: Path, place: Path) -> bool:
+    """Whether a file is one of a checkpoint: of the folder `checkpoints`, or of Lightning, which saves where it is."""
+    return "checkpoints" in path.relative_to(place).parts or path.suffix == ".ckpt"

@@ -1,0 +1,105 @@
+"""The page on frameworks says what the suite tries, no more and no less; and so does the README."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from frameworks import table
+from frameworks.cases import CASES, ENDED, RESUMES, SAVED, SCRIPTS, UNKNOWN, WORD, Case
+
+ROOT = Path(__file__).parents[2]
+PAGE = table.PAGE.read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BY_NAME = {case.name: case for case in CASES}
+#: What the README says that needs no line, and the cases that prove it.
+PROOFS = {
+    "PyTorch": ("plain-loop", "handler"),
+    "torchrun": ("torchrun",),
+    "Hugging Face Trainer": ("hf-trainer", "hf-trainer-jit"),
+    "Accelerate": ("accelerate",),
+    "JAX": ("jax",),
+    "notebooks": ("notebook",),
+    "Lightning, one process a node": ("lightning", "lightning-2-nodes"),
+}
+
+
+def cells() -> list[list[str]]:
+    """The table of the page, without its head."""
+    lines = table.within(PAGE).splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def locked() -> dict[str, str]:
+    """Versions by name."""
+    text = "".join(lock.read_text() for lock in Path(__file__).parent.glob("*.lock"))
+    return dict(re.findall(r"^([A-Za-z0-9._-]+)==([A-Za-z0-9.]+)", text, re.MULTILINE))
+
+
+def test_the_table_names_exactly_the_cases_of_the_suite() -> None:
+    assert [row[0] for row in cells()] == [case.title for case in CASES]
+    assert len(BY_NAME) == len({case.title for case in CASES}) == len(CASES)
+
+
+def test_the_table_was_made_with_what_is_locked() -> None:
+    for case, row in zip(CASES, cells(), strict=True):
+        assert row[1] == (", ".join(f"{name} {locked()[name]}" for name in case.packages) or "-")
+
+
+def test_the_table_says_of_each_case_what_is_lacking() -> None:
+    for case, row in zip(CASES, cells(), strict=True):
+        for check, cell in ((RESUMES, row[2]), (WORD, row[3])):
+            lacking = case.missing.get(check)
+            assert cell.startswith("not yet") is (lacking is not None), row
+            assert lacking is None or cell == f"not yet: {lacking}"
+
+
+def test_every_training_that_the_page_shows_is_one_of_the_suite() -> None:
+    shown = re.findall(r"^hai submit (.*)$", PAGE, re.MULTILINE)
+    assert len(shown) > 5
+    assert {tuple(shlex.split(line)) for line in shown} <= {tuple(shlex.split(case.submit)) for case in CASES}
+
+
+def test_every_training_that_a_case_starts_is_there_and_every_one_there_is_started() -> None:
+    started = {word for case in CASES for word in shlex.split(case.submit + " " + case.shell)}
+    called = "".join(file.read_text() for file in SCRIPTS.iterdir() if file.suffix in (".sh", ".sbatch"))
+    started |= set(called.split())
+    assert {file.name for file in SCRIPTS.iterdir() if file.is_file()} - started == {"pace.py"}
+
+
+def test_the_readme_promises_nothing_that_no_case_proves() -> None:
+    promised = re.search(r"^\| your code .*?\n\n", README, re.MULTILINE | re.DOTALL)
+    assert promised is not None
+    rows = [line for line in promised[0].splitlines() if "| 0 |" in line]
+    names = [name.strip() for line in rows for name in re.split(r"[:;]", line.split("|")[1])[-1].split(" · ")]
+    assert sorted(names) == sorted(PROOFS)
+    for cases in PROOFS.values():
+        assert [name for name in cases if RESUMES in BY_NAME[name].missing] == []
+
+
+def found(**given: Any) -> dict[str, Any]:
+    return {"versions": {"torch": "2.13.0"}, "passed": [RESUMES, WORD], "leave_s": 1.0, "job_s": 0.2} | given
+
+
+@pytest.mark.parametrize(("left", "words"), [(SAVED, "saved"), (UNKNOWN, "left by itself"), (ENDED, "ended")])
+def test_a_row_tells_what_was_seen(left: str, words: str) -> None:
+    row = table.row(Case(name="x", title="X"), found(left=left))
+    assert row[:3] == ("X", "torch 2.13.0", "yes")
+    assert words in row[3]
+    assert row[4:] == ("1.0 s", "0.2 s")
+
+
+def test_a_row_tells_what_failed_and_what_is_lacking() -> None:
+    case = Case(name="x", title="X", missing={WORD: "a part"})
+    assert table.row(case, found(left=SAVED, passed=[RESUMES]))[3] == "not yet: a part"
+    assert table.row(case, found(left=SAVED, passed=[]))[2] == "not yet: it failed"
+    assert table.row(Case(name="x", title="X", from_start=True), found(left=UNKNOWN))[2] == "begins again"
+
+
+def test_a_page_without_the_marks_is_refused() -> None:
+    with pytest.raises(ValueError, match="put them back"):
+        table.within("| way |\n")
