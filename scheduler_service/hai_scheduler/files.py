@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hai_scheduler.core.model import Mount
+from hai_scheduler.core.mounts import Mount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

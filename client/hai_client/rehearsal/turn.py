@@ -76,7 +76,8 @@ class Turn:
             nodes=("localhost",),
             profile=plan.profile,
             api_url=self.service.url,
-            master="127.0.0.1",
+            addresses=("127.0.0.1",),
+            cwd=plan.cwd,
             master_port=plan.port,
         )
         seat = Seat(

@@ -232,6 +232,8 @@ export interface ITaskDetail extends ITaskSummary {
   retry_exit_codes: number[];
   /** While it waits for a retry: it is not started before. */
   retry_at: string | null;
+  /** In the answer to a submission: what will probably not go as its user thinks. */
+  warnings?: string[];
   runs: IRun[];
 }
 

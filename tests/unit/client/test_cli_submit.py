@@ -74,6 +74,8 @@ def test_a_signal_that_is_none_of_those_is_refused_with_how_to_write_one(hai: Ha
     assert result.code == 2
     assert repr(given) in result.err
     assert "USR1@60" in result.err
+
+
 @pytest.mark.parametrize(("word", "each"), [("gpu", "gpu"), ("GPUs", "gpu"), ("1", 1)])
 def test_a_command_may_run_once_for_each_gpu(hai: Hai, platform: Any, word: str, each: object) -> None:
     assert hai("submit", "--ranks-per-node", word, "--", "true").code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from hai_client.backports import without_prefix
 from hai_client.cli.context import Context
 from hai_client.cli.slurm.listing import row_of
 from hai_client.errors import Conflict, NotFound
@@ -30,19 +31,24 @@ def scancel(argv: Sequence[str], ctx: Context) -> int:
         else:
             jobs += word.split(",")
     number = next((chosen[name] for name in ("-s", "--signal") if name in chosen), None)
-    if number is not None and number.upper().removeprefix("SIG") not in ("KILL", "TERM", "9", "15"):
+    if number is not None and without_prefix(number.upper(), "SIG") not in ("KILL", "TERM", "9", "15"):
         raise BadOption(f"--signal={number}: HAI sends no signals by hand; `hai suspend ID` tells a task to leave")
-    code = 0
-    for job in jobs or _chosen(chosen, ctx):
-        try:
-            ctx.client.stop(job.partition(".")[0].partition("_")[0])
-        except NotFound:
-            print(f"scancel: error: Kill job error on job id {job}: Invalid job id specified", file=sys.stderr)
-            code = 1
-        except Conflict:
-            # It has ended already: that is what was wanted.
-            continue
-    return code
+    # All of them, whatever becomes of the first.
+    found = [_cancel(job, ctx) for job in jobs or _chosen(chosen, ctx)]
+    return 0 if all(found) else 1
+
+
+def _cancel(job: str, ctx: Context) -> bool:
+    """Stop a task; whether there is such a one."""
+    try:
+        ctx.client.stop(job.partition(".")[0].partition("_")[0])
+    except NotFound:
+        print(f"scancel: error: Kill job error on job id {job}: Invalid job id specified", file=sys.stderr)
+        return False
+    except Conflict:
+        # It has ended already: that is what was wanted.
+        return True
+    return True
 
 
 def _chosen(chosen: dict[str, str], ctx: Context) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
+from hai_client.backports import UTC
 from hai_client.cli.context import Context
 from hai_client.errors import NotFound
 from hai_client.names import ENDED

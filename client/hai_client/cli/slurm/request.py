@@ -126,7 +126,7 @@ def _gpus(text: str, option: str) -> int:
 def _gres(text: str) -> int | None:
     total = 0
     for part in text.split(","):
-        kind, *rest = part.removeprefix("gres:").split(":")
+        kind, *rest = without_prefix(part, "gres:").split(":")
         if kind == "none":
             continue
         if kind != "gpu":
@@ -157,7 +157,7 @@ def signal_of(text: str) -> tuple[bool, str, float | None]:
     word = match.group(2).upper() if match else ""
     if word.isdigit():
         try:
-            word = signal.Signals(int(word)).name.removeprefix("SIG")
+            word = without_prefix(signal.Signals(int(word)).name, "SIG")
         except ValueError:
             word = ""
     if match is None or word not in _SIGNALS:

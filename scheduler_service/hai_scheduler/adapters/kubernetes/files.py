@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from hai_scheduler.core.model import Mount
+from hai_scheduler.core.mounts import Mount
 from hai_scheduler.files import Fault
 
 

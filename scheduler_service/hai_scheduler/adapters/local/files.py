@@ -11,7 +11,7 @@ from hai_client.rank.identity import NoAccount
 from hai_client.rank.pythons import programs
 from hai_scheduler.adapters.local.accounts import Accounts
 from hai_scheduler.adapters.reading import in_reader
-from hai_scheduler.core.model import Mount
+from hai_scheduler.core.mounts import Mount
 from hai_scheduler.files import Fault
 
 #: Programs whose first word that is no option is a script.

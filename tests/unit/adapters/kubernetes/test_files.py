@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hai_scheduler.adapters.kubernetes.files import PodFiles
-from hai_scheduler.core.model import Mount, MountKind
+from hai_scheduler.core.model import MountKind
+from hai_scheduler.core.mounts import Mount
 
 
 def mount(path: str) -> Mount:
