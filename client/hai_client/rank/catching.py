@@ -53,8 +53,12 @@ class Masks:
 
     def traps(self, number: int) -> bool:
         """Whether a shell does: what bash catches for the sake of an EXIT trap does not count."""
-        for_exit = all(self.caught >> (other - 1) & 1 for other in _EXIT_TRAP)
-        return bool(self.caught >> (number - 1) & 1) and not for_exit
+        return bool(self.caught >> (number - 1) & 1) and not self.has_exit_trap
+
+    @property
+    def has_exit_trap(self) -> bool:
+        """Whether a bash has something to do at its end."""
+        return all(self.caught >> (number - 1) & 1 for number in _EXIT_TRAP)
 
     def ignores(self, number: int) -> bool:
         """Whether the signal does nothing at all."""

@@ -16,7 +16,7 @@ import signal
 from hai_client.rank.catching import read_masks
 from hai_client.rank.identity import acting_as
 from hai_client.rank.openfiles import pipes
-from hai_client.rank.processes import Process, descendants, read_end, send
+from hai_client.rank.processes import Process, descendants, read_end, read_process, send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class Shells:
         self._kept: dict[int, _Shell] = {}
         #: How what a shell waited for has ended, by the pid of the shell, as `os.wait` says it.
         self._ends: dict[int, int] = {}
+        #: Shells that were ended and do then what their EXIT traps say.
+        self._cleaning: set[int] = set()
 
     def keep(self, table: Mapping[int, Process], shells: Mapping[int, Iterable[int]]) -> bool:
         """Let these shells, given with their children, start nothing more; whether any of them is new."""
@@ -78,17 +80,27 @@ class Shells:
 
     def end(self, pid: int, now: float) -> None:
         """End a shell now, whether it is kept or not; one that does not heed SIGTERM is killed."""
-        shell = self._kept.get(pid)
-        if shell is not None and shell.ended_at is None:
+        process = read_process(pid)
+        if process is None:
+            return
+        shell = self._kept.setdefault(pid, _Shell(process.start, {}))
+        if shell.ended_at is None:
             shell.ended_at = now
             self._note_end(pid, shell)
-        send(pid, signal.SIGKILL if read_masks(pid).ignores(signal.SIGTERM) else signal.SIGTERM)
+        masks = read_masks(pid)
+        if masks.has_exit_trap:
+            self._cleaning.add(pid)
+        send(pid, signal.SIGKILL if masks.ignores(signal.SIGTERM) else signal.SIGTERM)
         send(pid, signal.SIGCONT)
 
     def is_ended(self, pid: int) -> bool:
         """Whether the shell was told to end already."""
         shell = self._kept.get(pid)
         return shell is not None and shell.ended_at is not None
+
+    def is_cleaning_up(self, pid: int) -> bool:
+        """Whether the shell was told to end and may start something for that."""
+        return pid in self._cleaning
 
     def end_of_stage(self, pid: int) -> int | None:
         """How the command ended that a shell was waiting for when it was ended; None if that is not known."""

@@ -370,7 +370,7 @@ class Telling:
 
     def _is_next_stage(self, table: Mapping[int, Process], found: Workers, pid: int) -> bool:
         """Whether a shell that has no trap starts something now that what it was running has left."""
-        if any(shell in self._trapping for shell in found.above[pid]):
+        if any(shell in self._trapping or self._shells.is_cleaning_up(shell) for shell in found.above[pid]):
             return False
         before = [self._workers[other] for other in found.top if found.above[other] and other in self._workers]
         return not any(worker.is_in(table) for worker in before)

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import pytest
 
 from hai_client.archive import build
-from hai_client.rank.processes import read_environment, read_table
+from hai_client.rank.processes import read_environment, read_table, send
 
 T = TypeVar("T")
 #: Seconds after which what has not come never will, on a machine that is busy with other work too.
@@ -358,7 +358,7 @@ class Bench:
                 supervisor.kill()
             supervisor.wait()
         for pid in self.processes():
-            os.kill(pid, signal.SIGKILL)
+            send(pid, signal.SIGKILL)
 
 
 def _free_port() -> int:

@@ -131,7 +131,7 @@ def test_a_script_for_sbatch_is_told_by_the_signal_of_slurm(bench, service) -> N
 def test_what_a_script_does_at_its_end_it_does_after_its_stage(bench, service) -> None:
     """bash catches SIGTERM for the sake of an EXIT trap: that is no wish to hear of it first."""
     slow = HANDLER.replace("    sys.exit", "    time.sleep(1); print(name, 'saved', flush=True)\n    sys.exit")
-    script(bench, "trap 'echo cleaned' EXIT\n" + STAGES, slow)
+    script(bench, "trap 'sleep 1; echo cleaned' EXIT\n" + STAGES, slow, term_wait_s=60)
     bench.printed("one up")
     service.notify()
     bench.wait()

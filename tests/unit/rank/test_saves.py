@@ -151,16 +151,15 @@ def test_a_look_stops_where_its_budget_ends_and_the_next_goes_on(tmp_path: Path)
 
 
 def test_new_files_beside_the_newest_are_found_though_a_pass_takes_long(tmp_path: Path) -> None:
-    for number in range(3000):
-        (tmp_path / "data" / f"{number // 100}").mkdir(parents=True, exist_ok=True)
-        (tmp_path / "data" / f"{number // 100}" / f"{number}").touch()
-    aged(tmp_path / "checkpoints" / "checkpoint-1" / "model.pt", -1)
-    found = sweep(tmp_path)
+    for number in range(2000):
+        aged(tmp_path / "data" / f"{number // 100}" / f"{number}", 1000)
+    aged(tmp_path / "checkpoints" / "checkpoint-1" / "model.pt", 30)
+    found = sweep(tmp_path, since=time.time_ns() - 60 * 10**9)
     assert found.complete(60)
-    aged(tmp_path / "checkpoints" / "checkpoint-2" / "model.pt", -2)
-    aged(tmp_path / "checkpoints" / "last.pt", -3)
-    found.look(50, 60)
-    assert newest(found)[-1] == "last.pt"
+    aged(tmp_path / "checkpoints" / "checkpoint-2" / "model.pt", 20)
+    aged(tmp_path / "checkpoints" / "last.pt", 10)
+    assert not found.look(50, 60)
+    assert newest(found) == ["model.pt", "model.pt", "last.pt"]
 
 
 def test_the_first_checkpoint_of_a_run_is_found_among_many_old_folders(tmp_path: Path) -> None:
