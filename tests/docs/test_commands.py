@@ -14,6 +14,7 @@ from hai_client.cli import verbs
 from hai_client.cli.app import find
 from hai_client.cli.parser import build, split_last
 from hai_client.errors import Invalid
+from hai_client.slurm.options import OPTIONS
 from hai_hub import cluster_cli, options
 from hai_scheduler.sim_cli import app as sim
 from hai_scheduler.state_cli import app as state_cli
@@ -110,7 +111,7 @@ def test_operations_lists_every_option_of_hai_up_and_no_other() -> None:
 
 
 def test_every_option_of_a_verb_that_users_read_about_exists() -> None:
-    known = up_options() | {"--help", "--json"}
+    known = up_options() | {"--help", "--json"} | {f"--{option.name}" for option in OPTIONS}
     for verb in verbs.VERBS:
         command = find(verb.name)
         if command is not None:

@@ -48,7 +48,7 @@ _ROWS = (
     ("ntasks", "n", "yes", BOTH, USED, "processes that `srun` starts"),
     ("ntasks-per-node", "", "yes", BOTH, USED, "processes that `srun` starts on each node"),
     ("cpus-per-task", "c", "yes", BOTH, USED, "`SLURM_CPUS_PER_TASK` alone; processors are not divided"),
-    ("gpus-per-node", "", "yes", BOTH, USED, "GPUs on each node, as `hai submit --gpus`; none: whole nodes"),
+    ("gpus-per-node", "", "yes", BOTH, USED, "GPUs on each node, as `--gpus` of `hai submit`; none: whole nodes"),
     ("gres", "", "yes", BOTH, USED, "`gpu[:type]:K` as `--gpus-per-node`; other kinds are refused"),
     ("gpus", "G", "yes", BOTH, USED, "all GPUs: divided by the nodes"),
     ("gpus-per-task", "", "yes", BOTH, USED, "how many GPUs each task sees in `CUDA_VISIBLE_DEVICES`"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hai_client.slurm.agents import starts_workers
 from hai_client.slurm.layout import Layout
 from hai_client.slurm.provide import provided
 from hai_client.slurm.variables import step_variables, torch_variables
@@ -9,18 +10,6 @@ from hai_client.slurm.variables import step_variables, torch_variables
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-
-#: Programs, and modules of Python, that start workers with a LOCAL_RANK of their own.
-_AGENTS = frozenset({"accelerate", "deepspeed", "torchrun"})
-_AGENT_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch"})
-
-
-def _starts_workers(command: list[str]) -> bool:
-    """Whether the command only starts the processes that train, each with its own LOCAL_RANK."""
-    return any(word.rpartition("/")[2] in _AGENTS for word in command[:2]) or any(
-        word in _AGENT_MODULES for word in command[:6]
-    )
 
 
 class Part:
@@ -95,7 +84,7 @@ class Part:
         if self.slurm:
             env.update(step_variables(self.layout, self.addresses, index=self.index, local=local, step=self.step))
         env.update(torch_variables(self.layout, index=self.index, local=local))
-        if not self.local_rank or _starts_workers(self.command):
+        if not self.local_rank or starts_workers(self.command, self.cwd, alone=self.tasks == 1):
             del env["LOCAL_RANK"]
         for name in ("MASTER_ADDR", "MASTER_IP"):
             # What a script has chosen itself stays.

@@ -76,7 +76,9 @@ describe('the submit form', () => {
       retries: 3
     });
     expect(readForm(values({ ranks_per_node: ' 4 ' }), context).task).toMatchObject({ ranks_per_node: 4 });
-    expect(readForm(values({ ranks_per_node: 'GPU' }), context).task).toMatchObject({ ranks_per_node: 'gpu' });
+    expect(readForm(values({ ranks_per_node: 'GPU' }), context).task).toMatchObject({
+      ranks_per_node: 'gpu'
+    });
     expect(readForm(values({ retries: '0' }), context).task).toMatchObject({ gpus: null, retries: 0 });
   });
 

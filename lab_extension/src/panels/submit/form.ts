@@ -191,7 +191,9 @@ function readRanksPerNode(text: string): number | 'gpu' | null {
   }
   const each = wholeNumber(text);
   if (each === null || each < 1 || each > MAX_RANKS_PER_NODE) {
-    throw new Error(`Leave it empty for one, give a number up to ${MAX_RANKS_PER_NODE}, or gpu for one per GPU.`);
+    throw new Error(
+      `Leave it empty for one, give a number up to ${MAX_RANKS_PER_NODE}, or gpu for one per GPU.`
+    );
   }
   return each;
 }

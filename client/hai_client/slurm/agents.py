@@ -1,0 +1,52 @@
+"""Commands that only start the processes that train, each with a LOCAL_RANK of its own: torchrun and its like.
+
+The supervisor of a rank knows a worker by its LOCAL_RANK. So such a command gets none, neither does a shell around it.
+"""
+# ruff: noqa: PTH118, PTH123
+# Importing pathlib costs milliseconds at every start.
+
+from __future__ import annotations
+
+import os
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PROGRAMS = frozenset({"accelerate", "deepspeed", "torchrun"})
+_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch"})
+_SHELLS = frozenset({"ash", "bash", "dash", "ksh", "sh", "zsh"})
+_NAMED = re.compile(
+    rb"^[^#\n]*\b(torchrun|accelerate launch|deepspeed|torch\.distributed\.(run|launch))\b", re.MULTILINE
+)
+#: So much of a script is looked at, bytes.
+_READ = 64 * 1024
+
+
+def starts_workers(command: Sequence[str], cwd: str | None, *, alone: bool) -> bool:
+    """Whether the command only starts the processes that train.
+
+    Args:
+        command: The program and its arguments.
+        cwd: The folder that it starts in; None: this one.
+        alone: Whether it is the only task of its node. Then a script of shell that names such a program counts too; of
+            several tasks each needs to know which it is.
+    """
+    if any(word.rpartition("/")[2] in _PROGRAMS for word in command[:2]) or set(command[:6]) & _MODULES:
+        return True
+    return alone and _NAMED.search(_script(command, cwd)) is not None
+
+
+def _script(command: Sequence[str], cwd: str | None) -> bytes:
+    """The shell script that a command executes, as far as it is looked at; empty where it is none."""
+    shell = command[0].rpartition("/")[2] in _SHELLS
+    words = [word for word in command[1:] if not word.startswith("-")] if shell else list(command)
+    if shell and any(re.match(r"-[a-z]*c$", word) for word in command[1:]):
+        return words[0].encode(errors="replace") if words else b""
+    try:
+        with open(os.path.join(cwd or "", words[0]), "rb") as file:
+            text = file.read(_READ)
+    except (OSError, IndexError, ValueError):
+        return b""
+    return text if shell or re.match(rb"#![^\n]*\b(ba|da|k|z)?sh\b", text) else b""
