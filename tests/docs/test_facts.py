@@ -12,6 +12,7 @@ import pytest
 from docs.kit import files, spans, text_of
 from hai_client import job
 from hai_client.cli.reference import reference as cli_reference
+from hai_client.rank import pythons
 from hai_hub.values_reference import reference as values_reference
 from hai_scheduler.core.model import NodeMark, Priority, Profile, TaskState
 from hai_scheduler.core.policy import Policy
@@ -108,7 +109,8 @@ def test_every_variable_of_a_rank_is_there_for_users(variable: str) -> None:
 def test_no_variable_is_promised_that_a_rank_does_not_get() -> None:
     words = {word.partition("=")[0] for span in spans(USERS) for word in span.split()}
     promised = {word for word in words if re.fullmatch(r"HAI_[A-Z_]+", word)}
-    assert promised - set(variables()) == {"HAI_SIMULATE_SUSPEND", "HAI_TOKEN", "HAI_URL"}
+    # HAI_VENV is what the user gives: a rank has it from him.
+    assert promised - set(variables()) == {"HAI_SIMULATE_SUSPEND", "HAI_TOKEN", "HAI_URL", pythons.VENV}
 
 
 def test_the_in_job_calls_of_the_page_exist_and_none_is_left_out() -> None:

@@ -203,6 +203,8 @@ export interface ITaskDetail extends ITaskSummary {
   checkpoint_dir: string;
   /** Name of the environment that it runs in; null: the platform's own. */
   environment: string | null;
+  /** In the answer to a submission: what will probably not go as its user thinks. */
+  warnings: string[];
   job_state: string | null;
   /** How often it may be started again when its command fails, and has been. */
   retries: number;
