@@ -13,6 +13,7 @@ from docs.kit import files, spans, text_of
 from hai_client import job
 from hai_client.cli.reference import reference as cli_reference
 from hai_client.cli.slurm.reference import table as slurm_table
+from hai_client.rank import pythons
 from hai_hub.values_reference import reference as values_reference
 from hai_scheduler.core.leaving import Profile
 from hai_scheduler.core.model import NodeMark, Priority, TaskState
@@ -115,6 +116,8 @@ def test_no_variable_is_promised_that_a_rank_does_not_get() -> None:
         "HAI_PROVIDE",
         "HAI_TOKEN",
         "HAI_URL",
+        # This is what the user gives: a rank has it from him.
+        pythons.VENV,
     }
 
 

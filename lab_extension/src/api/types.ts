@@ -224,6 +224,8 @@ export interface ITaskDetail extends ITaskSummary {
   environment: string | null;
   /** How often the command runs on each node; null: once, without a launcher. */
   ranks_per_node?: number | 'gpu' | null;
+  /** In the answer to a submission: what will probably not go as its user thinks. */
+  warnings: string[];
   job_state: string | null;
   /** How often it may be started again when its command fails, and has been. */
   retries: number;
@@ -232,8 +234,6 @@ export interface ITaskDetail extends ITaskSummary {
   retry_exit_codes: number[];
   /** While it waits for a retry: it is not started before. */
   retry_at: string | null;
-  /** In the answer to a submission: what will probably not go as its user thinks. */
-  warnings?: string[];
   runs: IRun[];
 }
 

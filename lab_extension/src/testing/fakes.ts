@@ -42,6 +42,7 @@ export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {
     time_limit_s: null,
     checkpoint_dir: '/shared/41',
     environment: null,
+    warnings: [],
     job_state: null,
     retries: 0,
     retries_used: 0,

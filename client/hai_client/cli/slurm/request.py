@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hai_client import names
+from hai_client.backports import without_prefix
 from hai_client.errors import Invalid
 from hai_client.schema import TaskRequest
 from hai_client.slurm.options import BadOption, Words
@@ -75,12 +76,9 @@ def asked(words: Words, *, name: str, cwd: str, env: Mapping[str, str]) -> Asked
         shell, word, before = signal_of(given["signal"])
         batch += ["--signal-shell"] if shell else []
         fields["grace_s"] = before
-        if "signal" in {field.name for field in dataclasses.fields(TaskRequest)}:
-            fields["signal"] = word
-            batch.append(f"--notice={word}")
-            fields["env"].setdefault("SUBMITIT_PREEMPT_SIGNAL", word)
-        elif word != "USR1":
-            notes.append(f"--signal={given['signal']}: it is told by SIGUSR1")
+        fields["signal"] = word
+        batch.append(f"--notice={word}")
+        fields["env"].setdefault("SUBMITIT_PREEMPT_SIGNAL", word)
     return Asked(fields, tuple(batch), tuple(notes))
 
 
