@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import tempfile
 import time
@@ -64,11 +65,13 @@ class Rehearsal:
         Raises:
             BrokenRehearsal: A run could not be supervised here.
         """
-        with tempfile.TemporaryDirectory(prefix="hai-rehearsal-", ignore_cleanup_errors=True) as folder:
-            place = Path(folder)
+        place = Path(tempfile.mkdtemp(prefix="hai-rehearsal-"))
+        try:
             first, evidence = self._first(place)
             second = self._second(place, first, evidence) if first.told else None
             first = _saved_under_another_name(first, second, evidence)
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
         return Facts(
             command=tuple(self._plan.command),
             profile=self._plan.profile,

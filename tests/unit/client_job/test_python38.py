@@ -39,7 +39,11 @@ NEWER_METHODS = {
     "with_stem",
 }
 #: Keywords that a function of the standard library did not know yet.
-NEWER_KEYWORDS = {"dataclass": {"kw_only", "match_args", "slots", "weakref_slot"}, "zip": {"strict"}}
+NEWER_KEYWORDS = {
+    "TemporaryDirectory": {"ignore_cleanup_errors", "delete"},
+    "dataclass": {"kw_only", "match_args", "slots", "weakref_slot"},
+    "zip": {"strict"},
+}
 #: Types that could not be subscripted before 3.9, where it is done when the program runs.
 GENERIC = {"dict", "list", "set", "frozenset", "tuple", "type", "deque", "Callable", "Iterator", "Mapping", "Sequence"}
 
