@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import atexit
 import contextlib
 import json
 import os
@@ -138,11 +139,12 @@ class Runner:
         except DeadKernelError as error:
             if self._told:
                 return self._left()
-            remedy = "" if self._number else f"; is ipykernel installed in {self._python or sys.executable}?"
-            print(f"hai: the kernel died: {error}{remedy}", file=sys.stderr, flush=True)
+            print(f"hai: the kernel died: {error}", file=sys.stderr, flush=True)
             return 1
         except notebook_kernel.NoKernel as error:
-            print(f"hai: {error}; install that kernel", file=sys.stderr, flush=True)
+            if self._told:
+                return self._left()
+            print(f"hai: {error}", file=sys.stderr, flush=True)
             return 1
         finally:
             self.write()
@@ -181,6 +183,21 @@ class Runner:
                 )
                 return self.km
 
+            async def async_start_new_kernel(self, **options: Any) -> None:
+                # The executor has set its own handler a moment ago; this one comes after it.
+                runner._listen()
+                await super().async_start_new_kernel(**options)
+
+            async def async_start_new_kernel_client(self) -> Any:
+                try:
+                    return await super().async_start_new_kernel_client()
+                except (RuntimeError, OSError) as error:
+                    # It has cleaned up, and would fail to do so again at the end of this process.
+                    atexit.unregister(self._cleanup_kernel)
+                    raise notebook_kernel.NoKernel(
+                        f"the kernel did not start: {error}; is ipykernel installed in {runner._program}?"
+                    ) from None
+
             def output(self, outs: Any, msg: Any, display_id: Any, cell_index: Any) -> Any:
                 out = super().output(outs, msg, display_id, cell_index)
                 runner.show(out)
@@ -190,14 +207,16 @@ class Runner:
             self._document,
             timeout=None,
             resources={"metadata": {"path": str(self._folder)}},
-            on_notebook_start=lambda **_: self._listen(),
             on_cell_execute=lambda **_: self._begin(),
             on_cell_executed=lambda **_: self.write(),
             on_cell_error=lambda **_: self.write(),
         )
 
+    @property
+    def _program(self) -> str:
+        return self._python or sys.executable
+
     def _listen(self) -> None:
-        # The executor sets its own handler when it starts the kernel; this one comes after it.
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._on_leave)
 
     def _on_leave(self) -> None:

@@ -53,7 +53,9 @@ def manager(metadata: Mapping[str, Any], folder: str, python: str | None) -> Any
     if name != NATIVE and name not in specs.find_kernel_specs():
         language = _language(metadata)
         if language != "python":
-            raise NoKernel(f"there is no kernel {name!r} here, and the notebook is not in Python but in {language}")
+            raise NoKernel(
+                f"there is no kernel {name!r} here, and the notebook is not in Python but in {language}; install it"
+            )
         print(f"hai: there is no kernel {name!r} here; {native.argv[0]} is taken", flush=True)
         name = NATIVE
     # A path of a socket may have 107 characters, which Jupyter's own folder may exceed.

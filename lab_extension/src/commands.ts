@@ -103,6 +103,9 @@ async function submit(options: ICommandOptions, path: string | null): Promise<vo
     const task = await submitDialog(api, defaults, { policy, quota: me.quota }, free);
     if (task !== null) {
       tasks.put(task);
+      for (const warning of task.warnings) {
+        Notification.warning(warning, { autoClose: 8_000 });
+      }
       await app.commands.execute(CommandIDs.openTask, { id: task.id });
     }
   } catch (error) {

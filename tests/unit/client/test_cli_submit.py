@@ -246,7 +246,9 @@ def test_a_notebook_runs_here_with_the_python_that_is_activated(clean_environmen
     result = here("python", "nb.ipynb", cwd=clean_environment, VIRTUAL_ENV=str(venv), PATH=path)
     assert result.returncode == 1
     assert (clean_environment / "kernel").read_text() == f"{venv}/bin/python\n"
+    assert result.stderr.splitlines()[-1].startswith("hai: the kernel did not start: ")
     assert f"is ipykernel installed in {venv}/bin/python?" in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 # --- experiment files

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -26,9 +27,11 @@ def write(folder: Path, *cells: str, kernel: dict[str, str] | None = None) -> Pa
     return path
 
 
-def start(path: Path, *, program: str = sys.executable, **env: str) -> subprocess.Popen[str]:
+def start(
+    path: Path, *, program: str = sys.executable, arguments: Sequence[str] = (), **env: str
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [program, "-m", "hai_client.notebook", str(path)],
+        [program, "-m", "hai_client.notebook", str(path), *arguments],
         env={**os.environ, "HAI_TASK_ID": "41", "IPYTHONDIR": str(path.parent / "ipython"), **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -75,6 +78,18 @@ def test_its_log_has_no_words_of_the_kernels_own(tmp_path: Path) -> None:
     assert (process.returncode, log) == (143, "hai: told to leave; the outputs so far are kept\n")
     document = nbformat.read(path.with_name("train.hai-41.ipynb"), as_version=4)
     assert [output.output_type for cell in document.cells for output in cell.outputs] == ["stream"]
+
+
+def test_told_while_its_kernel_starts_it_leaves_and_begins_no_cell(tmp_path: Path) -> None:
+    """As the kernel does: it tells the runner before it is ready."""
+    path = write(tmp_path, "open('begun', 'w')")
+    program = tmp_path / "python"
+    program.write_text(f'#!/bin/sh\nkill -TERM $PPID\nexec {sys.executable} "$@"\n')
+    program.chmod(0o755)
+    process = start(path, arguments=("--python", str(program)))
+    log, _ = process.communicate(timeout=60)
+    assert (process.returncode, log.splitlines()[-1]) == (143, "hai: told to leave; the outputs so far are kept")
+    assert not (tmp_path / "begun").exists()
 
 
 def test_a_cell_may_save_when_it_is_interrupted(tmp_path: Path) -> None:
@@ -137,7 +152,7 @@ def test_a_kernel_of_another_language_that_is_missing_is_named(tmp_path: Path) -
     process = start(path)
     log, _ = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert "hai: there is no kernel 'ir' here, and the notebook is not in Python but in r; install that kernel" in log
+    assert "hai: there is no kernel 'ir' here, and the notebook is not in Python but in r; install it" in log
 
 
 def test_a_kernel_of_python_that_is_missing_is_replaced_with_a_word(tmp_path: Path) -> None:
