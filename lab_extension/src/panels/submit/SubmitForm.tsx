@@ -42,9 +42,9 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
     />
   );
   const groups = context.policy?.groups ?? [values.group];
-  const hasMoreErrors = (['env', 'cwd', 'profile', 'ranks_per_node', 'signal', 'watch', 'hold', 'grace_s'] as const).some(
-    name => errors[name]
-  );
+  const hasMoreErrors = (
+    ['env', 'cwd', 'profile', 'ranks_per_node', 'signal', 'watch', 'hold', 'grace_s'] as const
+  ).some(name => errors[name]);
   const grace = policyLength(context.policy, 'default_grace', values.group);
   const longest = policyLength(context.policy, 'max_grace', values.group);
   const freeHere = free[values.group];
