@@ -145,7 +145,7 @@ def seconds_of(text: str) -> float | None:
     numbers = [int(part) for part in rest if part is not None]
     # With days the first number is hours; alone it is minutes, and of two it is minutes and seconds.
     scale = (3600, 60, 1) if days is not None or len(numbers) == 3 else (60, 1)
-    seconds = int(days or 0) * 86400 + sum(number * unit for number, unit in zip(numbers, scale, strict=False))
+    seconds = int(days or 0) * 86400 + sum(number * unit for number, unit in zip(numbers, scale))
     return float(seconds) or None
 
 
