@@ -137,7 +137,8 @@ class Runner:
         except Told:
             return self._left()
         except DeadKernelError as error:
-            if self._told:
+            if self._told or _is_noticed():
+                # Also where a cell has a handler of its own, which has saved and ended the kernel.
                 return self._left()
             print(f"hai: the kernel died: {error}", file=sys.stderr, flush=True)
             return 1
