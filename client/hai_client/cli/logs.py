@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from hai_client.cli import failing
 from hai_client.cli import parser as words_
 from hai_client.cli.context import Context
 from hai_client.cli.follow import once_an_outage, say_why_silent, show
@@ -17,7 +18,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     words_.add_tasks(parser)
     add("-f", "--follow", action="store_true", help="go on as it prints, until it ends")
-    add("-r", "--rank", type=words_.count("rank", least=0), default=0, metavar="RANK", help="which rank (0)")
+    add("-r", "--rank", type=words_.count("rank", least=0), metavar="RANK", help="which rank (0)")
     add("--run", type=words_.count("run"), metavar="N", help="only of this run; else all, as one story")
     add("--tail", type=words_.count("tail"), metavar="N", help="only the last N lines")
     add("-t", "--times", action="store_true", help="with the time of each line")
@@ -30,8 +31,10 @@ def _logs(args: argparse.Namespace, ctx: Context) -> int:
         return _search(args, ctx)
     if args.follow:
         return _follow(args, ctx)
-    lines = ctx.client.logs(args.task, rank=args.rank, run=args.run, tail=args.tail)
+    lines = ctx.client.logs(args.task, rank=args.rank or 0, run=args.run, tail=args.tail)
     show(ctx, lines, times=args.times, raw=args.raw)
+    if args.rank is None and not ctx.json:
+        failing.after_log(ctx, ctx.client.task(args.task), run=args.run)
     return 0
 
 
@@ -40,15 +43,16 @@ def _follow(args: argparse.Namespace, ctx: Context) -> int:
     task = ctx.client.task(args.task)
     cursor = None
     if args.tail is not None:
-        page = ctx.client.log_page(task.id, rank=args.rank, run=args.run, tail=args.tail)
+        page = ctx.client.log_page(task.id, rank=args.rank or 0, run=args.run, tail=args.tail)
         show(ctx, page.lines, times=args.times, raw=args.raw, at_once=True)
         cursor = page.next_cursor
     say_why_silent(ctx, task)
-    lines = ctx.client.follow_logs(task.id, rank=args.rank, run=args.run, cursor=cursor, lost=once_an_outage(ctx))
+    lines = ctx.client.follow_logs(task.id, rank=args.rank or 0, run=args.run, cursor=cursor, lost=once_an_outage(ctx))
     show(ctx, lines, times=args.times, raw=args.raw, at_once=True)
-    if ctx.out.watched and not ctx.json:
+    if not ctx.json:
         end = ctx.client.task(task.id)
-        if end.state in ENDED:
+        failing.after_log(ctx, end, rank=args.rank, run=args.run)
+        if ctx.out.watched and end.state in ENDED:
             ctx.out.note(f"{end.name} {end.state}: {end.message}" if end.message else f"{end.name} {end.state}")
     return 0
 
