@@ -85,6 +85,8 @@ class FakePlatform:
     cut_streams: list[int] = field(default_factory=list)
     #: How the next task ends.
     outcome: str = "succeeded"
+    #: What its first run shows then of its failure.
+    failure: dict[str, Any] | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, name: str, **changes: Any) -> dict[str, Any]:

@@ -147,11 +147,7 @@ def test_following_shows_the_log_and_says_how_it_ended(hai: Hai, platform: Any) 
 def test_following_ends_with_the_rank_that_failed_first(hai: Hai, platform: Any) -> None:
     failure = {"run": 1, "rank": 1, "node": "node-2", "exit_code": 127, "lines": ["no such command: torchrun"]}
 
-    def fails(call: Any) -> None:
-        if call.path.endswith("/logs"):
-            next(iter(platform.tasks.values())).update(failure=failure, run_count=1)
-
-    platform.outcome, platform.before = "failed", [fails]
+    platform.outcome, platform.failure = "failed", failure
     result = hai("submit", "-f", "--", "torchrun", "train.py")
     first = "rank 1 on node-2 failed first, with status 127; its last lines (`hai logs -r 1 train` shows all):"
     assert result.out.splitlines()[1:] == ["one", "two", "three", f"[hai] {first}", "no such command: torchrun"]

@@ -180,6 +180,22 @@ def test_a_failed_run_shows_the_status_that_ended_it_and_not_those_of_the_ranks_
     assert "failed (status 3)" in hai("status", "torn").out
 
 
+@pytest.mark.parametrize("words", [("-r", "all"), ("-r", "ALL", "--tail", "9"), ("-f", "--rank", "all")])
+def test_all_ranks_are_shown_each_line_with_its_rank(hai: Hai, platform: Any, words: tuple[str, ...]) -> None:
+    platform.tasks[41].update(state="failed", verdict=None)
+    out = hai("logs", *words, "digits").out
+    assert out == "0: a\n1: a\n0: b\n1: b\n[hai] run 2 starts\n"
+    assert {call.query["rank"] for call in platform.calls if call.path.endswith("/logs")} == {"0", "1"}
+
+
+def test_a_rank_that_is_none_is_refused(hai: Hai) -> None:
+    result = hai("logs", "-r", "first", "digits")
+    assert (result.code, result.err) == (
+        2,
+        "hai: rank: 'first' is neither the number of a rank, from 0 on, nor `all`\n",
+    )
+
+
 FAILURE = {
     "run": 1, "rank": 1, "node": "node-2", "exit_code": 127, "signal": None, "at": None, "worker": None,
     "lines": ["Traceback (most recent call last):", "ValueError: no data"],
