@@ -339,7 +339,11 @@ class Bench:
         return "".join(part.read_text() for part in parts)
 
     def lines(self) -> list[str]:
-        """Log lines without their times."""
+        """Log lines without their times, and without the one that says why the job was told to leave."""
+        return [line for line in self.story() if not line.startswith("[hai] told to leave ")]
+
+    def story(self) -> list[str]:
+        """All log lines, without their times."""
         return [line.partition(" ")[2] for line in self.log().splitlines()]
 
     def printed(self, text: str) -> None:
