@@ -91,9 +91,6 @@ async def test_a_rank_that_has_ended_says_when(harness, cluster) -> None:
     assert rank.ended_at is not None
     (again,) = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
     assert again.ended_at == rank.ended_at
-    await cluster.launch(harness.launch(2, harness.waits()))
-    (other,) = await ranks_when(harness, cluster, "2.1", RankState.RUNNING)
-    assert other.ended_at is None
 
 
 async def test_a_rank_is_pending_or_running_until_it_has_ended(harness, cluster) -> None:
