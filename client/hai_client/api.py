@@ -15,6 +15,7 @@ from hai_client.codec import decode, encode
 from hai_client.errors import Invalid, NotLoggedIn, Unavailable
 from hai_client.explain_schema import Decision, DecisionPage, Explanation, Forecast
 from hai_client.http import Query, Transport
+from hai_client.merged_logs import MergedLog
 from hai_client.orphan_api import OrphanCalls
 from hai_client.policy_schema import Policy
 from hai_client.rank.pythons import VENV
@@ -272,6 +273,43 @@ class Client(StorageCalls, OrphanCalls):
         for message in sse.follow(connect, last_id=cursor, sleep=self._http.sleep, lost=lost):
             if message.event in ("line", "message"):
                 yield decode(schema.LogLine, json.loads(message.data))
+
+    def merged_logs(
+        self,
+        task: TaskKey,
+        ranks: int,
+        *,
+        run: int | None = None,
+        tail: int | None = None,
+        follow: bool = False,
+        lost: Callable[[Unavailable], None] | None = None,
+    ) -> Iterator[schema.LogLine]:
+        """Go through the logs of all ranks as one, by the times of their lines.
+
+        Args:
+            task: The task.
+            ranks: How many ranks it has: its number of nodes.
+            run: Only of this run.
+            tail: Only the last so many lines of what is there.
+            follow: Go on as they are written, until nothing will ever be added.
+            lost: Told of each failed try to read on, while following.
+        """
+
+        def read(rank: int, cursor: str | None, last: int | None, limit: int | None) -> schema.LogPage:
+            waited = 0.0
+            while True:
+                try:
+                    return self.log_page(task, rank=rank, run=run, cursor=cursor, tail=last, limit=limit)
+                except Unavailable as problem:
+                    if not follow or waited >= sse.PATIENCE_S:
+                        raise
+                    if lost is not None:
+                        lost(problem)
+                self._http.sleep(sse.DELAYS_S[-1])
+                waited += sse.DELAYS_S[-1]
+
+        log = MergedLog(read, ranks, tail=tail)
+        yield from log.follow(self._http.sleep) if follow else log.lines()
 
     def search_logs(self, task: TaskKey, text: str) -> schema.LogHits:
         """Find a text in the logs of all ranks and runs of a task."""

@@ -125,6 +125,25 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """The rank of a run that failed first, and what it said last."""
+
+    #: Number of the run.
+    run: int
+    rank: int
+    node: str
+    exit_code: int | None = None
+    #: The signal that its command died of.
+    signal: int | None = None
+    #: When it had ended, by the clock of its node.
+    at: datetime | None = None
+    #: Whom torchrun names as the first of its workers that failed: `rank 1 (local_rank: 1), exitcode 1`.
+    worker: str | None = None
+    #: The last lines that say why, 20 at most, without those of torchrun itself; none where there is no log.
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
     """A task that holds nodes which another one needs."""
 
@@ -215,6 +234,8 @@ class Task(TaskSummary):
     ranks_per_node: int | str | None = None
     #: In the answer to a submission: what will probably not go as its user thinks.
     warnings: tuple[str, ...] = ()
+    #: Why its latest run that is over has failed; None: it has not.
+    failure: Failure | None = None
     runs: tuple[Run, ...] = ()
 
 

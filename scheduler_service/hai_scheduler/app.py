@@ -34,6 +34,7 @@ from hai_scheduler.service.effects import Effects
 from hai_scheduler.service.environment import Places
 from hai_scheduler.service.experiments import Experiments
 from hai_scheduler.service.explanations import Explanations
+from hai_scheduler.service.failures import Failures
 from hai_scheduler.service.feed import Feed
 from hai_scheduler.service.following import Following
 from hai_scheduler.service.forecasts import Forecasts
@@ -261,6 +262,7 @@ def assemble_api(
             experiments=Experiments(workers=workers),
             forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions, workers=workers),
             logs=Logs(store=store, cluster=world.cluster, news=news, workers=workers),
+            failures=Failures(cluster=world.cluster),
             feed=Feed(store=store, news=news),
             orphans=Orphans(store=store, bus=bus, clock=clock),
             own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, watch=watch),

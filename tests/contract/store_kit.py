@@ -73,6 +73,7 @@ def full_run(number: int = 2) -> Run:
             state=RankState.EXITED,
             exit_code=143,
             signal=15,
+            ended_at=at(8),
             caught=False,
             notified_at=at(5),
             signalled=True,

@@ -85,6 +85,14 @@ async def test_every_rank_runs_and_ends_with_the_status_of_its_command(harness, 
     assert await log_of(harness, cluster, "1.1", 1) == "hello\n"
 
 
+async def test_a_rank_that_has_ended_says_when(harness, cluster) -> None:
+    await cluster.launch(harness.launch(1, harness.prints("hello", status=1)))
+    (rank,) = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    assert rank.ended_at is not None
+    (again,) = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
+    assert again.ended_at == rank.ended_at
+
+
 async def test_a_rank_is_pending_or_running_until_it_has_ended(harness, cluster) -> None:
     await cluster.launch(harness.launch(1, harness.waits()))
     first = await observed(cluster, "1.1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from hai_client.backports import without_prefix
+from hai_client.cli import failing
 from hai_client.cli.context import Context
 from hai_client.errors import Unavailable
 from hai_client.names import ENDED
@@ -12,22 +13,37 @@ from hai_client.schema import LogLine, TaskSummary
 
 
 def show(
-    ctx: Context, lines: Iterable[LogLine], *, times: bool = False, at_once: bool = False, raw: bool = False
+    ctx: Context,
+    lines: Iterable[LogLine],
+    *,
+    times: bool = False,
+    at_once: bool = False,
+    raw: bool = False,
+    ranks: int | None = None,
 ) -> None:
     """Write log lines as they were printed; those of the platform stand out.
 
     A terminal is spared what would steer it, unless they are wanted `raw`.
+
+    Args:
+        ctx: Where to.
+        lines: The lines.
+        times: With the time of each.
+        at_once: Whether somebody waits for each of them.
+        raw: Also orders to the terminal.
+        ranks: How many ranks the lines are of, each then with its rank before it, as `srun --label` writes them.
     """
+    width = None if ranks is None else len(str(max(0, ranks - 1)))
     for line in lines:
         if ctx.json:
             ctx.out.json(line, compact=True)
         else:
-            _line(ctx, line, times, raw)
+            _line(ctx, line, times, raw, width)
         if at_once:
             ctx.out.stdout.flush()
 
 
-def _line(ctx: Context, line: LogLine, times: bool, raw: bool) -> None:
+def _line(ctx: Context, line: LogLine, times: bool, raw: bool, width: int | None) -> None:
     stamp = ""
     if times:
         stamp = line.at.astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] if line.at else " " * 23
@@ -35,7 +51,8 @@ def _line(ctx: Context, line: LogLine, times: bool, raw: bool) -> None:
     if line.rank is None:
         ctx.out.line(stamp + ctx.out.style(f"[hai] {without_prefix(line.text, '[hai] ')}", "dim"))
     else:
-        ctx.out.printed(line.text, before=stamp, raw=raw)
+        label = "" if width is None else ctx.out.style(f"{line.rank:{width}d}: ", "dim")
+        ctx.out.printed(line.text, before=stamp + label, raw=raw)
 
 
 def once_an_outage(ctx: Context) -> Callable[[Unavailable], None]:
@@ -76,6 +93,8 @@ def follow_to_end(ctx: Context, task: TaskSummary, *, quiet: bool = False) -> in
     end = ctx.client.task(task.id)
     if end.state == "succeeded":
         return 0
+    if not quiet:
+        failing.after_log(ctx, end)
     how = f"{end.name} {end.state}" if end.state in ENDED else f"{end.name} is {end.state}"
     ctx.out.note(f"{how}: {end.message}" if end.message else how)
     return 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from hai_client.cli import failing
 from hai_client.cli import parser as words_
 from hai_client.cli.context import Context
 from hai_client.cli.follow import once_an_outage, say_why_silent, show
@@ -12,12 +13,15 @@ from hai_client.cli.parser import Command
 from hai_client.errors import Invalid
 from hai_client.names import ENDED
 
+#: In place of a rank: all of them.
+ALL = "all"
+
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     words_.add_tasks(parser)
     add("-f", "--follow", action="store_true", help="go on as it prints, until it ends")
-    add("-r", "--rank", type=words_.count("rank", least=0), default=0, metavar="RANK", help="which rank (0)")
+    add("-r", "--rank", type=words_.rank_or_all, metavar="RANK|all", help="which rank (0); all: by time")
     add("--run", type=words_.count("run"), metavar="N", help="only of this run; else all, as one story")
     add("--tail", type=words_.count("tail"), metavar="N", help="only the last N lines")
     add("-t", "--times", action="store_true", help="with the time of each line")
@@ -28,10 +32,14 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _logs(args: argparse.Namespace, ctx: Context) -> int:
     if args.search is not None:
         return _search(args, ctx)
+    if args.rank == ALL:
+        return _all_ranks(args, ctx)
     if args.follow:
         return _follow(args, ctx)
-    lines = ctx.client.logs(args.task, rank=args.rank, run=args.run, tail=args.tail)
+    lines = ctx.client.logs(args.task, rank=args.rank or 0, run=args.run, tail=args.tail)
     show(ctx, lines, times=args.times, raw=args.raw)
+    if args.rank is None and not ctx.json:
+        failing.after_log(ctx, ctx.client.task(args.task), run=args.run)
     return 0
 
 
@@ -40,17 +48,36 @@ def _follow(args: argparse.Namespace, ctx: Context) -> int:
     task = ctx.client.task(args.task)
     cursor = None
     if args.tail is not None:
-        page = ctx.client.log_page(task.id, rank=args.rank, run=args.run, tail=args.tail)
+        page = ctx.client.log_page(task.id, rank=args.rank or 0, run=args.run, tail=args.tail)
         show(ctx, page.lines, times=args.times, raw=args.raw, at_once=True)
         cursor = page.next_cursor
     say_why_silent(ctx, task)
-    lines = ctx.client.follow_logs(task.id, rank=args.rank, run=args.run, cursor=cursor, lost=once_an_outage(ctx))
+    lines = ctx.client.follow_logs(task.id, rank=args.rank or 0, run=args.run, cursor=cursor, lost=once_an_outage(ctx))
     show(ctx, lines, times=args.times, raw=args.raw, at_once=True)
-    if ctx.out.watched and not ctx.json:
-        end = ctx.client.task(task.id)
-        if end.state in ENDED:
-            ctx.out.note(f"{end.name} {end.state}: {end.message}" if end.message else f"{end.name} {end.state}")
+    _say_how_it_ended(ctx, task.id, rank=args.rank, run=args.run)
     return 0
+
+
+def _all_ranks(args: argparse.Namespace, ctx: Context) -> int:
+    task = ctx.client.task(args.task)
+    if args.follow:
+        say_why_silent(ctx, task)
+    lines = ctx.client.merged_logs(
+        task.id, task.nodes, run=args.run, tail=args.tail, follow=args.follow, lost=once_an_outage(ctx)
+    )
+    show(ctx, lines, times=args.times, raw=args.raw, at_once=args.follow, ranks=task.nodes)
+    if args.follow:
+        _say_how_it_ended(ctx, task.id, rank=0, run=args.run)
+    return 0
+
+
+def _say_how_it_ended(ctx: Context, task_id: int, *, rank: int | None, run: int | None) -> None:
+    if ctx.json:
+        return
+    end = ctx.client.task(task_id)
+    failing.after_log(ctx, end, rank=rank, run=run)
+    if ctx.out.watched and end.state in ENDED:
+        ctx.out.note(f"{end.name} {end.state}: {end.message}" if end.message else f"{end.name} {end.state}")
 
 
 def _search(args: argparse.Namespace, ctx: Context) -> int:
@@ -86,7 +113,8 @@ COMMANDS = {
         _logs,
         about="Show what a task prints. Ctrl-C ends following; the task goes on.",
         examples=(
-            "examples:\n  hai logs -f digits\n  hai logs --tail 100 -r 1 digits\n  hai logs --search 'loss nan' 41"
+            "examples:\n  hai logs -f digits\n  hai logs --tail 100 -r 1 digits\n  hai logs -f -r all digits\n"
+            "  hai logs --search 'loss nan' 41"
         ),
     )
 }

@@ -101,6 +101,16 @@ def count(field: str, *, least: int = 1) -> Callable[[str], int]:
     return read
 
 
+def rank_or_all(text: str) -> int | str:
+    """Read the number of a rank, or `all`."""
+    if text.lower() == "all":
+        return "all"
+    try:
+        return count("rank", least=0)(text)
+    except Invalid:
+        raise Invalid(f"rank: {text!r} is neither the number of a rank, from 0 on, nor `all`") from None
+
+
 def ranks_per_node(text: str) -> int | str:
     """Read a number of processes on each node, or `gpu`."""
     if text.lower() in ("gpu", "gpus"):

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from hai_client.backports import UTC
+from hai_client.cli import failing
 from hai_client.cli.output import STATE_STYLES, Cell, Column, Output, ago, clean, local, plural
 from hai_client.durations import format_duration
 from hai_client.names import ENDED
@@ -97,6 +98,9 @@ def screen(out: Output, task: Task) -> None:
     if task.runs:
         out.line()
         runs(out, task)
+    if task.failure is not None:
+        out.line()
+        failing.write(out, task, task.failure)
 
 
 def _facts(task: Task) -> Iterator[tuple[str, str]]:

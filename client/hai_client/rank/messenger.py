@@ -7,10 +7,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 
 from hai_client.rank.identity import acting_as
 from hai_client.rank.safefile import SafeFile
-from hai_client.rank.times import rfc3339
+from hai_client.rank.times import rfc3339, seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +41,15 @@ class Messenger:
             written = self._file.write(json.dumps({"schema": 1, **notice}).encode())
         if not written:
             self._log.say("the notice to leave could not be written: no space left; a signal is sent all the same")
+
+    def announce(self, notice: dict[str, Any]) -> None:
+        """Say in the log why the job is told to leave, so that how it ends does not look like a crash."""
+        deadline = seconds_of(notice.get("deadline"))
+        by = "" if deadline is None else f" by {time.strftime('%H:%M:%S', time.gmtime(deadline))} UTC"
+        why = str(notice.get("message") or notice.get("reason")).rstrip(".")
+        self._log.say(
+            f"told to leave{by}: {why}; an error that a launcher such as torchrun prints after this is its way to end"
+        )
 
     def received(self, notice: dict[str, Any]) -> dict[str, Any]:
         """The report that it arrived."""

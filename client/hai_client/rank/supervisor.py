@@ -375,7 +375,12 @@ class Supervisor:
         self._bell.ring()
 
     def _take_notice(self, notice: dict[str, Any]) -> None:
+        first = self._notice is None
         notice = self._notice = self._leaving.take(notice)
+        if first:
+            # What the command wrote before it was told belongs before this line.
+            self._read_output()
+            self._messenger.announce(notice)
         if self._telling.at_once:
             # Before the job can read the notice as well: who finds the file first may leave before the signal comes.
             self._mark_signalled()

@@ -20,6 +20,7 @@ KEPT = (
     "state",
     "exit_code",
     "signal",
+    "ended_at",
     "start_error",
     "notified_at",
     "signalled",

@@ -101,6 +101,23 @@ export interface IRank {
   message: string | null;
 }
 
+/** The rank of a run that failed first, and what it said last. */
+export interface IFailure {
+  /** Number of the run. */
+  run: number;
+  rank: number;
+  node: string;
+  exit_code: number | null;
+  /** The signal that its command died of. */
+  signal: number | null;
+  /** When it had ended, by the clock of its node. */
+  at: string | null;
+  /** Whom torchrun names as the first of its workers that failed. */
+  worker: string | null;
+  /** The last lines that say why; none where there is no log. */
+  lines: string[];
+}
+
 export interface IRun {
   id: string;
   number: number;
@@ -234,6 +251,8 @@ export interface ITaskDetail extends ITaskSummary {
   retry_exit_codes: number[];
   /** While it waits for a retry: it is not started before. */
   retry_at: string | null;
+  /** Why its latest run that is over has failed; null: it has not. */
+  failure?: IFailure | null;
   runs: IRun[];
 }
 

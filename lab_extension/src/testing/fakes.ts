@@ -49,6 +49,7 @@ export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {
     retry_backoff_s: 0,
     retry_exit_codes: [],
     retry_at: null,
+    failure: null,
     runs: [],
     ...given
   };

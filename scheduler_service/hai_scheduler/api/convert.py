@@ -9,7 +9,7 @@ from typing import Any, Literal
 from hai_scheduler.api.base import PriorityChoice, PriorityName
 from hai_scheduler.api.policy_schemas import PolicyNumber, PolicyOut, PolicyValue
 from hai_scheduler.api.quota_schemas import OwnQuota, QuotaOut
-from hai_scheduler.api.run_schemas import CheckpointOut, NoticeOut, RankOut, RunOut
+from hai_scheduler.api.run_schemas import CheckpointOut, FailureOut, NoticeOut, RankOut, RunOut
 from hai_scheduler.api.schemas import (
     ClusterOut,
     EventOut,
@@ -36,6 +36,7 @@ from hai_scheduler.core.verdicts import Holder, Verdict
 from hai_scheduler.ports import Event
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.errors import Invalid
+from hai_scheduler.service.failures import Failure
 from hai_scheduler.service.jobs import Report, RunNotice
 from hai_scheduler.service.log_lines import Hits, Line, Page
 from hai_scheduler.service.own_quota import expired
@@ -171,7 +172,7 @@ def summaries(views: Iterable[TaskView], caller: Caller) -> Iterator[TaskSummary
         yield TaskSummary.model_validate(_summary(view, caller, shown))
 
 
-def detail(story: TaskStory, caller: Caller) -> TaskDetail:
+def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> TaskDetail:
     """A task with everything."""
     task, spec = story.view.task, story.spec
     return TaskDetail.model_validate(
@@ -194,6 +195,7 @@ def detail(story: TaskStory, caller: Caller) -> TaskDetail:
             "retry_at": task.not_before if task.state.waiting else None,
             "environment": spec.environment,
             "ranks_per_node": spec.ranks_per_node,
+            "failure": None if failure is None else _failure(failure),
             "runs": [run_out(run) for run in story.runs],
         }
     )
@@ -281,6 +283,20 @@ def run_out(run: Run) -> RunOut:
         left=None if run.left is None else run.left.value,
         lost_s=_seconds(run.lost),
         failed_ranks=list(run.failed_ranks),
+    )
+
+
+def _failure(failure: Failure) -> FailureOut:
+    rank = failure.rank
+    return FailureOut(
+        run=failure.run,
+        rank=rank.rank,
+        node=rank.node,
+        exit_code=rank.exit_code,
+        signal=rank.signal,
+        at=failure.at,
+        worker=failure.words.worker,
+        lines=list(failure.words.lines),
     )
 
 

@@ -75,6 +75,24 @@ class RunOut(Output):
     failed_ranks: list[int] = []
 
 
+class FailureOut(Output):
+    """The rank of a run that failed first, and what it said last."""
+
+    #: Number of the run.
+    run: int
+    rank: int
+    node: str
+    exit_code: int | None
+    #: The signal that its command died of.
+    signal: int | None
+    #: When it had ended, by the clock of its node.
+    at: datetime | None
+    #: Whom torchrun names as the first of its workers that failed: `rank 1 (local_rank: 1), exitcode 1`.
+    worker: str | None
+    #: The last lines that say why, 20 at most, without those of torchrun itself; none where there is no log.
+    lines: list[str]
+
+
 class RunList(Output):
     """The runs of a task, by number."""
 

@@ -24,7 +24,7 @@ from hai_scheduler.api.base import (
     Seconds,
     TaskStateName,
 )
-from hai_scheduler.api.run_schemas import CheckpointOut, NoticeOut, RunOut
+from hai_scheduler.api.run_schemas import CheckpointOut, FailureOut, NoticeOut, RunOut
 from hai_scheduler.service.submission import MAX_RANKS_PER_NODE
 
 
@@ -211,6 +211,8 @@ class TaskDetail(TaskSummary):
     ranks_per_node: RanksPerNodeChoice | None = None
     #: In the answer to a submission: what will probably not go as its user thinks.
     warnings: list[str] = []
+    #: Why its latest run that is over has failed; null: it has not.
+    failure: FailureOut | None = None
     runs: list[RunOut]
 
 

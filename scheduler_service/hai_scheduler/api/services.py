@@ -10,6 +10,7 @@ from hai_scheduler.service.admin import Administration
 from hai_scheduler.service.decisions import Decisions
 from hai_scheduler.service.experiments import Experiments
 from hai_scheduler.service.explanations import Explanations
+from hai_scheduler.service.failures import Failures
 from hai_scheduler.service.feed import Feed
 from hai_scheduler.service.forecasts import Forecasts
 from hai_scheduler.service.gangs import Gangs
@@ -48,6 +49,7 @@ class Services:
     experiments: Experiments
     forecasts: Forecasts
     logs: Logs
+    failures: Failures
     feed: Feed
     orphans: Orphans
     own_quotas: OwnQuotas

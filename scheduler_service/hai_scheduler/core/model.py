@@ -197,6 +197,8 @@ class Rank:
     exit_code: int | None = None
     #: The signal that its command itself died of; exit_code is 128 more then. None: of none, or not known.
     signal: int | None = None
+    #: When it had ended, by the clock of its node; None: not yet, or not known.
+    ended_at: datetime | None = None
     #: When the rank's supervisor received the notice.
     notified_at: datetime | None = None
     #: Whether its command had been told to leave before it ended: by a signal of the platform or, under `auto`, by the
@@ -264,6 +266,15 @@ class Run:
     def failures(self) -> tuple[Rank, ...]:
         """The ranks of `failed_ranks`, in rank order."""
         return tuple([rank for rank in self.ranks if rank.rank in self.failed_ranks])
+
+    @property
+    def first_failure(self) -> Rank | None:
+        """The rank of `failed_ranks` that ended first; the lowest one where that is not known.
+
+        Clocks of nodes may disagree by more than what lies between two ends.
+        """
+        known = [rank for rank in self.failures if rank.ended_at is not None]
+        return min(known or self.failures, key=lambda rank: (rank.ended_at or self.started_at, rank.rank), default=None)
 
     @property
     def failure_codes(self) -> frozenset[int]:
@@ -436,6 +447,8 @@ class RankObservation:
     exit_code: int | None = None
     #: As in `Rank`.
     signal: int | None = None
+    #: As in `Rank`.
+    ended_at: datetime | None = None
     notified_at: datetime | None = None
     #: Whether the command was sent a signal of the platform before it ended; None where nobody can say.
     signalled: bool | None = None

@@ -134,6 +134,7 @@ def _merge(rank: Rank, shown: RankObservation | None, run: Run, trouble: str | N
             state=shown.state,
             exit_code=shown.exit_code,
             signal=shown.signal,
+            ended_at=shown.ended_at,
             notified_at=rank.notified_at or shown.notified_at,
             signalled=shown.signalled,
             caught=shown.caught,

@@ -40,6 +40,7 @@ from hai_scheduler.service.decisions import Decisions
 from hai_scheduler.service.environment import Places
 from hai_scheduler.service.experiments import Experiments
 from hai_scheduler.service.explanations import Explanations
+from hai_scheduler.service.failures import Failures
 from hai_scheduler.service.feed import Feed
 from hai_scheduler.service.forecasts import Forecasts
 from hai_scheduler.service.gangs import Gangs
@@ -335,6 +336,7 @@ async def world() -> AsyncIterator[World]:
         experiments=Experiments(workers=workers),
         forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions, workers=workers),
         logs=Logs(store=store, cluster=cluster, news=news, workers=workers, look_every=0.02),  # type: ignore[arg-type]
+        failures=Failures(cluster=cluster),  # type: ignore[arg-type]
         feed=Feed(store=store, news=news),
         orphans=Orphans(store=store, bus=bus, clock=clock),
         own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, watch=watch),

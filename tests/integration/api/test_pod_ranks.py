@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -129,7 +130,9 @@ async def test_a_gang_finds_itself_hears_the_notice_and_sends_its_logs(world, ta
     await world.json("POST", f"/tasks/{task.id}/suspend")
     assert await pods.wait() == [0, 0]
     for rank in (0, 1):
-        assert await pods.log(rank) == [f"rank {rank} of 2 master 10.0.0.1", "told user_suspended"]
+        first, why, last = await pods.log(rank)
+        assert (first, last) == (f"rank {rank} of 2 master 10.0.0.1", "told user_suspended")
+        assert re.match(r"\[hai\] told to leave by \d\d:\d\d:\d\d UTC: it was suspended by hand; ", why)
     assert (await state())["checkpoint"]["step"] == 3
 
 

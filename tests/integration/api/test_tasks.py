@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hai_scheduler.core.model import Priority, Retry, TaskState
+from hai_scheduler.core.model import Priority, RankState, Retry, TaskState
+from hai_scheduler.core.reasons import Reason
 from hai_scheduler.core.verdicts import Holder, Verdict, VerdictKind
 
 TASK = {"name": "train", "command": ["python", "train.py"], "cwd": "/w"}
@@ -281,3 +282,33 @@ async def test_every_fault_of_an_experiment_file_is_named(world) -> None:
     status, problem = await world.json("POST", "/tasks/parse", data=text, headers=headers)
     assert status == 400
     assert {error["field"] for error in problem["errors"]} == {"version", "name", "spec.workspace", "resource.gpu"}
+
+
+async def test_a_task_that_has_failed_shows_the_rank_that_failed_first(world) -> None:
+    task = await world.start(await world.submit(nodes=2), nodes=("node-1", "node-2"))
+    assert (await world.json("GET", f"/tasks/{task.id}"))[1]["failure"] is None
+    world.cluster.logs[f"{task.id}.1", 1] = b"2026-01-05T12:00:02.000000Z no data\n"
+    ranks = tuple(
+        replace(
+            rank,
+            state=RankState.EXITED,
+            exit_code=code,
+            signal=signal,
+            ended_at=datetime(2026, 1, 5, 12, 0, second, tzinfo=UTC),
+        )
+        for rank, code, signal, second in zip(task.run.ranks, (1, 139), (None, 11), (5, 4), strict=True)
+    )
+    await world.end(task, Reason.FAILED, TaskState.FAILED, ranks=ranks, failed_ranks=(0, 1))
+    shown = (await world.json("GET", f"/tasks/{task.id}"))[1]
+    assert shown["failure"] == {
+        "run": 1,
+        "rank": 1,
+        "node": "node-2",
+        "exit_code": 139,
+        "signal": 11,
+        "at": "2026-01-05T12:00:04Z",
+        "worker": None,
+        "lines": ["no data"],
+    }
+    (listed,) = (await world.json("GET", "/tasks"))[1]["items"]
+    assert "failure" not in listed

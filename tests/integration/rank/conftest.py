@@ -38,6 +38,11 @@ def eventually(look: Callable[[], T], *, within: float = DEADLINE_S) -> T:
         time.sleep(0.01)
 
 
+def _printed(log: str) -> list[str]:
+    lines = (line.partition(" ")[2] for line in log.splitlines())
+    return [line for line in lines if not line.startswith("[hai] told to leave ")]
+
+
 class FakeService:
     """The endpoints that a supervisor speaks to."""
 
@@ -238,13 +243,13 @@ class Pod:
         return json.loads(path.read_text()) if path.exists() and path.stat().st_size else {}
 
     def log(self, folder: Path | None = None) -> list[str]:
-        """The lines in the pod's own folder, without their times."""
+        """The lines in the pod's own folder, without their times and the one that says why it was told to leave."""
         parts = sorted((folder or self.run / "log").glob("*.log"))
-        return [line.partition(" ")[2] for part in parts for line in part.read_text().splitlines()]
+        return _printed("".join(part.read_text() for part in parts))
 
     def sent(self) -> list[str]:
-        """The lines that the service has, without their times."""
-        return [line.partition(" ")[2] for line in self.service.log.decode().splitlines()]
+        """The lines that the service has, as `log` gives them."""
+        return _printed(self.service.log.decode())
 
     def clean_up(self) -> None:
         if self.process is not None and self.process.poll() is None:
@@ -339,7 +344,11 @@ class Bench:
         return "".join(part.read_text() for part in parts)
 
     def lines(self) -> list[str]:
-        """Log lines without their times."""
+        """Log lines without their times, and without the one that says why the job was told to leave."""
+        return _printed(self.log())
+
+    def story(self) -> list[str]:
+        """All log lines, without their times."""
         return [line.partition(" ")[2] for line in self.log().splitlines()]
 
     def printed(self, text: str) -> None:

@@ -45,6 +45,24 @@ def test_a_notice_reaches_the_job_at_once(bench, service) -> None:
     assert service.tokens == {"Bearer run:41.2:abc"}
 
 
+def test_the_log_says_once_why_the_job_was_told_to_leave_and_before_what_it_says_then(
+    bench, service, eventually
+) -> None:
+    bench.start(sys.executable, "-c", EARS)
+    bench.printed("main up")
+    service.notify(revision=1, deadline="2126-01-01T00:07:00Z")
+    bench.printed("main heard SIGTERM")
+    service.notify(revision=2, deadline="2126-01-01T00:09:00Z")
+    eventually(lambda: len(service.reports) == 2)
+    (bench.folder / "go").touch()
+    bench.wait()
+    told = (
+        "[hai] told to leave by 00:07:00 UTC: its turn was over and a task of equal priority waited;"
+        " an error that a launcher such as torchrun prints after this is its way to end"
+    )
+    assert bench.story() == ["main up", told, "main heard SIGTERM"]
+
+
 def test_the_service_is_told_that_the_notice_was_received(bench, service, eventually) -> None:
     bench.start(sys.executable, "-c", EARS)
     bench.printed("main up")

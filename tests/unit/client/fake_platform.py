@@ -85,6 +85,8 @@ class FakePlatform:
     cut_streams: list[int] = field(default_factory=list)
     #: How the next task ends.
     outcome: str = "succeeded"
+    #: What its first run shows then of its failure.
+    failure: dict[str, Any] | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, name: str, **changes: Any) -> dict[str, Any]:
@@ -106,7 +108,7 @@ class FakePlatform:
             "profile": "auto", "signal": None, "watch": [], "hint": None, "grace_s": 120.0,
             "time_limit_s": None, "checkpoint_dir": "/shared/ckpt",
             "job_state": None, "retries": 0, "retries_used": 0, "retry_backoff_s": 0.0, "retry_exit_codes": [],
-            "retry_at": None, "environment": None, "ranks_per_node": None, "warnings": [], "runs": [],
+            "retry_at": None, "environment": None, "ranks_per_node": None, "warnings": [], "failure": None, "runs": [],
         }  # fmt: skip
         task.update(changes)
         self.tasks[number] = task

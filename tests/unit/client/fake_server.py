@@ -106,6 +106,8 @@ class _Handler(BaseHTTPRequestHandler):
             if at >= start:
                 yield f"id: 1:{at + 1}\nevent: line\ndata: {json.dumps(line(text))}\n\n".encode()
         task.update(state=self.platform.outcome, verdict=None, message="its command ended")
+        if self.platform.failure is not None:
+            task.update(failure=self.platform.failure, run_count=1)
         yield b"event: end\ndata: {}\n\n"
 
 

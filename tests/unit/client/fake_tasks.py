@@ -101,8 +101,9 @@ def _forecast(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     }  # fmt: skip
 
 
-def line(text: str) -> dict[str, Any]:
-    return {"run": 1, "rank": None if text.startswith("[hai]") else 0, "at": AT, "text": text}
+def line(text: str, rank: int = 0, at: int = 0) -> dict[str, Any]:
+    own = text.startswith("[hai]")
+    return {"run": 1, "rank": None if own else rank, "at": f"{AT[:-1]}.{at:06d}Z", "text": text}
 
 
 def _log_page(platform: FakePlatform, call: Call, key: str) -> tuple[int, Any]:
@@ -113,7 +114,9 @@ def _log_page(platform: FakePlatform, call: Call, key: str) -> tuple[int, Any]:
     if "tail" in call.query:
         start, end = max(0, len(lines) - int(call.query["tail"])), len(lines)
     final = task["state"] in ("succeeded", "failed") and end == len(lines)
-    return 200, {"lines": [line(text) for text in lines[start:end]], "next_cursor": f"1:{end}", "final": final}
+    rank = int(call.query.get("rank", "0"))
+    shown = [line(text, rank, at) for at, text in enumerate(lines[start:end], start)]
+    return 200, {"lines": shown, "next_cursor": f"1:{end}", "final": final}
 
 
 def _search(platform: FakePlatform, call: Call, key: str) -> tuple[int, Any]:

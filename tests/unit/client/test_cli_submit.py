@@ -144,6 +144,16 @@ def test_following_shows_the_log_and_says_how_it_ended(hai: Hai, platform: Any) 
     assert (result.code, result.err) == (1, "hai: digits failed: its command ended\n")
 
 
+def test_following_ends_with_the_rank_that_failed_first(hai: Hai, platform: Any) -> None:
+    failure = {"run": 1, "rank": 1, "node": "node-2", "exit_code": 127, "lines": ["no such command: torchrun"]}
+
+    platform.outcome, platform.failure = "failed", failure
+    result = hai("submit", "-f", "--", "torchrun", "train.py")
+    first = "rank 1 on node-2 failed first, with status 127; its last lines (`hai logs -r 1 train` shows all):"
+    assert result.out.splitlines()[1:] == ["one", "two", "three", f"[hai] {first}", "no such command: torchrun"]
+    assert result.code == 1
+
+
 def test_json_is_the_task_and_with_follow_the_task_at_its_end(hai: Hai, platform: Any) -> None:
     assert json.loads(hai("submit", "--json", "--", "true").out)["state"] == "queued"
     assert json.loads(hai("--json", "submit", "-f", "--", "true").out)["state"] == "succeeded"

@@ -51,6 +51,18 @@ def test_what_keeps_ranks_from_being_launched_is_said_of_those_that_are_not_ther
     assert [rank.message for rank in over.ranks] == [None, None]
 
 
+def test_of_ranks_that_fail_together_the_one_that_ended_first_is_the_first_failure() -> None:
+    def failed(rank: int, second: float) -> RankObservation:
+        return RankObservation(rank=rank, state=EXITED, exit_code=1, ended_at=at(second))
+
+    task, _ = advance(starting(), look(starting(), shows(is_up(0), is_up(1))).events[0])
+    (event,) = look(task, shows(failed(0, 4), failed(1, 3))).events
+    task, _ = advance(task, event)
+    assert task.run is not None
+    assert (task.state, task.run.failed_ranks) == (TaskState.FAILED, (0, 1))
+    assert task.run.first_failure == task.run.ranks[1]
+
+
 def test_a_half_started_run_is_completed() -> None:
     seen = look(starting(), shows(is_up(0)))
     assert seen.launch_again

@@ -23,6 +23,7 @@ def test_the_message_says_all_along_what_is_known(tmp_path: Path) -> None:
         "state": "running",
         "exit_code": None,
         "signal": None,
+        "ended_at": None,
         "start_error": None,
         "notified_at": None,
         "signalled": False,
@@ -40,7 +41,7 @@ def test_the_message_says_all_along_what_is_known(tmp_path: Path) -> None:
     assert (told["done"], told["checkpoint"]["step"], told["state"]) == (True, 7, "running")
     assert one.end(3)
     told = json.loads(message.read_text())
-    assert (told["state"], told["exit_code"]) == ("exited", 3)
+    assert (told["state"], told["exit_code"], told["ended_at"] is None) == ("exited", 3, False)
 
 
 def test_a_message_that_does_not_change_is_not_written_again(tmp_path: Path) -> None:

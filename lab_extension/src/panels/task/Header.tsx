@@ -19,6 +19,7 @@ import {
 import { joinCommand } from '../../shell';
 import { Notice } from '../react';
 import { StateBadge } from '../StateBadge';
+import { FirstFailure } from './FirstFailure';
 import { actionsOf } from './actions';
 
 export interface IHeaderProps {
@@ -29,6 +30,8 @@ export interface IHeaderProps {
   busy: boolean;
   onAct: (action: TaskAction) => void;
   onPriority: (priority: PriorityChoice) => void;
+  /** Shows the log of a rank. */
+  onShowLog?: (rank: number) => void;
 }
 
 export function Header(props: IHeaderProps): JSX.Element {
@@ -59,6 +62,7 @@ export function Header(props: IHeaderProps): JSX.Element {
           <Notice kind="warning">{task.hint}</Notice>
         </div>
       )}
+      {task.failure && <FirstFailure failure={task.failure} onShow={props.onShowLog} />}
       <dl className="hai-Facts">
         <Fact label="Priority">
           {isUnfinished(task.state) ? (

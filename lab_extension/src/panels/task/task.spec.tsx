@@ -66,6 +66,37 @@ describe('the header', () => {
     expect(screen.getByTestId<HTMLButtonElement>('hai-stop').disabled).toBe(true);
   });
 
+  it('shows the rank that failed first, and what it said last', () => {
+    const onShowLog = vi.fn();
+    const failure = {
+      run: 1,
+      rank: 1,
+      node: 'n-2',
+      exit_code: 1,
+      signal: null,
+      at: null,
+      worker: null,
+      lines: ['Traceback (most recent call last):', '\u001b[31mValueError: no data\u001b[0m']
+    };
+    const props = { whatIf: [], now: NOW, busy: false, onAct: vi.fn(), onPriority: vi.fn(), onShowLog };
+    const { rerender } = render(<Header task={aTask({ state: 'failed', failure })} {...props} />);
+    const shown = screen.getByTestId('hai-task-failure');
+    expect(shown.textContent).toContain('Rank 1 on n-2 failed first, with status 1.');
+    expect(shown.querySelector('pre')?.textContent).toBe(
+      'Traceback (most recent call last):\nValueError: no data'
+    );
+    fireEvent.click(within(shown).getByText('Show its log'));
+    expect(onShowLog).toHaveBeenCalledExactlyOnceWith(1);
+    const killed = { ...failure, signal: 9, exit_code: 137, lines: [], worker: 'rank 3 (local_rank: 1)' };
+    rerender(<Header task={aTask({ state: 'failed', failure: killed })} {...props} />);
+    expect(screen.getByTestId('hai-task-failure').textContent).toContain(
+      'failed first, of signal 9; torchrun names rank 3 (local_rank: 1).'
+    );
+    expect(screen.getByTestId('hai-task-failure').querySelector('pre')).toBeNull();
+    rerender(<Header task={aTask()} {...props} />);
+    expect(screen.queryByTestId('hai-task-failure')).toBeNull();
+  });
+
   it('says what would let a task start only while it waits', () => {
     const props = { whatIf: [aChange()], now: NOW, busy: false, onAct: vi.fn(), onPriority: vi.fn() };
     render(<Header task={aTask({ message: 'Running on n-1.' })} {...props} />);

@@ -117,6 +117,7 @@ function Connected(props: {
         busy={model.busy}
         onAct={action => void act(action)}
         onPriority={priority => void setPriority(priority)}
+        onShowLog={rank => log.open(rank)}
       />
       <Timeline task={task} now={now} />
       <DecisionLog decisions={model.decisions} now={now} onShow={on => model.showDecisions(on)} />

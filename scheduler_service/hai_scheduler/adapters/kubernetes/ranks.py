@@ -175,6 +175,8 @@ def _exited(rank: int, pod: Thing, terminated: dict[str, Any]) -> RankObservatio
         message="; ".join(filter(None, (_message_of(status, terminated) or error, lost_lines_of(said)))) or None,
         notified_at=told,
         signal=signal_of(said),
+        # The supervisor's time is finer than the kubelet's, which is in whole seconds.
+        ended_at=time_of(said.get("ended_at")) or time_of(terminated.get("finishedAt")),
         signalled=signalled_of(said),
         caught=caught_of(said),
         done=bool(said.get("done")),

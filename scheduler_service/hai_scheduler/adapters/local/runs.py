@@ -290,6 +290,7 @@ def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObs
         exit_code=exit_code_of(status) if state is RankState.EXITED else None,
         notified_at=time_of(status.get("notified_at")),
         signal=signal_of(status),
+        ended_at=time_of(status.get("ended_at")) if state is RankState.EXITED else None,
         signalled=signalled_of(status),
         caught=caught_of(status),
         done=bool(status.get("done")),

@@ -228,6 +228,7 @@ class ScriptedRun:
             rank=rank.rank,
             state=up if fate is None else fate.state,
             exit_code=None if fate is None else fate.code,
+            ended_at=fate.at if fate is not None and fate.state is RankState.EXITED else None,
             notified_at=heard,
             signalled=rank.signalled_at is not None and rank.signalled_at <= now,
             done=done or rank.said.done,

@@ -71,8 +71,7 @@ def _states(text: str | None) -> frozenset[TaskState] | None:
 
 async def show(ask: Ask[Nothing, Nothing]) -> TaskDetail:
     """One task."""
-    story = await ask.services.queries.task(ask.caller, ask.path["task"])
-    return convert.detail(story, ask.caller)
+    return await _told(ask, ask.path["task"])
 
 
 async def stop(ask: Ask[Nothing, Nothing]) -> TaskDetail:
@@ -124,5 +123,9 @@ async def events(ask: Ask[TaskEventQuery, Nothing]) -> EventPage:
 
 async def _detail(ask: Ask[Nothing, object], task: Task) -> TaskDetail:
     """The task after a change, by its id: its name may mean another one by now."""
-    story = await ask.services.queries.task(ask.caller, str(task.id))
-    return convert.detail(story, ask.caller)
+    return await _told(ask, str(task.id))
+
+
+async def _told(ask: Ask[Nothing, object], ref: str) -> TaskDetail:
+    story = await ask.services.queries.task(ask.caller, ref)
+    return convert.detail(story, ask.caller, await ask.services.failures.of(story.runs))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 
 import pytest
 
@@ -63,6 +64,16 @@ def test_a_pod_that_is_deleted_is_not_gone_while_its_container_runs() -> None:
 def test_the_supervisors_word_is_the_status_of_the_command(code: int) -> None:
     rank = seen(**terminated(code, message=words(exit_code=code)))
     assert (rank.state, rank.exit_code, rank.start_error) == (EXITED, code, None)
+
+
+@pytest.mark.parametrize(
+    ("said", "when"), [({"ended_at": "2026-01-05T08:00:07.250000Z"}, 7.25), ({}, 7), ({"ended_at": "soon"}, 7)]
+)
+def test_the_end_is_when_the_supervisor_says_or_the_kubelet(said: dict[str, str], when: float) -> None:
+    status = terminated(1, message=words(exit_code=1, **said))
+    status["containerStatuses"][0]["state"]["terminated"]["finishedAt"] = stamp(7)
+    expected = datetime.fromisoformat(said["ended_at"]) if when == 7.25 else at(7)
+    assert seen(**status).ended_at == expected
 
 
 def test_all_that_the_supervisor_says_is_observed() -> None:

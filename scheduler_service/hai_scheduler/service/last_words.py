@@ -1,0 +1,126 @@
+"""What of the end of a log says why a rank has failed.
+
+torchrun ends with a traceback of its own and a summary (`ChildFailedError`), some fifty lines that hide what the worker
+itself said before. They are told apart here, and what the worker said is shown. The texts are those that PyTorch
+prints (torch/distributed/elastic/multiprocessing/errors, `ChildFailedError.format_msg`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+#: How many lines are shown.
+COUNT: Final = 20
+#: How much of a line is shown, in characters.
+MOST_CHARACTERS: Final = 1000
+#: So many lines before its last one, at most, torchrun's own traceback begins.
+_LONGEST_TRACEBACK: Final = 60
+
+_TRACEBACK: Final = "Traceback (most recent call last):"
+_WRAPPER: Final = re.compile(
+    r"(?:torch\.distributed\.elastic\.multiprocessing\.(?:errors|api)\.)?"
+    r"(?:(?P<failed>ChildFailedError): ?|SignalException: Process \d+ got signal: \d+)"
+)
+#: How torchrun's own log lines begin: since PyTorch 2.3, before, and with 2.0 and older.
+_LOGGED: Final = re.compile(
+    r"[WEIF]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ \S*torch/distributed/"
+    r"|\[[-0-9 :,]+\] torch\.distributed\.\S+: \["
+    r"|(?:ERROR|WARNING|INFO):torch\.distributed\."
+)
+_ROOT_CAUSE: Final = "Root Cause (first observed failure):"
+_FIELD: Final = re.compile(r"  (rank|exitcode|traceback) *: (.*)")
+_RULE: Final = re.compile(r"={20,}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastWords:
+    """Why a rank has failed, as far as its log says.
+
+    Attributes:
+        lines: At most `COUNT` lines, in order.
+        worker: Whom the launcher names as the first of its workers that failed, in words; None: no launcher does.
+    """
+
+    lines: tuple[str, ...]
+    worker: str | None = None
+
+
+def last_words(lines: Sequence[str], count: int = COUNT) -> LastWords:
+    """The last lines of a log that say why its rank has failed.
+
+    Args:
+        lines: The end of the log, without times.
+        count: How many to give, at most.
+    """
+    end, failed = _wrapper(lines)
+    if end is None:
+        return LastWords(lines=_last(lines, count))
+    before = [line for line in lines[: _beginning(lines, end)] if not _LOGGED.match(line)]
+    cause = _root_cause(lines[end:]) if failed else {}
+    rank = re.match(r"\d+", cause.get("rank", ""))
+    mark = f"[rank{rank[0]}]:" if rank else None
+    # PyTorch marks the traceback of a worker that has joined its process group.
+    own = [line.removeprefix(mark).removeprefix(" ") for line in before if line.startswith(mark)] if mark else []
+    told = cause.get("traceback", "").split("\n")
+    if not own and told[0] == _TRACEBACK:
+        own = [told[0], *(line.removeprefix("  ") for line in told[1:])]
+    shown = _last(own, count) or _last(before, count) or _last(lines[end:], count)
+    return LastWords(lines=shown, worker=_named(cause))
+
+
+def _wrapper(lines: Sequence[str]) -> tuple[int | None, bool]:
+    """Where the last line of torchrun's own traceback is, and whether it has a summary; None: it has said nothing."""
+    for index in range(len(lines) - 1, -1, -1):
+        found = _WRAPPER.fullmatch(lines[index])
+        if found:
+            return index, found["failed"] is not None
+    return None, False
+
+
+def _beginning(lines: Sequence[str], end: int) -> int:
+    """Where the traceback begins whose last line is at `end`."""
+    for index in range(end - 1, max(-1, end - _LONGEST_TRACEBACK), -1):
+        if lines[index] == _TRACEBACK:
+            return index
+    return end
+
+
+def _root_cause(summary: Sequence[str]) -> dict[str, str]:
+    """The fields of the failure that torchrun saw first."""
+    if _ROOT_CAUSE not in summary:
+        return {}
+    fields: dict[str, str] = {}
+    name = None
+    for line in summary[list(summary).index(_ROOT_CAUSE) + 1 :]:
+        if _RULE.fullmatch(line):
+            break
+        found = _FIELD.fullmatch(line)
+        # The traceback is the last field: what follows belongs to it.
+        if found and name != "traceback":
+            name = found[1]
+            fields[name] = found[2].strip()
+        elif name == "traceback":
+            fields[name] += f"\n{line}"
+    return fields
+
+
+def _named(cause: dict[str, str]) -> str | None:
+    """`rank 1 (local_rank: 1), exitcode -9 (SIGKILL)`."""
+    if "rank" not in cause:
+        return None
+    code = re.sub(r" *\(pid: \d+\) *", " ", cause.get("exitcode", "")).strip()
+    return f"rank {cause['rank']}" + (f", exitcode {code}" if code else "")
+
+
+def _last(lines: Sequence[str], count: int) -> tuple[str, ...]:
+    """The last lines without the empty ones at the end, none too long."""
+    end = len(lines)
+    while end and not lines[end - 1].strip():
+        end -= 1
+    return tuple(
+        line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]} ..."
+        for line in lines[max(0, end - count) : end]
+    )

@@ -1,0 +1,31 @@
+"""A gang whose second rank fails: everybody who looks is shown that rank, and one who reads all reads both."""
+
+from __future__ import annotations
+
+import pytest
+
+from e2e.conftest import Platform
+
+pytestmark = pytest.mark.e2e
+
+#: Rank 0 waits for the others, as a collective does; rank 1 fails.
+LINE = 'echo "rank $RANK is up"; if [ $RANK = 1 ]; then echo "no such file: train.bin" >&2; exit 3; fi; exec sleep 600'
+
+
+def test_the_rank_that_failed_first_is_shown_wherever_one_looks(platform: Platform) -> None:
+    ended = platform.hai("submit", "-n", "2", "--name", "gang", "-f", "--shell", LINE, check=False)
+    first = "rank 1 on node-2 failed first, with status 3; its last lines (`hai logs -r 1 gang` shows all):"
+    shown = ["rank 1 is up", "no such file: train.bin"]
+    assert ended.returncode == 1
+    assert ended.stdout.splitlines()[-3:] == [f"[hai] {first}", *shown]
+
+    log = platform.hai("logs", "gang").stdout.splitlines()
+    assert "rank 0 is up" in log
+    assert log[-3:] == [f"[hai] {first}", *shown]
+    assert platform.hai("status", "gang").stdout.splitlines()[-3:] == [first, *(f"  {line}" for line in shown)]
+    assert platform.json("status", "gang")["failure"]["lines"] == shown
+
+    merged = platform.hai("logs", "-f", "-r", "all", "gang").stdout.splitlines()
+    assert sorted(merged[1:-1]) == ["0: rank 0 is up", "1: no such file: train.bin", "1: rank 1 is up"]
+    assert merged[0].startswith("[hai] -- run 1 started on ")
+    assert merged[-1].startswith("[hai] -- run 1 failed at ")
