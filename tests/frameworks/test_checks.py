@@ -81,11 +81,12 @@ def test_processes_that_trained_apart_are_refused() -> None:
             check_resumes(together, story(first=first))
 
 
-def test_a_stage_that_begins_after_the_notice_is_refused() -> None:
-    staged = dataclasses.replace(CASE, stages=True)
+def test_a_stage_that_begins_after_the_notice_and_does_anything_is_refused() -> None:
+    staged = dataclasses.replace(CASE, stage_steps=2)
     check_resumes(staged, story())
-    with pytest.raises(AssertionError, match="no stage begins"):
-        check_resumes(staged, story(first=(*FIRST, "stage 3 begins")))
+    check_resumes(staged, story(first=(*FIRST, "stage 3 begins")))
+    with pytest.raises(AssertionError, match="no stage that begins"):
+        check_resumes(staged, story(first=("stage 2 begins", *FIRST)))
 
 
 ANY = dataclasses.replace(CASE, left=frozenset({SAVED, UNKNOWN}))
