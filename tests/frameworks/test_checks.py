@@ -89,6 +89,13 @@ def test_a_stage_that_begins_after_the_notice_and_does_anything_is_refused() -> 
         check_resumes(staged, story(first=("stage 2 begins", *FIRST)))
 
 
+def test_a_stage_that_had_not_begun_does_not_say_that_it_is_resumed() -> None:
+    begins_anew = story(second=SECOND[1:])
+    check_resumes(dataclasses.replace(CASE, stage_steps=3), begins_anew)
+    with pytest.raises(AssertionError):
+        check_resumes(dataclasses.replace(CASE, stage_steps=2), begins_anew)
+
+
 ANY = dataclasses.replace(CASE, left=frozenset({SAVED, UNKNOWN}))
 LIES = {
     "said to be saved, with nothing on the disk": story(newest=None),
