@@ -9,7 +9,6 @@ from typing import Any, Callable, Sequence, TypeVar
 
 from hai_ffrecord import FileReader
 from hai_ffrecord.torch import DataLoader, Dataset
-
 from hfai.datasets._decode import decode, read_plain_pickle
 
 #: What names the folder of all datasets, the first that is set; the second is the original's.
