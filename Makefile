@@ -50,8 +50,11 @@ bench: $(VENV)/.up $(VENV)/.dev  ## measure; ARGS names what: plans and platform
 	PYTHONPATH=tests:client/hfai $(BIN)/python -m bench $(ARGS)
 
 test-frameworks: $(VENV)/.up $(VENV)/.dev $(FRAMEWORKS)/.installed  ## other people's training code on the whole platform, interrupted and resumed; installs it into .venv-frameworks
-	PYTHONPATH=client $(FRAMEWORKS)/bin/python -m pytest -q -m "not frameworks" tests/frameworks $(ARGS)
-	HAI_TEST_FRAMEWORKS=$(abspath $(FRAMEWORKS)) $(BIN)/pytest -q -m frameworks tests/frameworks $(ARGS)
+	@# Side by side: on the platform much of the time is waiting. What needs none is shown at the end.
+	@mkdir -p test-results
+	@PYTHONPATH=client $(FRAMEWORKS)/bin/python -m pytest -q -m "not frameworks" tests/frameworks $(ARGS) >test-results/frameworks-alone.log 2>&1 & alone=$$!; \
+	HAI_TEST_FRAMEWORKS=$(abspath $(FRAMEWORKS)) $(BIN)/pytest -q -m frameworks tests/frameworks $(ARGS); platform=$$?; \
+	wait $$alone; alone=$$?; cat test-results/frameworks-alone.log; [ $$platform = 0 ] && [ $$alone = 0 ]
 
 test-kubernetes: $(VENV)/.up $(VENV)/.dev  ## the tests on a real Kubernetes: the cluster that KUBECONFIG names
 	$(BIN)/pytest tests/kubernetes -q $(ARGS)

@@ -69,11 +69,8 @@ class Outcome:
     @property
     def left(self) -> str | None:
         """The word about the saving of the first run."""
-        first = self.runs[0]
-        if "left" in first:
-            return first["left"]
-        # As it was before there were three words.
-        return {True: "saved", False: "ended", None: None}[first["clean"]]
+        left: str | None = self.runs[0]["left"]
+        return left
 
     @property
     def told_at(self) -> float:
@@ -132,7 +129,8 @@ class Driver:
     """Cases, one after the other, on one platform."""
 
     def __init__(self, platform: Platform, folder: Path) -> None:
-        self._platform = platform
+        #: Where they run; its user is ann, and dee has the urgent tasks.
+        self.platform = platform
         self._folder = folder
         platform.token("dee")
         python = str(VENV / "bin" / "python")
@@ -169,7 +167,7 @@ class Driver:
             for gate in gates.values():
                 gate.touch()
             for user, number in live.items():
-                self._platform.hai("stop", str(number), user=user, check=False)
+                self.platform.hai("stop", str(number), user=user, check=False)
 
     def _submit(self, case: Case, place: Path, gate: Path) -> int:
         if case.shell:
@@ -187,7 +185,7 @@ class Driver:
     def _in_shell(self, words: list[str], place: Path, added: dict[str, str]) -> subprocess.CompletedProcess[str]:
         """A command in a shell of ann, whose venv is active."""
         path = f"{VENV / 'bin'}{os.pathsep}{ROOT / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
-        env = self._platform.env | {"PATH": path, "VIRTUAL_ENV": str(VENV), "PWD": str(place)} | added
+        env = self.platform.env | {"PATH": path, "VIRTUAL_ENV": str(VENV), "PWD": str(place)} | added
         return subprocess.run(
             words, cwd=place, env=env, capture_output=True, text=True, timeout=PATIENCE, check=False
         )  # fmt: skip
@@ -198,11 +196,11 @@ class Driver:
             name="urgent",
             command=("sh", "-c", line),
             cwd=str(self._folder),
-            nodes=self._platform.nodes,
+            nodes=self.platform.nodes,
             priority="VERY_HIGH",
             profile="kill",
         )
-        return self._platform.client("dee").submit(request).id
+        return self.platform.client("dee").submit(request).id
 
     def _wait_until_it_has_left(self, number: int, place: Path) -> float | None:
         """Wait until the first run is over; when the last process of the job was gone."""
@@ -210,27 +208,27 @@ class Driver:
         while True:
             if works_in(place):
                 seen = time.time()
-            elif self._platform.client().task(number).runs[0].ended_at is not None:
+            elif self.platform.client().task(number).runs[0].ended_at is not None:
                 return seen
             time.sleep(LOOK_S)
             if time.monotonic() > ends:
                 raise Broken(f"it did not leave within {PATIENCE:.0f} s:\n{self._text(number)}")
 
     def _state(self, number: int, user: str = "ann") -> str:
-        return self._platform.client(user).task(number).state
+        return self.platform.client(user).task(number).state
 
     def _over(self, number: int) -> dict[str, Any] | None:
         if self._state(number) not in OVER:
             time.sleep(LOOK_S)
             return None
-        shown: dict[str, Any] = self._platform.json("status", str(number))
+        shown: dict[str, Any] = self.platform.json("status", str(number))
         return shown
 
     def _text(self, number: int) -> str:
         return "\n".join(line.text for line in self._lines(number))
 
     def _decisions(self, number: int) -> str:
-        return self._platform.hai("decisions", str(number)).stdout
+        return self.platform.hai("decisions", str(number)).stdout
 
     def _wait_for_line(self, case: Case, place: Path, number: int) -> None:
         text = case.middle
@@ -247,8 +245,8 @@ class Driver:
         wait_for(f"{text!r} in the log", there)
 
     def _other_ranks(self, number: int) -> str:
-        ranks = range(1, self._platform.client().task(number).nodes)
-        return "\n".join(self._platform.hai("logs", str(number), "-r", str(rank), check=False).stdout for rank in ranks)
+        ranks = range(1, self.platform.client().task(number).nodes)
+        return "\n".join(self.platform.hai("logs", str(number), "-r", str(rank), check=False).stdout for rank in ranks)
 
     def _story(self, case: Case, place: Path, number: int) -> tuple[Line, ...]:
         """Its log, and its own one; of lines that a launcher has brought twice, the first."""
@@ -264,7 +262,7 @@ class Driver:
 
     def _lines(self, number: int) -> list[Line]:
         try:
-            found = list(self._platform.client().logs(number))
+            found = list(self.platform.client().logs(number))
         except Unavailable:
             return []
         return [

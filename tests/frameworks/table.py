@@ -19,7 +19,7 @@ HEAD = ("way", "tried with", "goes on at the right step", "what is said of its s
 SAID = {
     "saved": "saved, and it had",
     "unknown": "left by itself, nothing known to be saved, and so it was",
-    "ended": "ended, and it was",
+    "ended": "ended, nothing saved after the notice, and so it was",
 }
 
 

@@ -81,11 +81,19 @@ def test_processes_that_trained_apart_are_refused() -> None:
             check_resumes(together, story(first=first))
 
 
-def test_a_stage_that_begins_after_the_notice_is_refused() -> None:
-    staged = dataclasses.replace(CASE, stages=True)
+def test_a_stage_that_begins_after_the_notice_and_does_anything_is_refused() -> None:
+    staged = dataclasses.replace(CASE, stage_steps=2)
     check_resumes(staged, story())
-    with pytest.raises(AssertionError, match="no stage begins"):
-        check_resumes(staged, story(first=(*FIRST, "stage 3 begins")))
+    check_resumes(staged, story(first=(*FIRST, "stage 3 begins")))
+    with pytest.raises(AssertionError, match="no stage that begins"):
+        check_resumes(staged, story(first=("stage 2 begins", *FIRST)))
+
+
+def test_a_stage_that_had_not_begun_does_not_say_that_it_is_resumed() -> None:
+    begins_anew = story(second=SECOND[1:])
+    check_resumes(dataclasses.replace(CASE, stage_steps=3), begins_anew)
+    with pytest.raises(AssertionError):
+        check_resumes(dataclasses.replace(CASE, stage_steps=2), begins_anew)
 
 
 ANY = dataclasses.replace(CASE, left=frozenset({SAVED, UNKNOWN}))

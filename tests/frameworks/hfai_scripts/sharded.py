@@ -102,6 +102,9 @@ def main(local_rank, kind, first, last):
         print("sum", f"{sum(t.double().sum().item() for t in weights.values()):.9f}", flush=True)
     dist.barrier()
     dist.destroy_process_group()
+    sys.stdout.flush()
+    # All is done. Threads of PyTorch that wake up while the interpreter ends abort it, at times, on a busy machine.
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,14 @@ torchrun --nproc-per-node 1 hf_train.py --output_dir checkpoints --enable_jit_ch
 import time
 
 import torch
-from pace import pace
+from pace import hold, pace
 from transformers import HfArgumentParser, Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_utils import get_last_checkpoint
 
 STEPS = 80
+#: Where the test has it wait for the signal, if it is to save then: each process decides by its own clock when, and two
+#: that do so on two sides of a step do not come together again.
+HOLD_AT = 13
 
 
 class Model(torch.nn.Module):
@@ -40,6 +43,13 @@ class TimedTrainer(Trainer):
 class Steps(TrainerCallback):
     """Says how far it is."""
 
+    trainer = None
+
+    def wants_to_save(self):
+        """Whether this process is going to save because of the signal."""
+        managers = [getattr(callback, "jit_manager", None) for callback in self.trainer.callback_handler.callbacks]
+        return any(manager is not None and manager.is_checkpoint_requested for manager in managers)
+
     def on_train_begin(self, args, state, control, **more):
         """Say where it begins."""
         if state.is_world_process_zero:
@@ -49,6 +59,8 @@ class Steps(TrainerCallback):
 
     def on_step_end(self, args, state, control, **more):
         """Say how far it is."""
+        if args.enable_jit_checkpoint and state.global_step == HOLD_AT:
+            hold(until=self.wants_to_save)
         pace()
         if state.is_world_process_zero:
             print("step", state.global_step, flush=True)
@@ -66,7 +78,9 @@ def main():
     (arguments,) = parser.parse_args_into_dataclasses()
     model = Model()
     data = [{"points": torch.ones(1)}] * (STEPS * arguments.world_size)
-    trainer = TimedTrainer(model=model, args=arguments, train_dataset=data, callbacks=[Steps()])
+    steps = Steps()
+    trainer = TimedTrainer(model=model, args=arguments, train_dataset=data, callbacks=[steps])
+    steps.trainer = trainer
     trainer.train(resume_from_checkpoint=get_last_checkpoint(arguments.output_dir))
     if trainer.is_world_process_zero() and trainer.state.global_step == STEPS:
         print("finished step", trainer.state.global_step, "weight", model.layer.weight.item(), flush=True)

@@ -10,10 +10,13 @@ import time
 import lightning
 import torch
 from lightning.pytorch.plugins.io import TorchCheckpointIO
-from pace import pace
+from pace import hold, pace
 from torch.utils.data import DataLoader, TensorDataset
 
 STEPS = 80
+#: Where the test has it wait for the signal. Lightning saves in the handler itself, all processes together: they must
+#: not be on two sides of a step then, or they wait for one another until they are ended, on Slurm too.
+HOLD_AT = 13
 
 
 class Module(lightning.LightningModule):
@@ -23,6 +26,7 @@ class Module(lightning.LightningModule):
         super().__init__()
         self.layer = torch.nn.Linear(1, 1, bias=False)
         torch.nn.init.zeros_(self.layer.weight)
+        self.saved = False
 
     def training_step(self, batch, number):
         """One step."""
@@ -37,8 +41,16 @@ class Module(lightning.LightningModule):
 
     def on_train_batch_end(self, outputs, batch, number):
         """Say how far it is."""
+        if self.global_step == HOLD_AT and not self.saved:
+            self.trainer.strategy.barrier()
+            self.print("holds at step", self.global_step, flush=True)
+            hold(until=lambda: self.saved)
         pace()
         self.print("step", self.global_step, flush=True)
+
+    def on_save_checkpoint(self, checkpoint):
+        """Remember it."""
+        self.saved = True
 
     def configure_optimizers(self):
         """The simplest one."""

@@ -12,3 +12,10 @@ def pace(seconds=0.15):
     gate = os.environ.get("PACE_UNTIL")
     if gate and not os.path.exists(gate):  # noqa: PTH110
         time.sleep(seconds)
+
+
+def hold(until):
+    """Stay in the middle of a training until something is true of this process, or the file is there."""
+    gate = os.environ.get("PACE_UNTIL")
+    while gate and not os.path.exists(gate) and not until():  # noqa: PTH110
+        time.sleep(0.02)

@@ -15,6 +15,8 @@ step = int(path.read_text()) if path.exists() else 0
 if step == STEPS:
     sys.exit(0)
 print("stage", number, "begins", flush=True)
+# What a training loads before its first step.
+pace(2.0)
 if step:
     print("resumed at step", (number - 1) * STEPS + step, flush=True)
 while step < STEPS:
