@@ -93,6 +93,8 @@ class Telling:
         self._polling = os.path.join(spec.runtime, "polling")
         self._main = 0
         self._deadline: float | None = None
+        #: Whether the task will not be resumed.
+        self._for_good = False
         #: When the workers were first looked at, monotonic seconds.
         self._began: float | None = None
         self._next = 0.0
@@ -113,6 +115,7 @@ class Telling:
     def begin(self, main: int, notice: dict[str, Any], now: float) -> None:
         """There is a notice, or a newer one (now: monotonic seconds)."""
         self._deadline = seconds_of(notice.get("deadline"))
+        self._for_good = notice.get("kind") == "stop"
         if self._main == 0:
             self._main = main
             self._evidence.noticed(descendants(read_table(), (os.getpid(),)))
@@ -287,7 +290,7 @@ class Telling:
         return not saving and (self._evidence.settled(now) or self._is_over(now))
 
     def _is_over(self, now: float) -> bool:
-        return self._began is not None and now - self._began >= self._spec.patience_s
+        return self._began is not None and (self._for_good or now - self._began >= self._spec.patience_s)
 
     def _end_idle(self, workers: list[_Worker], table: Mapping[int, Process], now: float) -> None:
         """Send the signal to workers that do not catch it, unless one of them is writing a checkpoint."""

@@ -159,10 +159,16 @@ class FakeService:
             self.addresses = list(addresses)
             self._changed.notify_all()
 
-    def notify(self, revision: int = 1, deadline: str = "2126-01-01T00:02:00Z", reason: str = "turn_over") -> None:
+    def notify(
+        self,
+        revision: int = 1,
+        deadline: str = "2126-01-01T00:02:00Z",
+        reason: str = "turn_over",
+        kind: str = "suspend",
+    ) -> None:
         with self._changed:
             self._notice = {
-                "kind": "suspend",
+                "kind": kind,
                 "reason": reason,
                 "message": "its turn was over and a task of equal priority waited",
                 "beneficiary": 7,

@@ -47,6 +47,13 @@ def test_one_that_neither_catches_nor_polls_is_left_for_its_patience_and_then_en
     assert status["checkpoint"] is None
 
 
+def test_a_task_that_is_stopped_for_good_needs_no_patience(bench, service) -> None:
+    bench.start("sleep", "1000", profile="auto", patience_s=LONG_S)
+    bench.status()
+    service.notify(reason="stopped", kind="stop")
+    assert bench.wait()["signal"] == 15
+
+
 def test_one_that_ends_by_itself_while_it_is_left_was_not_told(bench, service, eventually) -> None:
     bench.python(
         "import os, time\nprint('up', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\n",
