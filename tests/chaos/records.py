@@ -11,6 +11,8 @@ from typing import Any
 
 from hai_client.schema import Event, LogLine, Task
 
+#: How lines of the platform begin.
+OURS = "[hai]"
 ENDED = frozenset({"succeeded", "failed", "stopped"})
 
 
@@ -196,7 +198,8 @@ def seen(task: Task) -> TaskSeen:
 
 def own_lines(lines: Iterable[LogLine]) -> list[tuple[int, str]]:
     """What the ranks printed themselves, without the platform's own lines."""
-    return [(line.run, line.text) for line in lines if line.rank is not None]
+    # A supervisor's own lines stand among those of its rank.
+    return [(line.run, line.text) for line in lines if line.rank is not None and not line.text.startswith(OURS)]
 
 
 def numbers(events: Iterable[Event]) -> list[int]:
