@@ -30,6 +30,8 @@ class Interrupts:
 
     Ctrl-C and SIGTERM are heard even where the process was started with them ignored, as shells do in the
     background; SIGHUP is not, as that is what `nohup` is for. The end of a child is not counted; it only ends `sleep`.
+    The interpreter itself writes to the pipe that `sleep` reads: the kernel may hand a signal to any thread, and a
+    handler in Python runs in the main one, which would first have to wake up.
 
     Attributes:
         count: How many have come.
@@ -39,11 +41,13 @@ class Interrupts:
         self.count = 0
         self._before: dict[signal.Signals, Any] = {}
         self._reader, self._writer = -1, -1
+        self._wakeup_before = -1
 
     def __enter__(self) -> Self:
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._writer, False)
         os.set_blocking(self._reader, False)
+        self._wakeup_before = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         for number in HEARD:
             if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
                 continue
@@ -54,19 +58,15 @@ class Interrupts:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+        signal.set_wakeup_fd(self._wakeup_before)
         os.close(self._reader)
         os.close(self._writer)
 
     def _heard(self, _number: int, _frame: FrameType | None) -> None:
         self.count += 1
-        self._wake()
 
     def _child_ended(self, _number: int, _frame: FrameType | None) -> None:
-        self._wake()
-
-    def _wake(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            os.write(self._writer, b"!")
+        """Nothing is counted. A signal without a handler would wake nobody."""
 
     def sleep(self, seconds: float) -> None:
         """Wait, but not longer than until the next signal or the end of a child."""
