@@ -70,9 +70,9 @@ pictures: $(VENV)/.dev  ## draw the pictures of docs/scheduling.md anew
 
 reference: $(VENV)/.dev  ## write docs/reference anew
 	$(BIN)/python -m hai_scheduler.api.reference > docs/reference/rest.md
-	$(BIN)/python -m hai_scheduler.settings_reference > docs/reference/settings.md
+	$(BIN)/python -m hai_scheduler.app.settings_reference > docs/reference/settings.md
 	$(BIN)/python -m hai_client.cli.reference > docs/reference/cli.md
-	$(BIN)/python -m hai_hub.values_reference > docs/reference/values.md
+	$(BIN)/python -m hai_hub.cluster.values_reference > docs/reference/values.md
 
 frameworks-table: $(VENV)/.dev  ## write the table of docs/frameworks.md anew from the results of make test-frameworks
 	PYTHONPATH=tests $(BIN)/python -m frameworks.table

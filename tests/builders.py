@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from hai_scheduler.core.environments import Environment
-from hai_scheduler.core.model import (
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import (
     Checkpoint,
     Node,
     Notice,
@@ -28,10 +28,10 @@ from hai_scheduler.core.model import (
     TaskState,
     Use,
 )
-from hai_scheduler.core.mounts import Action, MountKind, MountRule
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.ports import Event, Launch
-from hai_scheduler.secret import Secret
+from hai_scheduler.core.workspace.environments import Environment
+from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.ports.store import Event, Launch
 
 #: A Monday morning; every default time is this one.
 T0 = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)

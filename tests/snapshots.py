@@ -14,10 +14,12 @@ from random import Random
 from hypothesis import strategies as st
 
 from builders import a_checkpoint, a_notice, a_quota, a_task, at
-from hai_scheduler.core.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
-from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Promised, Started
-from hai_scheduler.core.lifecycle import advance
-from hai_scheduler.core.model import (
+from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Promised, Started
+from hai_scheduler.core.lifecycle.transitions import advance
+from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
+from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.snapshot import Snapshot
+from hai_scheduler.core.model.task import (
     Node,
     NodeMark,
     Priority,
@@ -32,9 +34,7 @@ from hai_scheduler.core.model import (
     TaskState,
     Use,
 )
-from hai_scheduler.core.plan import plan
-from hai_scheduler.core.policy import Policy
-from hai_scheduler.core.snapshot import Snapshot
+from hai_scheduler.core.planning.plan import plan
 
 NOW = at(hours=100)
 USERS = ("ann", "bob", "cy")

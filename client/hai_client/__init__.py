@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         QuotaExceeded,
         Unavailable,
     )
-    from hai_client.schema import TaskRequest
+    from hai_client.wire.schema import TaskRequest
 
 __all__ = [
     "Client",
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _MODULES = ("errors", "job")
-_HOME = {"Client": "hai_client.api", "TaskRequest": "hai_client.schema"}
+_HOME = {"Client": "hai_client.api", "TaskRequest": "hai_client.wire.schema"}
 
 
 def __getattr__(name: str) -> Any:

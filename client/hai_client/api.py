@@ -9,17 +9,18 @@ from datetime import datetime
 from http.client import HTTPResponse
 from typing import Any, Union
 
-from hai_client import own_python, schema, settings, sse
+from hai_client import own_python, settings, sse
 from hai_client.calls import quoted
 from hai_client.codec import decode, encode
 from hai_client.errors import Invalid, NotLoggedIn, Unavailable
-from hai_client.explain_schema import Decision, DecisionPage, Explanation, Forecast
 from hai_client.http import Query, Transport
 from hai_client.merged_logs import MergedLog
 from hai_client.orphan_api import OrphanCalls
-from hai_client.policy_schema import Policy
 from hai_client.rank.pythons import VENV
 from hai_client.storage_api import StorageCalls
+from hai_client.wire import schema
+from hai_client.wire.explain import Decision, DecisionPage, Explanation, Forecast
+from hai_client.wire.policy import Policy
 
 #: A task's number, its name, or `user/name` for an admin.
 TaskKey = Union[int, str]

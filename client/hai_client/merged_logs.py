@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Callable, Optional, Tuple
 
-from hai_client.schema import LogLine, LogPage
+from hai_client.wire.schema import LogLine, LogPage
 
 #: Lines that are held of all ranks together, about, and of each rank at least.
 HELD_LINES = 4000

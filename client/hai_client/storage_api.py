@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from hai_client.calls import Calls, quoted
 from hai_client.http import Query
-from hai_client.storage_schema import Environment, EnvironmentList, MountRule, MountRuleList, Places
+from hai_client.wire.storage import Environment, EnvironmentList, MountRule, MountRuleList, Places
 
 
 class StorageCalls(Calls):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hai_hub.config.settings import HubSettings
 from hai_hub.install import install
-from hai_hub.settings import HubSettings
 
 __version__ = "0.1.0"
 __all__ = ["HubSettings", "install"]

@@ -7,19 +7,19 @@ from typing import Any, Final
 from traitlets.config import Config
 
 from hai_client.calm import logging_config
-from hai_hub import ports
-from hai_hub.adding import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
-from hai_hub.culler_setup import install_culler
-from hai_hub.login_records import LoginRecords
-from hai_hub.logs import API_LOG, LOOP_LOG
-from hai_hub.overrides import read_overrides
-from hai_hub.roles import CUSTOM_SCOPES, SERVER_SCOPES, USER_SCOPES, roles
-from hai_hub.services import loop_service, scheduler_service, up_service
-from hai_hub.settings import API_PATH, LOOP_NAME, SERVICE_NAME, HubSettings
-from hai_hub.slowing import Slowing
-from hai_hub.spawner_check import check_spawner
-from hai_hub.spot import install_spot
-from hai_hub.state import ADMIN_PASSWORD
+from hai_hub.config.adding import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
+from hai_hub.config.overrides import read_overrides
+from hai_hub.config.roles import CUSTOM_SCOPES, SERVER_SCOPES, USER_SCOPES, roles
+from hai_hub.config.services import loop_service, scheduler_service, up_service
+from hai_hub.config.settings import API_PATH, LOOP_NAME, SERVICE_NAME, HubSettings
+from hai_hub.config.spawner_check import check_spawner
+from hai_hub.config.spot import install_spot
+from hai_hub.culler.setup import install_culler
+from hai_hub.logins.login_records import LoginRecords
+from hai_hub.logins.slowing import Slowing
+from hai_hub.shared import ports
+from hai_hub.shared.logs import API_LOG, LOOP_LOG
+from hai_hub.shared.state import ADMIN_PASSWORD
 
 #: Where an admin makes passwords, below the Hub's prefix.
 PASSWORDS: Final = r"/hai/users/([^/]+)/password"
@@ -40,8 +40,8 @@ def install(c: Config, settings: HubSettings) -> None:
         FileNotFoundError: A secret has not been made.
     """
     # Importing JupyterHub takes seconds, which `hai up`, a user of this package, would spend for nothing.
-    from hai_hub.hub_process import prepare_hub
-    from hai_hub.service_process import watch_closely
+    from hai_hub.config.hub_process import prepare_hub
+    from hai_hub.config.service_process import watch_closely
 
     if settings.overrides_file is not None:
         for section, table in read_overrides(settings.overrides_file).items():
@@ -80,7 +80,7 @@ def _addresses(c: Config, settings: HubSettings) -> None:
     set_default(c, "JupyterHub", "logging_config", logging_config())
     set_default(c, "JupyterHub", "upgrade_db", True)
     set_default(c, "JupyterHub", "cookie_secret_file", str(settings.secret_file("cookie_secret")))
-    set_default(c, "JupyterHub", "proxy_class", "hai_spawner.proxy.EmbeddedProxy")
+    set_default(c, "JupyterHub", "proxy_class", "hai_spawner.proxy.embedded.EmbeddedProxy")
     # Used by ConfigurableHTTPProxy alone; its own choice is the working folder.
     set_default(c, "ConfigurableHTTPProxy", "pid_file", str(settings.state_dir / "hub" / "proxy.pid"))
 
@@ -89,11 +89,11 @@ def _accounts(c: Config, settings: HubSettings) -> None:
     """A password for each; nobody but the local user and users that an administrator has added may log in."""
     from jupyterhub import apihandlers
 
-    from hai_hub.login_guard import guard_logins
-    from hai_hub.password_handler import PasswordHandler
+    from hai_hub.logins.login_guard import guard_logins
+    from hai_hub.logins.password_handler import PasswordHandler
 
     if not given(c, "JupyterHub", "authenticator_class"):
-        c.JupyterHub.authenticator_class = "hai_hub.authenticator.OwnPasswordAuthenticator"
+        c.JupyterHub.authenticator_class = "hai_hub.logins.authenticator.OwnPasswordAuthenticator"
         set_default(c, "OwnPasswordAuthenticator", "local_user", settings.user)
         set_default(c, "OwnPasswordAuthenticator", "admin_password_file", str(settings.secret_file(ADMIN_PASSWORD)))
         set_default(c, "OwnPasswordAuthenticator", "passwords_file", str(settings.secret_file("passwords.json")))
@@ -106,7 +106,7 @@ def _accounts(c: Config, settings: HubSettings) -> None:
 
 
 def _servers(c: Config, settings: HubSettings) -> None:
-    set_default(c, "JupyterHub", "spawner_class", "hai_spawner.spot_local.HaiSpotLocalSpawner")
+    set_default(c, "JupyterHub", "spawner_class", "hai_spawner.spot.local.HaiSpotLocalSpawner")
     set_default(c, "HaiLocalSpawner", "home_root", str(settings.state_dir / "home"))
     set_default(c, "HaiLocalSpawner", "unix_users", settings.unix_users)
     set_default(c, "HaiLocalSpawner", "log_root", str(settings.log_dir))

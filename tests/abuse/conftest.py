@@ -14,17 +14,17 @@ import aiohttp
 import pytest
 
 from databases import sqlite_url
-from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
-from hai_scheduler.api.kinds import LimitSettings
-from hai_scheduler.api.limits import Gate
-from hai_scheduler.app import Parts, World, assemble
-from hai_scheduler.core.model import Node, Priority, Quota
-from hai_scheduler.secret import Secret
-from hai_scheduler.service.run_tokens import RunTokens
-from hai_scheduler.service.settings import ServiceSettings
+from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.api.server.kinds import LimitSettings
+from hai_scheduler.api.server.limits import Gate
+from hai_scheduler.app.compose import Parts, World, assemble
+from hai_scheduler.core.model.task import Node, Priority, Quota
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.service.shared.settings import ServiceSettings
 from integration.api.conftest import PLACES, PREFIX, READ, WRITE, FakeHub, _user, served
 
 #: Clients that one user runs at once.

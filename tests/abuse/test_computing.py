@@ -13,23 +13,23 @@ import pytest
 
 from builders import T0, a_run, a_task, some_nodes
 from databases import sqlite_url
-from hai_scheduler import worker_pool
-from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.sql.store import open_store
-from hai_scheduler.api.kinds import DEFAULTS, Kind, LimitSettings
-from hai_scheduler.app import World, assemble
-from hai_scheduler.core.model import Priority, Quota, TaskSpec, TaskState
-from hai_scheduler.core.snapshot import Snapshot
-from hai_scheduler.ports import LogPlace
-from hai_scheduler.secret import Secret
-from hai_scheduler.service.environment import Places
-from hai_scheduler.service.forecast import Bounds
-from hai_scheduler.service.forecasts import Forecasts
-from hai_scheduler.service.orders import ForecastOrder
-from hai_scheduler.service.run_tokens import RunTokens
-from hai_scheduler.service.settings import ServiceSettings
-from hai_scheduler.worker_pool import ProcessWorkers
+from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.api.server.kinds import DEFAULTS, Kind, LimitSettings
+from hai_scheduler.app.compose import World, assemble
+from hai_scheduler.core.model.snapshot import Snapshot
+from hai_scheduler.core.model.task import Priority, Quota, TaskSpec, TaskState
+from hai_scheduler.ports.logs import LogPlace
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.insight.forecast import Bounds
+from hai_scheduler.service.insight.forecasts import Forecasts
+from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.service.shared.orders import ForecastOrder
+from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.workspace.environment import Places
+from hai_scheduler.worker import pool as worker_pool
+from hai_scheduler.worker.pool import ProcessWorkers
 from integration.api.conftest import PREFIX, served
 from integration.workers.kit import children, until
 

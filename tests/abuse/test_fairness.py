@@ -16,7 +16,7 @@ import aiohttp
 import pytest
 
 from abuse.conftest import CLIENTS, Crowd
-from hai_scheduler.api.kinds import DEFAULTS, Kind, LimitSettings
+from hai_scheduler.api.server.kinds import DEFAULTS, Kind, LimitSettings
 
 #: An experiment that costs much.
 COSTLY = "- a\n" * 1900

@@ -20,19 +20,19 @@ import pytest
 from hai_client.rank.processes import read_arguments, read_table
 from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings
 from hai_scheduler.adapters.local.folders import RankFolder
-from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.store import MemoryStore
-from hai_scheduler.app import World, assemble
-from hai_scheduler.core.model import Node, NodeMark, Priority, Quota, RunId, Task, TaskId, TaskState
-from hai_scheduler.core.policy import Policies, Policy
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.secret import Secret
-from hai_scheduler.service.caller import SCOPE_WRITE, Caller
-from hai_scheduler.service.environment import Places
-from hai_scheduler.service.run_tokens import RunTokens
-from hai_scheduler.service.settings import ServiceSettings
-from hai_scheduler.service.submissions import Submission
+from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.app.compose import World, assemble
+from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Node, NodeMark, Priority, Quota, RunId, Task, TaskId, TaskState
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
+from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.workspace.environment import Places
 
 #: Kills the supervisor, its parent, as soon as it can.
 KILLS = "kill -9 $PPID; sleep 600"

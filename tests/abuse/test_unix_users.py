@@ -30,11 +30,11 @@ from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl, read_table
 from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
 from hai_scheduler.adapters.local.files import LocalFiles
-from hai_scheduler.core.model import Blame, Node, RankObservation, RankState, RunId, TaskId
-from hai_scheduler.ports import Launch
-from hai_scheduler.secret import Secret
-from hai_spawner.local import HaiLocalSpawner
-from hai_spawner.menu import Refusal
+from hai_scheduler.core.model.task import Blame, Node, RankObservation, RankState, RunId, TaskId
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.ports.store import Launch
+from hai_spawner.containers.local import HaiLocalSpawner
+from hai_spawner.containers.menu import Refusal
 
 ALICE, BOB = "hai-test-a", "hai-test-b"
 #: A Python that every account may start: that of the tests may lie in root's home.
@@ -482,6 +482,6 @@ async def test_a_user_without_an_account_is_told_what_to_do(place: Path) -> None
 
 async def test_an_account_may_lack_a_home(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     homeless = Account(name=ALICE, uid=12345, gid=12345, groups=[], home=str(place / "gone"), shell="/bin/sh")
-    monkeypatch.setattr("hai_spawner.local.find_account", lambda *_: homeless)
+    monkeypatch.setattr("hai_spawner.containers.local.find_account", lambda *_: homeless)
     with pytest.raises(Refusal, match="home folder"):
         await spawner(place, ALICE).decide()

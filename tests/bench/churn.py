@@ -20,18 +20,18 @@ from pathlib import Path
 from bench.figures import Report, say
 from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
 from hai_scheduler.adapters.local.nodes import LocalNode
-from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
-from hai_scheduler.app import Parts, World, assemble
-from hai_scheduler.core.model import Node, Priority, Quota, Task, TaskState
-from hai_scheduler.ports import TaskFilter
-from hai_scheduler.secret import Secret
-from hai_scheduler.service.caller import Caller
-from hai_scheduler.service.environment import Places
-from hai_scheduler.service.run_tokens import RunTokens
-from hai_scheduler.service.settings import ServiceSettings
-from hai_scheduler.service.submissions import Submission
+from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.app.compose import Parts, World, assemble
+from hai_scheduler.core.model.task import Node, Priority, Quota, Task, TaskState
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.ports.store import TaskFilter
+from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.workspace.environment import Places
 
 TOPIC = "trivial tasks through the scheduler alone"
 NODES, TASKS, QUEUED = 5, 2_000, 10_000

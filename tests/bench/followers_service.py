@@ -10,18 +10,18 @@ from typing import Any
 
 from builders import T0, a_run, a_task
 from databases import sqlite_url
-from hai_scheduler.adapters.log_parts import read_log
-from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import SystemClock
+from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.adapters.sql.store import open_store
-from hai_scheduler.app import World, assemble
-from hai_scheduler.core.model import TaskSpec, TaskState
-from hai_scheduler.ports import LogChunk, LogPlace
-from hai_scheduler.secret import Secret
-from hai_scheduler.service.effects import FEED
-from hai_scheduler.service.environment import Places
-from hai_scheduler.service.run_tokens import RunTokens
-from hai_scheduler.service.settings import ServiceSettings
+from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.app.compose import World, assemble
+from hai_scheduler.core.model.task import TaskSpec, TaskState
+from hai_scheduler.ports.logs import LogChunk, LogPlace
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.launch.effects import FEED
+from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.workspace.environment import Places
 from integration.api.conftest import _user, served
 
 #: Everybody may read the task: streams are limited for each user.

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.figures import Report
-from hai_scheduler.core.discipline import Discipline
-from hai_scheduler.core.policy import Policy
+from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.ordering.discipline import Discipline
 
 if TYPE_CHECKING:
     from bench.traces import Case, Study, Summary

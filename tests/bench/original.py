@@ -26,8 +26,8 @@ import numpy as np
 import pandas as pd
 
 from bench.snapshots import Maker
-from hai_scheduler.core.model import Priority, TaskState
-from hai_scheduler.core.snapshot import Snapshot
+from hai_scheduler.core.model.snapshot import Snapshot
+from hai_scheduler.core.model.task import Priority, TaskState
 
 AUTO = -1
 NO_LIMIT = 2**31

@@ -25,12 +25,12 @@ from typing import ParamSpec, TypeVar
 from bench.figures import Report, percentile, say
 from bench.rounds import Planner, World, live
 from bench.snapshots import Maker, Shape
-from hai_scheduler.core.decisions import Plan
-from hai_scheduler.core.memory import Memory
-from hai_scheduler.core.plan import plan
-from hai_scheduler.core.policy import Policy
-from hai_scheduler.core.snapshot import Snapshot
-from hai_scheduler.service.undisturbed import undisturbed
+from hai_scheduler.core.model.decisions import Plan
+from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.snapshot import Snapshot
+from hai_scheduler.core.planning.memory import Memory
+from hai_scheduler.core.planning.plan import plan
+from hai_scheduler.service.shared.undisturbed import undisturbed
 from hai_scheduler.sim.formats.trace import Trace, jobs_of
 from hai_scheduler.sim.generate import Mix, generate
 from hai_scheduler.sim.scenario import Setting, cluster_of

@@ -34,4 +34,4 @@ def hub_pid(platform: Platform) -> int:
     assert platform.process is not None
     up = platform.process.pid
     children = Path(f"/proc/{up}/task/{up}/children").read_text().split()
-    return next(pid for pid in processes_with("-m hai_hub.hub ") if str(pid) in children)
+    return next(pid for pid in processes_with("-m hai_hub.up.hub ") if str(pid) in children)

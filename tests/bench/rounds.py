@@ -7,13 +7,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from bench.snapshots import GPUS, Maker, Shape
-from hai_scheduler.core.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
-from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, RanksSeen, Saved, Started
-from hai_scheduler.core.lifecycle import advance
-from hai_scheduler.core.model import Checkpoint, NodeMark, RankState, Task, TaskId, TaskState, Use
-from hai_scheduler.core.policy import Policy
-from hai_scheduler.core.snapshot import Snapshot
-from hai_scheduler.core.use import with_run
+from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Promised, RanksSeen, Saved, Started
+from hai_scheduler.core.lifecycle.transitions import advance
+from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
+from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.snapshot import Snapshot
+from hai_scheduler.core.model.task import Checkpoint, NodeMark, RankState, Task, TaskId, TaskState, Use
+from hai_scheduler.core.ordering.use import with_run
 
 Planner = Callable[[Snapshot], Plan]
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 
-from hai_scheduler.core.leaving import Left
-from hai_scheduler.core.model import (
+from hai_scheduler.core.model.leaving import Left
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.snapshot import Snapshot
+from hai_scheduler.core.model.task import (
     Checkpoint,
     Node,
     NodeMark,
@@ -28,8 +30,6 @@ from hai_scheduler.core.model import (
     TaskState,
     Use,
 )
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.core.snapshot import Snapshot
 
 #: A Monday morning.
 NOW = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)

@@ -23,28 +23,28 @@ from unittest.mock import patch
 from bench.figures import Report, percentile, say
 from builders import a_spec, a_task, some_nodes
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.sql.events import EventPart
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.sql.tasks import TaskPart
+from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.handlers import explaining, tasks
-from hai_scheduler.api.params import TaskQuery
-from hai_scheduler.api.route import Ask
-from hai_scheduler.app import Parts, World, assemble
-from hai_scheduler.core.model import Priority, Quota
-from hai_scheduler.ports import TaskFilter, UserRecord
-from hai_scheduler.secret import Secret
-from hai_scheduler.service import cycle as cycle_module
-from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_READ, SCOPE_WRITE, Caller
-from hai_scheduler.service.cycle import Cycle
-from hai_scheduler.service.decision_log import DecisionLog
-from hai_scheduler.service.environment import Places
-from hai_scheduler.service.planner import Planner
-from hai_scheduler.service.run_tokens import RunTokens
-from hai_scheduler.service.settings import ServiceSettings
-from hai_scheduler.service.submissions import Submission
+from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.wire.params import TaskQuery
+from hai_scheduler.app.compose import Parts, World, assemble
+from hai_scheduler.core.model.task import Priority, Quota
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.ports.store import TaskFilter, UserRecord
+from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.service.scheduling import cycle as cycle_module
+from hai_scheduler.service.scheduling.cycle import Cycle
+from hai_scheduler.service.scheduling.decision_log import DecisionLog
+from hai_scheduler.service.scheduling.planner import Planner
+from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_READ, SCOPE_WRITE, Caller
+from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.workspace.environment import Places
 
 QUEUED, NODES, USERS = 10_000, 4, 20
 IDLE, SUBMITTED, CHURNED, READS = 60, 40, 60, 10

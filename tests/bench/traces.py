@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.figures import Report, say
-from hai_scheduler.core.discipline import Discipline
-from hai_scheduler.core.policy import Policy
+from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.sim.formats import FORMATS
 from hai_scheduler.sim.formats.trace import Reading, jobs_of
 from hai_scheduler.sim.scenario import Job, Setting, cluster_of

@@ -14,7 +14,7 @@ from chaos.platforms.base import ADMIN, Platform
 from chaos.records import ENDED, Strange, own_lines
 from e2e.conftest import BIN
 from hai_client.errors import HaiError, Unavailable
-from hai_client.schema import LogLine
+from hai_client.wire.schema import LogLine
 
 #: Statuses of `hai` that are right in a gap: it worked, or the platform cannot be reached.
 RIGHT = (0, 4)

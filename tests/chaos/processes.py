@@ -12,7 +12,7 @@ ROLES = (
     ("-m hai_client.rank ", "supervisor"),
     ("-m hai_scheduler --role loop", "loop"),
     ("-m hai_scheduler --role api", "api"),
-    ("-m hai_hub.hub", "hub"),
+    ("-m hai_hub.up.hub", "hub"),
     ("/hai up ", "up"),
     ("chaos/rank.py", "command"),
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hai_client.schema import Event, LogLine, Task
+from hai_client.wire.schema import Event, LogLine, Task
 
 #: How lines of the platform begin.
 OURS = "[hai]"

@@ -16,7 +16,7 @@ from chaos.records import Records, numbers, own_lines, seen, stories
 from chaos.report import Outcome, Struck
 from chaos.strikes import Field, deal
 from hai_client.errors import HaiError
-from hai_client.schema import Event
+from hai_client.wire.schema import Event
 
 #: Seconds after which a platform that is not healthy again counts as stuck.
 STUCK_S = 180.0

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings
-from hai_scheduler.core.model import Node, RunId, TaskId
-from hai_scheduler.ports import Cluster, Launch
-from hai_scheduler.secret import Secret
+from hai_scheduler.core.model.task import Node, RunId, TaskId
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.ports.store import Cluster, Launch
 
 T = TypeVar("T")
 NODES = (

@@ -13,7 +13,7 @@ from contract.store_kit import Opener, checked_out
 from databases import empty_postgres, postgres_url, sqlite_url
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
-from hai_scheduler.ports import Store
+from hai_scheduler.ports.store import Store
 
 
 @pytest.fixture(scope="module")

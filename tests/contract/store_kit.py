@@ -20,10 +20,10 @@ from builders import (
     at,
 )
 from hai_scheduler.adapters.sql.store import SqlStore
-from hai_scheduler.core.leaving import Left, Profile, Signal, SignalName, Source
-from hai_scheduler.core.model import Blame, Origin, Priority, RankState, Retry, Run, Task, TaskId, TaskState
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.ports import Store
+from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Blame, Origin, Priority, RankState, Retry, Run, Task, TaskId, TaskState
+from hai_scheduler.ports.store import Store
 
 MINUTE = timedelta(minutes=1)
 

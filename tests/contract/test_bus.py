@@ -1,4 +1,4 @@
-"""What every bus promises (hai_scheduler/ports.py, Bus and Ears), on every adapter."""
+"""What every bus promises (hai_scheduler/ports, Bus and Ears), on every adapter."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import VirtualClock
-from hai_scheduler.adapters.redis.bus import MOST_UNSENT, SILENCE, RedisBus, open_bus
-from hai_scheduler.adapters.sockets.bus import MOST_UNSENT as MOST_UNSENT_DATAGRAMS
-from hai_scheduler.adapters.sockets.bus import SocketBus
-from hai_scheduler.adapters.sockets.bus import open_bus as open_socket_bus
-from hai_scheduler.ports import Bus, Ears
+from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.adapters.system.redis_bus import MOST_UNSENT, SILENCE, RedisBus, open_bus
+from hai_scheduler.adapters.system.socket_bus import MOST_UNSENT as MOST_UNSENT_DATAGRAMS
+from hai_scheduler.adapters.system.socket_bus import SocketBus
+from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
+from hai_scheduler.ports.store import Bus, Ears
 from redis_server import RedisServer
 
 #: Seconds: longer than any ring takes, on the slowest machine.

@@ -1,4 +1,4 @@
-"""What every clock promises (hai_scheduler/ports.py, Clock), on every adapter."""
+"""What every clock promises (hai_scheduler/ports, Clock), on every adapter."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, timedelta
 import pytest
 
 from hai_scheduler.adapters.memory.clock import SystemClock, VirtualClock
-from hai_scheduler.ports import Clock
+from hai_scheduler.ports.store import Clock
 
 # A clock, and what lets that many seconds pass on it.
 Kit = tuple[Clock, Callable[[float], Awaitable[None]]]

@@ -12,9 +12,9 @@ import pytest
 
 from contract.cluster_harness import NODES, ClusterHarness, LocalHarness
 from contract.memory_cluster_harness import MemoryHarness
-from hai_scheduler.core.model import Observation, RankObservation, RankState, RunId
-from hai_scheduler.ports import Cluster, NotFound, Temporary
-from hai_scheduler.worker import read_place
+from hai_scheduler.core.model.task import Observation, RankObservation, RankState, RunId
+from hai_scheduler.ports.store import Cluster, NotFound, Temporary
+from hai_scheduler.worker.__main__ import read_place
 
 ADAPTERS: dict[str, type[ClusterHarness]] = {"local": LocalHarness, "memory": MemoryHarness}
 

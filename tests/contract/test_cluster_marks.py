@@ -13,10 +13,10 @@ import pytest
 
 from contract.cluster_harness import ClusterHarness
 from contract.test_cluster import ADAPTERS, log_of, observed, ranks_when
-from hai_scheduler.core.marks import Mark
-from hai_scheduler.core.model import Origin, RankState, RunId
-from hai_scheduler.lineage_ports import Superseded
-from hai_scheduler.ports import Cluster, NotFound, Temporary
+from hai_scheduler.core.model.marks import Mark
+from hai_scheduler.core.model.task import Origin, RankState, RunId
+from hai_scheduler.ports.lineage import Superseded
+from hai_scheduler.ports.store import Cluster, NotFound, Temporary
 
 MARK = Mark(database="a1b2", epoch=2, steps=10, task=7, number=3)
 OURS, THEIRS = Origin("a1b2", 2), Origin("c3d4", 2)

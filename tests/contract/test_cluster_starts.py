@@ -9,8 +9,8 @@ import pytest
 
 from contract.cluster_harness import ClusterHarness
 from contract.test_cluster import ADAPTERS, observed, ranks_when
-from hai_scheduler.core.model import RankObservation, RankState, RunId
-from hai_scheduler.ports import Cluster, Temporary
+from hai_scheduler.core.model.task import RankObservation, RankState, RunId
+from hai_scheduler.ports.store import Cluster, Temporary
 
 
 @pytest.fixture(params=sorted(ADAPTERS))

@@ -1,4 +1,4 @@
-"""Tasks, runs and versions in every store (hai_scheduler/ports.py, Store and Tx)."""
+"""Tasks, runs and versions in every store (hai_scheduler/ports, Store and Tx)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from builders import (
     at,
 )
 from contract.store_kit import MINUTE, add, full_task, get, like_default, names, save
-from hai_scheduler.core.launching import RanksPerNode
-from hai_scheduler.core.model import Priority, Rank, Retry, TaskId, TaskSpec, TaskState
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.ports import Conflict, NotFound, Store, TaskFilter
+from hai_scheduler.core.model.launching import RanksPerNode
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Priority, Rank, Retry, TaskId, TaskSpec, TaskState
+from hai_scheduler.ports.store import Conflict, NotFound, Store, TaskFilter
 
 ANY = TaskFilter()
 

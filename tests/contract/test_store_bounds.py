@@ -1,4 +1,4 @@
-"""How much every store keeps of each user (hai_scheduler/bound_ports.py)."""
+"""How much every store keeps of each user (hai_scheduler/ports/bounds.py)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from builders import a_spec, a_task, an_event, at
-from hai_scheduler.bound_ports import Stored
-from hai_scheduler.core.model import Task, TaskId, TaskState
-from hai_scheduler.core.sizes import size_of
-from hai_scheduler.ports import Store
+from hai_scheduler.core.model.sizes import size_of
+from hai_scheduler.core.model.task import Task, TaskId, TaskState
+from hai_scheduler.ports.bounds import Stored
+from hai_scheduler.ports.store import Store
 
 
 def spec_of(size: int):

@@ -1,4 +1,4 @@
-"""Who a store is and how far it has come, in every store (hai_scheduler/ports.py, Mark; decision 0016)."""
+"""Who a store is and how far it has come, in every store (hai_scheduler/ports, Mark; decision 0016)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 from builders import a_run, a_task, at
 from contract.store_kit import Opener, add, get, on_disk
-from hai_scheduler.core.marks import LostPast, Mark
-from hai_scheduler.core.model import Origin, RunId, Task, TaskId, TaskState
-from hai_scheduler.ports import Store
+from hai_scheduler.core.model.marks import LostPast, Mark
+from hai_scheduler.core.model.task import Origin, RunId, Task, TaskId, TaskState
+from hai_scheduler.ports.store import Store
 
 
 async def mark_of(store: Store) -> Mark:

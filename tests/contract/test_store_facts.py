@@ -1,4 +1,4 @@
-"""Events, quotas, users, marks, settings and the lease in every store (hai_scheduler/ports.py, Store and Tx)."""
+"""Events, quotas, users, marks, settings and the lease in every store (hai_scheduler/ports, Store and Tx)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from builders import (
     at,
 )
 from contract.store_kit import MINUTE, Opener, add, get, like_default
-from hai_scheduler.core.environments import Environment
-from hai_scheduler.core.model import NodeMark, Priority, Quota, TaskId, TaskState
-from hai_scheduler.core.mounts import Action, MountKind, MountRule
-from hai_scheduler.ports import Lease, LeaseLost, Store, UserRecord
+from hai_scheduler.core.model.task import NodeMark, Priority, Quota, TaskId, TaskState
+from hai_scheduler.core.workspace.environments import Environment
+from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
+from hai_scheduler.ports.store import Lease, LeaseLost, Store, UserRecord
 
 
 class TestEvents:

@@ -1,4 +1,4 @@
-"""Logs that ranks have sent, in every store (hai_scheduler/ports.py, KeptLogs)."""
+"""Logs that ranks have sent, in every store (hai_scheduler/ports, KeptLogs)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import asyncio
 import pytest
 
 from contract.store_kit import Opener, on_disk
-from hai_scheduler.core.model import RunId
-from hai_scheduler.ports import KeptLogs, Misplaced, NotFound, Store
+from hai_scheduler.core.model.task import RunId
+from hai_scheduler.ports.logs import KeptLogs
+from hai_scheduler.ports.store import Misplaced, NotFound, Store
 
 RUN = RunId("7.1")
 MUCH = 1 << 24

@@ -1,4 +1,4 @@
-"""Several tasks stored at once, and tasks found by their keys (hai_scheduler/ports.py, Tx)."""
+"""Several tasks stored at once, and tasks found by their keys (hai_scheduler/ports, Tx)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from builders import a_run, a_spec, a_task, at
 from contract.store_kit import Opener, add, get, save
-from hai_scheduler.core.model import Task, TaskState
-from hai_scheduler.ports import NewTask, Store
+from hai_scheduler.core.model.task import Task, TaskState
+from hai_scheduler.ports.store import NewTask, Store
 
 
 def new(name: str, *, user: str = "alice", key: str | None = None) -> NewTask:

@@ -1,4 +1,4 @@
-"""Transactions, submissions and restarts in every store (hai_scheduler/ports.py, Store and Tx)."""
+"""Transactions, submissions and restarts in every store (hai_scheduler/ports, Store and Tx)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from builders import (
     at,
 )
 from contract.store_kit import MINUTE, Opener, add, checked_out, full_task, get, on_disk, save
-from hai_scheduler.core.model import NodeMark, Task, TaskId, TaskState
-from hai_scheduler.ports import Store, Tx, UserRecord
+from hai_scheduler.core.model.task import NodeMark, Task, TaskId, TaskState
+from hai_scheduler.ports.store import Store, Tx, UserRecord
 
 
 class TestTransactions:

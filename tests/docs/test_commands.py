@@ -15,7 +15,8 @@ from hai_client.cli.app import find
 from hai_client.cli.parser import build, split_last
 from hai_client.errors import Invalid
 from hai_client.slurm.options import OPTIONS
-from hai_hub import cluster_cli, options
+from hai_hub.cluster import command as cluster_cli
+from hai_hub.up import options
 from hai_scheduler.sim_cli import app as sim
 from hai_scheduler.state_cli import app as state_cli
 

@@ -14,14 +14,14 @@ from hai_client import job
 from hai_client.cli.reference import reference as cli_reference
 from hai_client.cli.slurm.reference import table as slurm_table
 from hai_client.rank import pythons
-from hai_hub.values_reference import reference as values_reference
-from hai_scheduler.core.leaving import Profile
-from hai_scheduler.core.model import NodeMark, Priority, TaskState
-from hai_scheduler.core.policy import Policy
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.core.verdicts import VerdictKind
-from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
-from hai_scheduler.settings_reference import reference as settings_reference
+from hai_hub.cluster.values_reference import reference as values_reference
+from hai_scheduler.app.settings_reference import reference as settings_reference
+from hai_scheduler.core.model.leaving import Profile
+from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import NodeMark, Priority, TaskState
+from hai_scheduler.core.model.verdicts import VerdictKind
+from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
 
 SCHEDULING = text_of("docs/scheduling.md")
 USERS = text_of("docs/users.md")

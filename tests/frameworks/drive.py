@@ -17,7 +17,7 @@ from typing import Any
 from e2e.conftest import PATIENCE, Platform, wait_for
 from frameworks.cases import SCRIPTS, Case
 from hai_client.errors import Unavailable
-from hai_client.schema import TaskRequest
+from hai_client.wire.schema import TaskRequest
 
 ROOT = Path(__file__).parents[2]
 #: Where `make test-frameworks` has installed them.

@@ -17,8 +17,8 @@ from jupyterhub.services import service as hub_service
 from traitlets.config import Config
 
 from hai_client.errors import Invalid
-from hai_hub.cluster import configure
-from hai_hub.surroundings import Surroundings
+from hai_hub.cluster.install import configure
+from hai_hub.cluster.surroundings import Surroundings
 from helm_kit.pods import ELSEWHERE, environment, secrets_of
 from helm_kit.rendering import Render
 

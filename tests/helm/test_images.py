@@ -11,8 +11,8 @@ from types import ModuleType
 
 import pytest
 
-from hai_hub.chart import Chart
-from hai_hub.chart_values import problems
+from hai_hub.cluster.chart import Chart
+from hai_hub.cluster.chart_values import problems
 
 IMAGES = Path(__file__).parents[2] / "helm" / "images"
 FOLDERS = sorted(folder.name for folder in IMAGES.iterdir() if (folder / "Dockerfile").is_file())

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hai_scheduler.adapters.kubernetes import quantities
-from hai_scheduler.config import HaiScheduler
+from hai_scheduler.app.config import HaiScheduler
 from helm_kit.matrix import MATRIX
 from helm_kit.rendering import Object, Render
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from hai_scheduler.api.auth import Auth
-from hai_scheduler.config import HaiScheduler, Settings
-from hai_scheduler.secret import Secret
-from hai_scheduler.service.run_tokens import RunTokens
+from hai_scheduler.api.server.auth import Auth
+from hai_scheduler.app.config import HaiScheduler, Settings
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.launch.run_tokens import RunTokens
 from helm_kit.pods import ELSEWHERE, environment, secrets_of
 from helm_kit.rendering import Render
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from hai_hub.chart import Chart
-from hai_hub.chart_values import ELSEWHERE, commented, problems, walk
+from hai_hub.cluster.chart import Chart
+from hai_hub.cluster.chart_values import ELSEWHERE, commented, problems, walk
 from helm_kit.matrix import MATRIX
 from helm_kit.rendering import CHART
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hai_client.schema import TaskRequest
+from hai_client.wire.schema import TaskRequest
 from kubernetes_kit.release import (
     LOOK,
     Platform,

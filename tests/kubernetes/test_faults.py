@@ -17,8 +17,8 @@ import yaml
 
 from hai_scheduler.adapters.kubernetes.launching import Launcher
 from hai_scheduler.adapters.kubernetes.names import SELECTOR
-from hai_scheduler.core.model import Observation, RankObservation, RankState, RunId
-from hai_scheduler.ports import Temporary
+from hai_scheduler.core.model.task import Observation, RankObservation, RankState, RunId
+from hai_scheduler.ports.store import Temporary
 from kubernetes_kit.harness import KubernetesHarness
 from kubernetes_kit.passage import Passage
 from kubernetes_kit.place import admin

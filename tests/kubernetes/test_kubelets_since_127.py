@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 
 from contract.test_cluster import observed, ranks_when
-from hai_scheduler.core.model import Blame, RankObservation, RankState, RunId
-from hai_scheduler.ports import Cluster
+from hai_scheduler.core.model.task import Blame, RankObservation, RankState, RunId
+from hai_scheduler.ports.store import Cluster
 from kubernetes_kit.place import Place
 from kubernetes_kit.simulated_nodes import Thing
 from kubernetes_kit.stand_in_harness import SILENT, StandInHarness

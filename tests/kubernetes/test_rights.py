@@ -14,8 +14,8 @@ import yaml
 
 from hai_scheduler.adapters.kubernetes.client import Api, Unusable
 from hai_scheduler.adapters.kubernetes.startup import NEEDS, NEEDS_OF_A_READER, Need
-from hai_scheduler.core.model import RankState, RunId
-from hai_scheduler.ports import NotFound, Temporary
+from hai_scheduler.core.model.task import RankState, RunId
+from hai_scheduler.ports.store import NotFound, Temporary
 from kubernetes_kit.place import Place, admin
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from e2e.conftest import wait_for
-from hai_client.schema import Run, Task
+from hai_client.wire.schema import Run, Task
 from kubernetes_kit import control
 from kubernetes_kit.control import Nodes, evict
 from kubernetes_kit.place import SOON, Place

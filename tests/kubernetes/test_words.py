@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from hai_scheduler.adapters.kubernetes.client import Api
-from hai_scheduler.core.model import Blame, RankState, RunId
-from hai_scheduler.core.mounts import Mount, MountKind
-from hai_scheduler.ports import Temporary
+from hai_scheduler.core.model.task import Blame, RankState, RunId
+from hai_scheduler.core.workspace.mounts import Mount, MountKind
+from hai_scheduler.ports.store import Temporary
 from kubernetes_kit.harness import KubernetesHarness
 from kubernetes_kit.place import admin
 

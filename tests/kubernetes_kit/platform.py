@@ -20,7 +20,7 @@ import pytest
 
 from e2e.conftest import ROOT, Platform, wait_for
 from hai_client.errors import Unavailable
-from hai_client.schema import Task, TaskRequest
+from hai_client.wire.schema import Task, TaskRequest
 from hai_scheduler.adapters.kubernetes.nodes import readiness
 from kubernetes_kit.control import ask
 from kubernetes_kit.place import CONFIG_MAP, IMAGE, INIT_IMAGE, PULL_POLICY, SOON, Place

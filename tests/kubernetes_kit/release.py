@@ -23,7 +23,7 @@ import yaml
 
 from hai_client.api import Client
 from hai_client.errors import HaiError
-from hai_client.schema import Task, TaskRequest
+from hai_client.wire.schema import Task, TaskRequest
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "helm" / "hai"

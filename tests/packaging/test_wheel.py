@@ -123,8 +123,8 @@ def declared(wheel: Path) -> str:
 def test_the_command_and_its_plugins_are_declared(wheel: Path, client_wheel: Path) -> None:
     assert declared(client_wheel) == "[console_scripts]\nhai = hai_client.cli:main\n"
     for line in (
-        "up = hai_hub.up:command",
-        "hai-embedded = hai_spawner.proxy:EmbeddedProxy",
+        "up = hai_hub.up.command:command",
+        "hai-embedded = hai_spawner.proxy.embedded:EmbeddedProxy",
     ):
         assert line in declared(wheel)
     assert "hai_client" not in declared(wheel)

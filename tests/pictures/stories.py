@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from hai_scheduler.core.model import Priority, Task, TaskId
-from hai_scheduler.core.policy import Policy
+from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.task import Priority, Task, TaskId
 from hai_scheduler.sim.scenario import Job, Setting, cluster_of
 from pictures.story import Story
 

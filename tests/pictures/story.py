@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from itertools import groupby, pairwise
 from typing import TypeVar
 
-from hai_scheduler.core.model import Priority, Task
-from hai_scheduler.core.order import level_at
-from hai_scheduler.core.policy import Policy
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.core.reservation import Reservation
+from hai_scheduler.core.capacity.reservation import Reservation
+from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Priority, Task
+from hai_scheduler.core.ordering.order import level_at
 from hai_scheduler.sim.engine import Engine
 from hai_scheduler.sim.records import Records, RunRecord
 from hai_scheduler.sim.scenario import Job, Setting

@@ -16,10 +16,10 @@ from databases import sqlite_url
 from hai_client.errors import Invalid
 from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.sql.store import open_store
-from hai_scheduler.core.marks import Mark
-from hai_scheduler.ports import Temporary
+from hai_scheduler.app.state_lock import StateLock
+from hai_scheduler.core.model.marks import Mark
+from hai_scheduler.ports.store import Temporary
 from hai_scheduler.state_cli.app import run_backup, run_restore
-from hai_scheduler.state_lock import StateLock
 
 
 async def _fill(path: Path, names: list[str], holder: str | None = None) -> Mark:

@@ -15,8 +15,8 @@ from hai_client.cli.parser import Command
 from hai_client.cli.quota import by_level, limit
 from hai_client.errors import Invalid, NotLoggedIn
 from hai_client.hub import Hub
-from hai_client.schema import Me
 from hai_client.settings import Settings
+from hai_client.wire.schema import Me
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 

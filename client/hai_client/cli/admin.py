@@ -17,7 +17,7 @@ from hai_client.cli.parser import Command
 from hai_client.cli.quota import by_level, limit, may_hold, until
 from hai_client.errors import Forbidden, HaiError, Invalid, NotFound
 from hai_client.hub import Hub, HubPassword, HubUser
-from hai_client.schema import Cluster, Node
+from hai_client.wire.schema import Cluster, Node
 
 _Handler = Callable[[argparse.Namespace, Context], int]
 _Verbs = Any  # argparse gives the kind of add_subparsers() no public name.

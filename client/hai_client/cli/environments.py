@@ -12,7 +12,7 @@ from hai_client.cli.mounts import subject
 from hai_client.cli.output import Cell, Column, Output
 from hai_client.cli.parser import Command
 from hai_client.errors import Invalid
-from hai_client.storage_schema import Environment
+from hai_client.wire.storage import Environment
 
 
 def _configure(_parser: argparse.ArgumentParser) -> None:

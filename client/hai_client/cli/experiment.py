@@ -15,7 +15,7 @@ from hai_client.cli.parser import Command
 from hai_client.cli.submit import add_dry_run, folder, send
 from hai_client.errors import Invalid
 from hai_client.experiments import MAX_EXPERIMENT_BYTES, too_large
-from hai_client.schema import TaskRequest
+from hai_client.wire.schema import TaskRequest
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:

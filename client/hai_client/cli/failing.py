@@ -6,7 +6,7 @@ import signal
 
 from hai_client.cli.context import Context
 from hai_client.cli.output import Output, clean
-from hai_client.schema import Failure, Task
+from hai_client.wire.schema import Failure, Task
 
 
 def sentence(failure: Failure) -> str:

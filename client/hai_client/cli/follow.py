@@ -9,7 +9,7 @@ from hai_client.cli import failing
 from hai_client.cli.context import Context
 from hai_client.errors import Unavailable
 from hai_client.names import ENDED
-from hai_client.schema import LogLine, TaskSummary
+from hai_client.wire.schema import LogLine, TaskSummary
 
 
 def show(

@@ -12,8 +12,8 @@ from hai_client.cli.output import Column, Output, local
 from hai_client.cli.parser import Command
 from hai_client.durations import format_duration
 from hai_client.errors import Invalid
-from hai_client.explain_schema import Decision, Forecast, ForecastCost
-from hai_client.schema import TaskRequest
+from hai_client.wire.explain import Decision, Forecast, ForecastCost
+from hai_client.wire.schema import TaskRequest
 
 _PAGE = 1000
 

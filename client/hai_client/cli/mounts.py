@@ -10,7 +10,7 @@ from hai_client.cli import parser as words
 from hai_client.cli.context import Context
 from hai_client.cli.output import Cell, Column
 from hai_client.errors import Invalid
-from hai_client.storage_schema import MountRule, Places
+from hai_client.wire.storage import MountRule, Places
 
 
 def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) -> None:

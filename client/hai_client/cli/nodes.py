@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hai_client.cli.context import Context
 from hai_client.cli.output import Cell, Column, Output, plural
 from hai_client.cli.parser import Command
-from hai_client.schema import Node
+from hai_client.wire.schema import Node
 
 _STYLES = {
     "free": "green",

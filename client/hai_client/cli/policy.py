@@ -11,7 +11,7 @@ from hai_client.cli.context import Context
 from hai_client.cli.output import Cell, Column, ago
 from hai_client.cli.parser import Command
 from hai_client.errors import Invalid
-from hai_client.policy_schema import Policy, PolicyNumber, PolicyValue
+from hai_client.wire.policy import Policy, PolicyNumber, PolicyValue
 
 #: What stands before the name of a user whose weight alone is meant.
 _ENTRY = "weights."

@@ -11,7 +11,7 @@ from hai_client.cli.context import Context
 from hai_client.cli.output import Column, Output, local
 from hai_client.cli.parser import Command
 from hai_client.names import PRIORITIES
-from hai_client.schema import OwnQuota, Quota
+from hai_client.wire.schema import OwnQuota, Quota
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:

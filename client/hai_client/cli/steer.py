@@ -14,7 +14,7 @@ from hai_client.cli.context import Context
 from hai_client.cli.output import STATE_STYLES, clean
 from hai_client.cli.parser import Command
 from hai_client.errors import Conflict, HaiError, NotFound, QuotaExceeded
-from hai_client.schema import Task
+from hai_client.wire.schema import Task
 
 _Act = Callable[[Client, str], Task]
 #: Trouble with one task is no reason to leave the others alone; trouble with the platform is.

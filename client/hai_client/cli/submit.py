@@ -17,8 +17,8 @@ from hai_client.cli.follow import follow_to_end
 from hai_client.cli.output import clean
 from hai_client.cli.parser import Command
 from hai_client.errors import Invalid
-from hai_client.schema import Task, TaskRequest
 from hai_client.slurm.provide import VARIABLE as PROVIDE
+from hai_client.wire.schema import Task, TaskRequest
 
 PROFILES = ("auto", "sigterm", "cooperative", "slurm", "kill")
 

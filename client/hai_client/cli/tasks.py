@@ -17,7 +17,7 @@ from hai_client.cli.parser import Command
 from hai_client.codec import encode
 from hai_client.durations import format_duration
 from hai_client.errors import Invalid
-from hai_client.schema import Task, TaskRequest, TaskSummary
+from hai_client.wire.schema import Task, TaskRequest, TaskSummary
 
 _LIMIT = 50
 

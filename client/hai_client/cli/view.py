@@ -14,7 +14,7 @@ from hai_client.cli import failing
 from hai_client.cli.output import STATE_STYLES, Cell, Column, Output, ago, clean, local, plural
 from hai_client.durations import format_duration
 from hai_client.names import ENDED
-from hai_client.schema import Rank, Run, Task, TaskSummary, Verdict
+from hai_client.wire.schema import Rank, Run, Task, TaskSummary, Verdict
 
 _LABEL = 12
 #: Whether a run that was told to leave had saved, and in what color that is shown.

@@ -1,4 +1,4 @@
-/** The bodies of the REST interface, as `api/schemas.py` of the scheduler service defines them. Times are RFC 3339, `_s` fields are seconds. */
+/** The bodies of the REST interface, as `api/wire/tasks.py` of the scheduler service defines them. Times are RFC 3339, `_s` fields are seconds. */
 
 export const PRIORITIES = [
   'EXTREME_HIGH',

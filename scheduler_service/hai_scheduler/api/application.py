@@ -10,15 +10,15 @@ from tornado.web import Application, RequestHandler
 
 from hai_client.calm import calm
 from hai_client.waiting import BODY_S, IDLE_S
-from hai_scheduler.api.auth import Auth, Callback, UserBook
-from hai_scheduler.api.endpoint import Endpoint
-from hai_scheduler.api.kinds import LimitSettings
-from hai_scheduler.api.limits import Limits
-from hai_scheduler.api.logins import Home
 from hai_scheduler.api.routes import API, ROUTES
-from hai_scheduler.api.services import Services
-from hai_scheduler.api.table import Table
-from hai_scheduler.serving import Server
+from hai_scheduler.api.server.auth import Auth, Callback, UserBook
+from hai_scheduler.api.server.endpoint import Endpoint
+from hai_scheduler.api.server.kinds import LimitSettings
+from hai_scheduler.api.server.limits import Limits
+from hai_scheduler.api.server.logins import Home
+from hai_scheduler.api.server.services import Services
+from hai_scheduler.api.server.serving import Server
+from hai_scheduler.api.server.table import Table
 
 log = logging.getLogger(__name__)
 

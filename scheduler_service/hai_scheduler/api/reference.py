@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from hai_scheduler.api.openapi import PARTS, codes_of, document
-from hai_scheduler.api.problems import CODES
-from hai_scheduler.api.route import OPEN, RUN, RawBytes, Route, YamlText
+from hai_scheduler.api.document.openapi import PARTS, codes_of, document
 from hai_scheduler.api.routes import ROUTES
-from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
+from hai_scheduler.api.server.problems import CODES
+from hai_scheduler.api.server.route import OPEN, RUN, RawBytes, Route, YamlText
+from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
 
 _INTRODUCTION = """# REST interface
 

@@ -6,6 +6,7 @@ import json
 from functools import cache
 from typing import Final
 
+from hai_scheduler.api.document.openapi import document
 from hai_scheduler.api.handlers import (
     cluster,
     events,
@@ -21,12 +22,11 @@ from hai_scheduler.api.handlers import (
     storage,
     tasks,
 )
-from hai_scheduler.api.kinds import Kind
-from hai_scheduler.api.openapi import document
-from hai_scheduler.api.params import Nothing
-from hai_scheduler.api.route import OPEN, RUN, Ask, Route, Text
-from hai_scheduler.api.schemas import EventOut, LogLine, Problem
-from hai_scheduler.service.caller import (
+from hai_scheduler.api.server.kinds import Kind
+from hai_scheduler.api.server.route import OPEN, RUN, Ask, Route, Text
+from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.api.wire.tasks import EventOut, LogLine, Problem
+from hai_scheduler.service.shared.caller import (
     SCOPE_ADMIN,
     SCOPE_METRICS,
     SCOPE_OWNERS,

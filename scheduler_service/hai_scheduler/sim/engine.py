@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from hai_scheduler.core.decisions import Decision, Keep, Plan, Quarantine, Start, Stop, Suspend
-from hai_scheduler.core.discipline import Discipline
-from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Promised, Started
-from hai_scheduler.core.memory import Memory
-from hai_scheduler.core.model import Strike, Task, TaskId, Use
-from hai_scheduler.core.plan import plan
-from hai_scheduler.core.policy import Policies, Policy
-from hai_scheduler.core.snapshot import Snapshot
+from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Promised, Started
+from hai_scheduler.core.model.decisions import Decision, Keep, Plan, Quarantine, Start, Stop, Suspend
+from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.snapshot import Snapshot
+from hai_scheduler.core.model.task import Strike, Task, TaskId, Use
+from hai_scheduler.core.ordering.discipline import Discipline
+from hai_scheduler.core.planning.memory import Memory
+from hai_scheduler.core.planning.plan import plan
 from hai_scheduler.sim.agenda import Agenda
 from hai_scheduler.sim.records import Records
 from hai_scheduler.sim.scenario import Job, Setting

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from hai_scheduler.core.explain import span
+from hai_scheduler.core.explaining.explain import span
 
 Summary = Mapping[str, Any]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from hai_scheduler.core.model import Run, Task, TaskId, TaskState
-from hai_scheduler.core.reasons import Reason
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Run, Task, TaskId, TaskState
 from hai_scheduler.sim.scenario import Job
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
-from hai_scheduler.core.discipline import Discipline
-from hai_scheduler.core.model import Node, Priority, Quota, Task
-from hai_scheduler.core.policy import Policies, Policy
+from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.task import Node, Priority, Quota, Task
+from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.sim.failures import FailureModel
 
 _NOW = timedelta(0)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from hai_scheduler.core.model import Task
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.sim.engine import Engine
 from hai_scheduler.sim.records import Records
 from hai_scheduler.sim.scenario import Job, Setting

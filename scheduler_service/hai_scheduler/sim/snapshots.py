@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hai_scheduler.core.discipline import Discipline
-from hai_scheduler.core.policy import Policies, PolicyError
-from hai_scheduler.core.snapshot import BrokenSnapshot, Snapshot
+from hai_scheduler.core.model.policy import Policies, PolicyError
+from hai_scheduler.core.model.snapshot import BrokenSnapshot, Snapshot
+from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.sim.plain import PlainError, decode, encode
 
 VERSION = 1

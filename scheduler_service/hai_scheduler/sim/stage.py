@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from hai_scheduler.core.endings import SIGNALLING
-from hai_scheduler.core.events import Done, Event, Overdue, RanksSeen, Saved, Saving
-from hai_scheduler.core.leaving import Left, Profile, Source
-from hai_scheduler.core.lifecycle import Launch, Notify, advance
-from hai_scheduler.core.model import (
+from hai_scheduler.core.lifecycle.endings import SIGNALLING
+from hai_scheduler.core.lifecycle.events import Done, Event, Overdue, RanksSeen, Saved, Saving
+from hai_scheduler.core.lifecycle.transitions import Launch, Notify, advance
+from hai_scheduler.core.model.leaving import Left, Profile, Source
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import (
     Checkpoint,
     Node,
     NodeMark,
@@ -24,8 +25,7 @@ from hai_scheduler.core.model import (
     TaskId,
     Use,
 )
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.core.use import share_of, with_run
+from hai_scheduler.core.ordering.use import share_of, with_run
 from hai_scheduler.sim.agenda import Agenda
 from hai_scheduler.sim.body import Body
 from hai_scheduler.sim.records import Records

@@ -47,7 +47,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace, context: Context) -> int:
-    from hai_scheduler.core.policy import PolicyError
+    from hai_scheduler.core.model.policy import PolicyError
     from hai_scheduler.sim.engine import Stalled
     from hai_scheduler.sim.formats.errors import TraceError
     from hai_scheduler.sim.snapshots import SnapshotError

@@ -11,7 +11,7 @@ from typing import Any
 
 from hai_client.cli.context import Context
 from hai_client.errors import Invalid
-from hai_scheduler.core.explain import nodes as count_of
+from hai_scheduler.core.explaining.explain import nodes as count_of
 from hai_scheduler.sim import report
 from hai_scheduler.sim.curves import Curves, curves_of
 from hai_scheduler.sim.figures import rows_of

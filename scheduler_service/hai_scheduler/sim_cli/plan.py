@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 
 from hai_client.cli.context import Context
-from hai_scheduler.core.decisions import Decision, Keep, Quarantine, Start, Stop, Suspend
-from hai_scheduler.core.discipline import Discipline
-from hai_scheduler.core.explain import node_names, why
-from hai_scheduler.core.plan import plan
-from hai_scheduler.core.policy import Policies, Policy
-from hai_scheduler.core.reasons import sentence_of
-from hai_scheduler.service.policy_numbers import changed
+from hai_scheduler.core.explaining.explain import node_names, why
+from hai_scheduler.core.model.decisions import Decision, Keep, Quarantine, Start, Stop, Suspend
+from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.reasons import sentence_of
+from hai_scheduler.core.ordering.discipline import Discipline
+from hai_scheduler.core.planning.plan import plan
+from hai_scheduler.service.policy.numbers import changed
 from hai_scheduler.sim.plain import encode
 from hai_scheduler.sim.snapshots import Recorded, read
 

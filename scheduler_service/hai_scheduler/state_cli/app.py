@@ -19,12 +19,12 @@ from hai_client.errors import Invalid
 from hai_scheduler.adapters.local.look import RunSeen, look
 from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.sql.store import open_store
-from hai_scheduler.core.marks import Mark
-from hai_scheduler.core.model import TaskId
-from hai_scheduler.lineage_ports import Superseded
-from hai_scheduler.ports import Temporary
-from hai_scheduler.service.belonging import is_own
-from hai_scheduler.service.lineage import begin_epoch, parts_of
+from hai_scheduler.core.model.marks import Mark
+from hai_scheduler.core.model.task import TaskId
+from hai_scheduler.ports.lineage import Superseded
+from hai_scheduler.ports.store import Temporary
+from hai_scheduler.service.origin.belonging import is_own
+from hai_scheduler.service.origin.lineage import begin_epoch, parts_of
 from hai_scheduler.state_cli.files import alone, copy_database, replace_database
 
 #: Orphans that are printed one by one.

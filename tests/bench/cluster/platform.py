@@ -11,18 +11,18 @@ from pathlib import Path
 
 from hai_scheduler.adapters.kubernetes.cluster import open_cluster
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.sql.store import open_store
-from hai_scheduler.app import Parts, World, assemble
-from hai_scheduler.core.leaving import Profile
-from hai_scheduler.core.model import Priority, Quota, Task, TaskId
-from hai_scheduler.secret import Secret
-from hai_scheduler.service.caller import SCOPE_ADMIN, Caller
-from hai_scheduler.service.environment import Places
-from hai_scheduler.service.run_tokens import RunTokens
-from hai_scheduler.service.settings import ServiceSettings
-from hai_scheduler.service.submissions import Submission
+from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.app.compose import Parts, World, assemble
+from hai_scheduler.core.model.leaving import Profile
+from hai_scheduler.core.model.task import Priority, Quota, Task, TaskId
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
+from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.workspace.environment import Places
 
 GROUP = "bench"
 USER = Caller(name="bench")

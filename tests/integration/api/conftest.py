@@ -17,54 +17,55 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
-from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.memory.store import MemoryStore
+from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.application import make_application, make_server
-from hai_scheduler.api.auth import BELIEVED, Auth
-from hai_scheduler.api.kinds import LimitSettings
-from hai_scheduler.api.metrics import Metrics
-from hai_scheduler.api.services import Services
-from hai_scheduler.app import World as Outside
-from hai_scheduler.app import assemble
-from hai_scheduler.core.leaving import Left
-from hai_scheduler.core.model import Checkpoint, Node, Priority, Quota, Rank, RankState, Run, Task, TaskState
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.ports import LogChunk, NotFound
-from hai_scheduler.secret import Secret
-from hai_scheduler.service.admin import Administration
-from hai_scheduler.service.caller import Caller
-from hai_scheduler.service.cycle import Cycle
-from hai_scheduler.service.decisions import Decisions
-from hai_scheduler.service.environment import Places
-from hai_scheduler.service.experiments import Experiments
-from hai_scheduler.service.explanations import Explanations
-from hai_scheduler.service.failures import Failures
-from hai_scheduler.service.feed import Feed
-from hai_scheduler.service.forecasts import Forecasts
-from hai_scheduler.service.gangs import Gangs
-from hai_scheduler.service.health import Health
-from hai_scheduler.service.jobs import Jobs
-from hai_scheduler.service.logs import Logs
-from hai_scheduler.service.loop_status import SETTING, LoopStatus, StatusReader
-from hai_scheduler.service.mount_rules import MountRules
-from hai_scheduler.service.named_environments import NamedEnvironments
-from hai_scheduler.service.news import News
-from hai_scheduler.service.orphans import Orphans
-from hai_scheduler.service.own_quota import OwnQuotas
-from hai_scheduler.service.policy_book import PolicyBook
-from hai_scheduler.service.policy_changes import PolicyChanges
-from hai_scheduler.service.queries import Queries
-from hai_scheduler.service.rank_logs import RankLogs
-from hai_scheduler.service.readiness import Readiness
-from hai_scheduler.service.run_facts import RunBook
-from hai_scheduler.service.run_tokens import RunTokens
-from hai_scheduler.service.settings import ServiceSettings
-from hai_scheduler.service.submissions import Submission, Submissions
-from hai_scheduler.service.surroundings import Surroundings
-from hai_scheduler.service.watch import Watch
-from hai_scheduler.service.workers import Here
+from hai_scheduler.api.server.auth import BELIEVED, Auth
+from hai_scheduler.api.server.kinds import LimitSettings
+from hai_scheduler.api.server.metrics import Metrics
+from hai_scheduler.api.server.services import Services
+from hai_scheduler.app.compose import World as Outside
+from hai_scheduler.app.compose import assemble
+from hai_scheduler.core.model.leaving import Left
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Checkpoint, Node, Priority, Quota, Rank, RankState, Run, Task, TaskState
+from hai_scheduler.ports.logs import LogChunk
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.ports.store import NotFound
+from hai_scheduler.service.computing.workers import Here
+from hai_scheduler.service.insight.decisions import Decisions
+from hai_scheduler.service.insight.explanations import Explanations
+from hai_scheduler.service.insight.feed import Feed
+from hai_scheduler.service.insight.forecasts import Forecasts
+from hai_scheduler.service.insight.queries import Queries
+from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.service.logs.failures import Failures
+from hai_scheduler.service.logs.rank_logs import RankLogs
+from hai_scheduler.service.logs.reading import Logs
+from hai_scheduler.service.origin.orphans import Orphans
+from hai_scheduler.service.platform.admin import Administration
+from hai_scheduler.service.platform.health import Health
+from hai_scheduler.service.platform.loop_status import SETTING, LoopStatus, StatusReader
+from hai_scheduler.service.platform.readiness import Readiness
+from hai_scheduler.service.policy.book import PolicyBook
+from hai_scheduler.service.policy.changes import PolicyChanges
+from hai_scheduler.service.quota.own import OwnQuotas
+from hai_scheduler.service.runs.gangs import Gangs
+from hai_scheduler.service.runs.jobs import Jobs
+from hai_scheduler.service.runs.run_facts import RunBook
+from hai_scheduler.service.scheduling.cycle import Cycle
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.news import News
+from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.shared.watch import Watch
+from hai_scheduler.service.tasks.experiments import Experiments
+from hai_scheduler.service.tasks.submissions import Submission, Submissions
+from hai_scheduler.service.workspace.environment import Places
+from hai_scheduler.service.workspace.mount_rules import MountRules
+from hai_scheduler.service.workspace.named_environments import NamedEnvironments
+from hai_scheduler.service.workspace.surroundings import Surroundings
 
 ACCESS = "access:services!service=hai"
 READ, WRITE = "custom:hai:tasks:read", "custom:hai:tasks:write"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hai_scheduler.core.model import NodeMark, Priority, Quota
+from hai_scheduler.core.model.task import NodeMark, Priority, Quota
 
 
 @pytest.mark.parametrize("who", ["alice", "bob", "reader", "admin"])

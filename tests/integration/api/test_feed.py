@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hai_scheduler.api import endpoint
-from hai_scheduler.ports import Event
-from hai_scheduler.service.feed import FOR_EVERYBODY
+from hai_scheduler.api.server import endpoint
+from hai_scheduler.ports.store import Event
+from hai_scheduler.service.insight.feed import FOR_EVERYBODY
 
 
 def feed(world, query: str = "", who: str = "alice", last: str | None = None):

@@ -10,9 +10,9 @@ import tracemalloc
 import pytest
 from yarl import URL
 
-from hai_scheduler.api.endpoint import MAX_BODY
-from hai_scheduler.ports import Temporary
-from hai_scheduler.service.queries import Queries
+from hai_scheduler.api.server.endpoint import MAX_BODY
+from hai_scheduler.ports.store import Temporary
+from hai_scheduler.service.insight.queries import Queries
 
 MIB = 1024 * 1024
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hai_scheduler.api.kinds import DEFAULTS, Kind
+from hai_scheduler.api.server.kinds import DEFAULTS, Kind
 
 PIECE = b" " * (256 * 1024)
 JSON = {"Content-Type": "application/json"}

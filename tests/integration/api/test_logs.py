@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from hai_scheduler.core.model import TaskState
-from hai_scheduler.core.reasons import Reason
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import TaskState
 
 STORY = [
     "-- run 1 started on node-1 --",

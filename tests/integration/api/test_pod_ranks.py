@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from hai_client.archive import build
-from hai_scheduler.core.model import Task
-from hai_scheduler.service.effects import TICK
+from hai_scheduler.core.model.task import Task
+from hai_scheduler.service.launch.effects import TICK
 
 JOB = """
 import time

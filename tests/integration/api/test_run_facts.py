@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hai_scheduler.core.model import RunId, Task
+from hai_scheduler.core.model.task import RunId, Task
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from io import BytesIO
 
 import pytest
 
-from hai_scheduler.core.model import Task, TaskState
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.service.effects import TICK, run_topic
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Task, TaskState
+from hai_scheduler.service.launch.effects import TICK, run_topic
 
 NOW = "2026-01-05T12:00:10Z"
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hai_scheduler.core.model import Priority, RankState, Retry, TaskState
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.core.verdicts import Holder, Verdict, VerdictKind
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Priority, RankState, Retry, TaskState
+from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
 
 TASK = {"name": "train", "command": ["python", "train.py"], "cwd": "/w"}
 CHANGES = ["stop", "suspend", "resume", "hold"]

@@ -33,7 +33,7 @@ async def main(kind: str) -> None:
         server: HTTPServer = make_server(app)
     else:
         # The proxy is in the Hub's process.
-        from hai_hub.hub_process import prepare_hub
+        from hai_hub.config.hub_process import prepare_hub
 
         prepare_hub()
         server = HTTPServer(app)
@@ -41,7 +41,7 @@ async def main(kind: str) -> None:
     server.add_sockets(sockets)
     port = sockets[0].getsockname()[1]
     if kind == "proxy":
-        from hai_spawner.proxy import EmbeddedProxy
+        from hai_spawner.proxy.embedded import EmbeddedProxy
 
         with bind_sockets(0, "127.0.0.1")[0] as probe:
             free = probe.getsockname()[1]

@@ -84,7 +84,7 @@ class Up:
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     def command(self, *words: str) -> list[str]:
-        code = "import sys; from hai_hub.up import command; sys.exit(command(sys.argv[1:]))"
+        code = "import sys; from hai_hub.up.command import command; sys.exit(command(sys.argv[1:]))"
         given = ["--state-dir", str(self.state), "--port", str(self.port), "--user", "ann"]
         return [sys.executable, "-c", code, *given, "--hub-config", str(self.home / "hub.toml"), *words]
 
@@ -140,7 +140,7 @@ class Up:
         return pids[0] if len(pids) == 1 else None
 
     def hub_pid(self) -> int | None:
-        pids = [pid for pid, line in self.left().items() if "-m hai_hub.hub " in line]
+        pids = [pid for pid, line in self.left().items() if "-m hai_hub.up.hub " in line]
         return pids[0] if len(pids) == 1 else None
 
     def server_pid(self) -> int | None:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hai_hub.culler import Culler
-from hai_hub.culler_hub import HubApi, Unanswered
-from hai_hub.culling import Server, Terms
-from hai_hub.culling_terms import TermsBook
+from hai_hub.culler.__main__ import Culler
+from hai_hub.culler.hub import HubApi, Unanswered
+from hai_hub.culler.judging import Server, Terms
+from hai_hub.culler.terms import TermsBook
 
 if TYPE_CHECKING:
     from conftest import Up

@@ -57,6 +57,6 @@ def _wait_for_the_hub(up: Up) -> None:
     import time
 
     deadline = time.monotonic() + MINUTE
-    while not any("-m hai_hub.hub " in line for line in up.left().values()):
+    while not any("-m hai_hub.up.hub " in line for line in up.left().values()):
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hai_hub.slowing import FREE
+from hai_hub.logins.slowing import FREE
 
 if TYPE_CHECKING:
     from conftest import Up

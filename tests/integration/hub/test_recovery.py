@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import aiohttp
 import pytest
 
-from hai_hub.restarter import LIMIT
+from hai_hub.up.restarter import LIMIT
 
 if TYPE_CHECKING:
     from conftest import Up

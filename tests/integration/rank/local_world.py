@@ -15,9 +15,9 @@ import pytest
 
 from hai_client.rank.processes import read_environment, read_table
 from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings
-from hai_scheduler.core.model import Node, RankObservation, RankState, RunId, TaskId
-from hai_scheduler.ports import Launch
-from hai_scheduler.secret import Secret
+from hai_scheduler.core.model.task import Node, RankObservation, RankState, RunId, TaskId
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.ports.store import Launch
 
 RUN = RunId("5.1")
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings
-from hai_scheduler.core.model import Node, RankObservation, RunId, TaskId
-from hai_scheduler.ports import Launch
-from hai_scheduler.secret import Secret
+from hai_scheduler.core.model.task import Node, RankObservation, RunId, TaskId
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.ports.store import Launch
 
 pytest.importorskip("sklearn")
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -14,7 +14,7 @@ import pytest
 
 from hai_client.rank.logs import MARK, MAX_LINE, LogWriter, Splitter
 from hai_client.rank.marks import unlike_ours
-from hai_scheduler.adapters.log_parts import read_log
+from hai_scheduler.adapters.shared.log_parts import read_log
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z ")
 

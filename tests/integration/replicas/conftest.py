@@ -24,9 +24,9 @@ from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
 from databases import empty_postgres, postgres_url, sqlite_url
-from hai_scheduler.core.model import RunId
-from hai_scheduler.secret import Secret
-from hai_scheduler.service.run_tokens import RunTokens
+from hai_scheduler.core.model.task import RunId
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.launch.run_tokens import RunTokens
 from redis_server import RedisServer
 
 T = TypeVar("T")

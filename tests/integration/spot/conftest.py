@@ -43,15 +43,15 @@ http.server.ThreadingHTTPServer((address.hostname, address.port), Answers).serve
 """
 CONFIG = """
 import sys
-from hai_hub.roles import CUSTOM_SCOPES, USER_SCOPES
-from hai_hub.spot import install_spot
+from hai_hub.config.roles import CUSTOM_SCOPES, USER_SCOPES
+from hai_hub.config.spot import install_spot
 c = get_config()
 c.JupyterHub.bind_url = "http://127.0.0.1:{port}"
 c.JupyterHub.hub_bind_url = "http://127.0.0.1:{hub_port}"
 c.JupyterHub.db_url = "sqlite:///{home}/hub.sqlite"
 c.JupyterHub.cookie_secret_file = "{home}/cookie_secret"
-c.JupyterHub.proxy_class = "hai_spawner.proxy.EmbeddedProxy"
-c.JupyterHub.spawner_class = "hai_spawner.spot_local.HaiSpotLocalSpawner"
+c.JupyterHub.proxy_class = "hai_spawner.proxy.embedded.EmbeddedProxy"
+c.JupyterHub.spawner_class = "hai_spawner.spot.local.HaiSpotLocalSpawner"
 c.JupyterHub.authenticator_class = "dummy"
 c.Authenticator.allow_all = True
 c.JupyterHub.cleanup_servers = False

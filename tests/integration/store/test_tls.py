@@ -20,11 +20,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from databases import PostgresServer
-from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import SystemClock
-from hai_scheduler.adapters.redis.bus import open_bus
 from hai_scheduler.adapters.sql.store import open_store
-from hai_scheduler.ports import Temporary
+from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.adapters.system.redis_bus import open_bus
+from hai_scheduler.ports.store import Temporary
 
 #: Seconds that a server gets to start, and a doorbell to be heard.
 SOON = 30.0

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from hai_scheduler.ports import Temporary
-from hai_scheduler.worker_child import Child, _be_the_child
+from hai_scheduler.ports.store import Temporary
+from hai_scheduler.worker.child import Child, _be_the_child
 
 MEMORY = 256 * 1024 * 1024
 

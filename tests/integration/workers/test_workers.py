@@ -12,18 +12,19 @@ import pytest
 
 from builders import T0, a_task, at
 from databases import empty_postgres, postgres_url, sqlite_url
-from hai_scheduler.adapters.log_parts import read_log
+from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.adapters.sql.reader import open_reader
 from hai_scheduler.adapters.sql.store import open_store
-from hai_scheduler.core.model import Priority, Quota, RunId, TaskSpec
-from hai_scheduler.ports import LogPlace, Temporary
-from hai_scheduler.secret import Secret
-from hai_scheduler.service.errors import Unavailable
-from hai_scheduler.service.log_lines import Hits
-from hai_scheduler.service.orders import ExperimentOrder, Faults, RunLog, SearchOrder, WhatIfOrder
-from hai_scheduler.service.submissions import Submission
-from hai_scheduler.service.workers import Here
-from hai_scheduler.worker_pool import ProcessWorkers
+from hai_scheduler.core.model.task import Priority, Quota, RunId, TaskSpec
+from hai_scheduler.ports.logs import LogPlace
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.ports.store import Temporary
+from hai_scheduler.service.computing.workers import Here
+from hai_scheduler.service.logs.lines import Hits
+from hai_scheduler.service.shared.errors import Unavailable
+from hai_scheduler.service.shared.orders import ExperimentOrder, Faults, RunLog, SearchOrder, WhatIfOrder
+from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.worker.pool import ProcessWorkers
 from integration.workers.kit import FACTS, children, endless, short, until
 
 EXPERIMENT = """

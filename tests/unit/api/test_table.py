@@ -9,19 +9,28 @@ from typing import get_args
 import pytest
 from openapi_spec_validator import validate
 
-from hai_scheduler.api import base, run_schemas, schemas
-from hai_scheduler.api.comments import comments_of
-from hai_scheduler.api.openapi import PARTS, document
-from hai_scheduler.api.params import FeedQuery, TaskQuery
-from hai_scheduler.api.problems import CODES, Refused
+from hai_scheduler.api.document.comments import comments_of
+from hai_scheduler.api.document.openapi import PARTS, document
 from hai_scheduler.api.reference import reference
-from hai_scheduler.api.route import OPEN, RUN
 from hai_scheduler.api.routes import ROUTES
-from hai_scheduler.api.table import Table
-from hai_scheduler.core.leaving import Profile
-from hai_scheduler.core.model import NodeMark, Priority, RankState, TaskState
-from hai_scheduler.core.verdicts import VerdictKind
-from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_OWNERS, SCOPE_PLACES, SCOPE_READ, SCOPE_WRITE
+from hai_scheduler.api.server.problems import CODES, Refused
+from hai_scheduler.api.server.route import OPEN, RUN
+from hai_scheduler.api.server.table import Table
+from hai_scheduler.api.wire import base
+from hai_scheduler.api.wire import runs as run_schemas
+from hai_scheduler.api.wire import tasks as schemas
+from hai_scheduler.api.wire.params import FeedQuery, TaskQuery
+from hai_scheduler.core.model.leaving import Profile
+from hai_scheduler.core.model.task import NodeMark, Priority, RankState, TaskState
+from hai_scheduler.core.model.verdicts import VerdictKind
+from hai_scheduler.service.shared.caller import (
+    SCOPE_ADMIN,
+    SCOPE_METRICS,
+    SCOPE_OWNERS,
+    SCOPE_PLACES,
+    SCOPE_READ,
+    SCOPE_WRITE,
+)
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "rest.md"
 DOCUMENT = document(ROUTES)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hai_client import own_python
-from hai_client.schema import TaskRequest
+from hai_client.wire.schema import TaskRequest
 from unit.client.conftest import Hai
 
 

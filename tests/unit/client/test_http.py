@@ -11,7 +11,7 @@ import pytest
 from hai_client import errors
 from hai_client.api import Client
 from hai_client.http import BUSY_PATIENCE_S, FEW, LONGEST_BUSY_WAIT_S, LONGEST_WAIT_S, Transport
-from hai_client.schema import TaskRequest
+from hai_client.wire.schema import TaskRequest
 
 REQUEST = TaskRequest(name="digits", command=("python", "train.py"), cwd="/shared")
 

@@ -27,7 +27,7 @@ import hai_client.cli.app
 for found in pkgutil.iter_modules(hai_client.cli.__path__):
     if found.name != '__main__':
         importlib.import_module('hai_client.cli.' + found.name)
-for name in ('api', 'hub', 'settings', 'schema', 'codec', 'http', 'sse', 'durations', 'names', 'errors'):
+for name in ('api', 'hub', 'settings', 'wire.schema', 'codec', 'http', 'sse', 'durations', 'names', 'errors'):
     importlib.import_module('hai_client.' + name)
 """
 

@@ -6,7 +6,7 @@ import pytest
 
 from hai_client.cli.quota import may_hold
 from hai_client.names import PRIORITIES
-from hai_client.schema import Quota
+from hai_client.wire.schema import Quota
 
 
 def row(subject: str, priority: str, limit: int | None, *, group: str = "training", expired: bool = False) -> Quota:

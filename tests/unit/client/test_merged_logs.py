@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hai_client.merged_logs import MergedLog
-from hai_client.schema import LogLine, LogPage
+from hai_client.wire.schema import LogLine, LogPage
 
 T = datetime(2026, 11, 21, 4, tzinfo=UTC)
 

@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 
-from hai_client import explain_schema, policy_schema, schema, storage_schema
 from hai_client.codec import WrongShape, decode, encode
-from hai_scheduler.api import explain_schemas as explain_wire
-from hai_scheduler.api import policy_schemas as policy_wire
-from hai_scheduler.api import quota_schemas as quota_wire
-from hai_scheduler.api import run_schemas as run_wire
-from hai_scheduler.api import schemas as wire
-from hai_scheduler.api import storage_schemas as storage_wire
+from hai_client.wire import explain as explain_schema
+from hai_client.wire import policy as policy_schema
+from hai_client.wire import schema
+from hai_client.wire import storage as storage_schema
+from hai_scheduler.api.wire import explain as explain_wire
+from hai_scheduler.api.wire import policy as policy_wire
+from hai_scheduler.api.wire import quota as quota_wire
+from hai_scheduler.api.wire import runs as run_wire
+from hai_scheduler.api.wire import storage as storage_wire
+from hai_scheduler.api.wire import tasks as wire
 
 PAIRS = [
     (schema.TaskRequest, wire.TaskSubmit),

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count
 
-from hai_scheduler.core.decisions import Keep, Start, Stop, Suspend
-from hai_scheduler.core.discipline import Discipline
-from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, RanksSeen, Saved, Started
-from hai_scheduler.core.lifecycle import advance
-from hai_scheduler.core.model import Checkpoint, Node, Priority, Quota, RankState, Run, Task, TaskId, Use
-from hai_scheduler.core.plan import plan
-from hai_scheduler.core.policy import Policy
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.core.snapshot import Snapshot
-from hai_scheduler.core.use import with_run
-from hai_scheduler.core.verdicts import Verdicts
+from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Promised, RanksSeen, Saved, Started
+from hai_scheduler.core.lifecycle.transitions import advance
+from hai_scheduler.core.model.decisions import Keep, Start, Stop, Suspend
+from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.snapshot import Snapshot
+from hai_scheduler.core.model.task import Checkpoint, Node, Priority, Quota, RankState, Run, Task, TaskId, Use
+from hai_scheduler.core.model.verdicts import Verdicts
+from hai_scheduler.core.ordering.discipline import Discipline
+from hai_scheduler.core.ordering.use import with_run
+from hai_scheduler.core.planning.plan import plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,16 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from builders import a_notice, a_quota, a_run, a_task, at, some_nodes
-from hai_scheduler.core.decisions import Plan, Start, Suspend
-from hai_scheduler.core.discipline import Discipline
-from hai_scheduler.core.floor import Floor
-from hai_scheduler.core.model import Node, Priority, Quota, Rank, RankState, Task, TaskState
-from hai_scheduler.core.plan import plan
-from hai_scheduler.core.policy import Policies, Policy
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.core.snapshot import Snapshot
-from hai_scheduler.core.turns import Turn, span_of, turn_at
-from hai_scheduler.core.verdicts import VerdictKind
+from hai_scheduler.core.model.decisions import Plan, Start, Suspend
+from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.snapshot import Snapshot
+from hai_scheduler.core.model.task import Node, Priority, Quota, Rank, RankState, Task, TaskState
+from hai_scheduler.core.model.verdicts import VerdictKind
+from hai_scheduler.core.nodes.floor import Floor
+from hai_scheduler.core.ordering.discipline import Discipline
+from hai_scheduler.core.ordering.turns import Turn, span_of, turn_at
+from hai_scheduler.core.planning.plan import plan
 
 #: No limit for anybody at any level.
 EVERYBODY = tuple(a_quota("public", priority=level, limit=None) for level in Priority)

@@ -8,13 +8,13 @@ from types import MappingProxyType
 import pytest
 
 from builders import a_node, a_quota, a_task, at, some_nodes
-from hai_scheduler.core.discipline import Discipline
-from hai_scheduler.core.model import Node, NodeMark, Priority, Rank, RankState, TaskState
-from hai_scheduler.core.policy import Policies, Policy, PolicyError
-from hai_scheduler.core.quota import NO_ROW, Accounts, Cap, QuotaBook
-from hai_scheduler.core.reasons import Reason, sentence_of
-from hai_scheduler.core.rules import RULES
-from hai_scheduler.core.snapshot import BrokenSnapshot, Snapshot
+from hai_scheduler.core.model.policy import Policies, Policy, PolicyError
+from hai_scheduler.core.model.reasons import Reason, sentence_of
+from hai_scheduler.core.model.snapshot import BrokenSnapshot, Snapshot
+from hai_scheduler.core.model.task import Node, NodeMark, Priority, Rank, RankState, TaskState
+from hai_scheduler.core.ordering.discipline import Discipline
+from hai_scheduler.core.ordering.quota import NO_ROW, Accounts, Cap, QuotaBook
+from hai_scheduler.core.ordering.rules import RULES
 from unit.core.tables import HIGH, LOW, NORMAL, runs, shares, waits
 
 MINUTE = timedelta(minutes=1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_hub.settings import HubSettings
+from hai_hub.config.settings import HubSettings
 
 SECRETS = {
     "cookie_secret": "ab" * 32,

@@ -14,8 +14,8 @@ from jupyterhub.services import service as hub_service
 from tornado.httpserver import HTTPServer
 from traitlets.config import Config
 
+from hai_hub.config.settings import HubSettings
 from hai_hub.install import install
-from hai_hub.settings import HubSettings
 
 
 @pytest.fixture(autouse=True)

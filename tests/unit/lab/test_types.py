@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.api.openapi import document
+from hai_scheduler.api.document.openapi import document
 from hai_scheduler.api.routes import ROUTES
 
 TYPES = (Path(__file__).parents[3] / "lab_extension/src/api/types.ts").read_text(encoding="utf-8")

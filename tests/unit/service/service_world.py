@@ -6,20 +6,20 @@ from datetime import timedelta
 
 from builders import some_nodes
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.memory.store import MemoryStore
-from hai_scheduler.app import Parts, World, assemble
-from hai_scheduler.core.model import Priority, Quota, Task, TaskId
-from hai_scheduler.core.policy import Policies, Policy
-from hai_scheduler.ports import Event
-from hai_scheduler.secret import Secret
-from hai_scheduler.service.caller import SCOPE_ADMIN, SCOPE_WRITE, Caller
-from hai_scheduler.service.environment import Places
-from hai_scheduler.service.run_tokens import RunTokens
-from hai_scheduler.service.settings import ServiceSettings
-from hai_scheduler.service.submissions import Submission
+from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.app.compose import Parts, World, assemble
+from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.task import Priority, Quota, Task, TaskId
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.ports.store import Event
+from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_WRITE, Caller
+from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.workspace.environment import Places
 
 ADMIN = Caller(name="root", scopes=frozenset({SCOPE_ADMIN}))
 SHORT = Policy(min_run=timedelta(seconds=30), slice=timedelta(seconds=60), default_grace=timedelta(seconds=20))

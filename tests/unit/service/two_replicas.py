@@ -10,20 +10,20 @@ from typing import Any
 
 from builders import some_nodes
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.adapters.memory.bus import MemoryBus
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.memory.tx import MemoryTx
-from hai_scheduler.app import Parts, World, assemble
-from hai_scheduler.core.model import Priority, Quota, Run, Task
-from hai_scheduler.core.policy import Policies
-from hai_scheduler.ports import Conflict, Temporary
-from hai_scheduler.secret import Secret
-from hai_scheduler.service.changes import SCHEDULER
-from hai_scheduler.service.environment import Places
-from hai_scheduler.service.run_tokens import RunTokens
-from hai_scheduler.service.settings import ServiceSettings
+from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.app.compose import Parts, World, assemble
+from hai_scheduler.core.model.policy import Policies
+from hai_scheduler.core.model.task import Priority, Quota, Run, Task
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.ports.store import Conflict, Temporary
+from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.service.shared.changes import SCHEDULER
+from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.workspace.environment import Places
 from unit.service.service_world import SHORT
 
 

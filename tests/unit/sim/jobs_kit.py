@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from builders import T0, at
-from hai_scheduler.core.discipline import Discipline
-from hai_scheduler.core.model import Priority, Task, TaskId
+from hai_scheduler.core.model.task import Priority, Task, TaskId
+from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.sim.records import Records, RunRecord
 from hai_scheduler.sim.scenario import Job, Setting, cluster_of
 from hai_scheduler.sim.simulate import Outcome, simulate

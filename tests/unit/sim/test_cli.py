@@ -15,8 +15,8 @@ import pytest
 
 from hai_client.cli.context import Context
 from hai_client.errors import HaiError, Invalid
-from hai_client.schema import TaskSummary
-from hai_scheduler.core.policy import Policy
+from hai_client.wire.schema import TaskSummary
+from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.sim.engine import Engine, Stalled
 from hai_scheduler.sim.simulate import Progress
 from hai_scheduler.sim.snapshots import Recorded, to_json

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from hai_scheduler.core.discipline import Discipline
-from hai_scheduler.core.model import Priority
+from hai_scheduler.core.model.task import Priority
+from hai_scheduler.core.ordering.discipline import Discipline
 from unit.sim.jobs_kit import HOUR, a_job, ends, run, turns
 
 

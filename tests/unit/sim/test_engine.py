@@ -7,14 +7,14 @@ from datetime import timedelta
 import pytest
 
 from builders import T0, at
-from hai_scheduler.core.decisions import Plan, Start, Suspend
-from hai_scheduler.core.discipline import Discipline
-from hai_scheduler.core.leaving import Profile
-from hai_scheduler.core.model import Priority, Quota, Retry, TaskId, TaskState
-from hai_scheduler.core.policy import Policy
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.core.snapshot import Snapshot
-from hai_scheduler.core.verdicts import Verdicts
+from hai_scheduler.core.model.decisions import Plan, Start, Suspend
+from hai_scheduler.core.model.leaving import Profile
+from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.snapshot import Snapshot
+from hai_scheduler.core.model.task import Priority, Quota, Retry, TaskId, TaskState
+from hai_scheduler.core.model.verdicts import Verdicts
+from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.sim import engine as engine_module
 from hai_scheduler.sim.engine import Engine, Stalled
 from hai_scheduler.sim.scenario import Job

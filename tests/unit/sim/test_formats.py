@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.core.model import Priority, Quota
+from hai_scheduler.core.model.task import Priority, Quota
 from hai_scheduler.sim.formats import FORMATS
 from hai_scheduler.sim.formats.errors import TraceError
 from hai_scheduler.sim.formats.native import lines_of

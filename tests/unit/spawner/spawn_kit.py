@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from hai_spawner.grants import Grant
+from hai_spawner.sizes.grants import Grant
 
 GPU = "nvidia.com/gpu"
 SIZES: dict[str, Any] = {

@@ -9,8 +9,8 @@ from hai_client.backports import UTC
 from hai_client.cli.context import Context
 from hai_client.errors import NotFound
 from hai_client.names import ENDED
-from hai_client.schema import Task, TaskSummary
 from hai_client.slurm.tables import SHORT, Query, elapsed, lines, read_sacct, read_squeue, wanted
+from hai_client.wire.schema import Task, TaskSummary
 
 #: What Slurm calls the states of a task. A task that was suspended waits for its next turn, as one that was requeued.
 _STATES = {

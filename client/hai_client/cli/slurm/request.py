@@ -12,8 +12,8 @@ from typing import Any
 from hai_client import names
 from hai_client.backports import without_prefix
 from hai_client.errors import Invalid
-from hai_client.schema import TaskRequest
 from hai_client.slurm.options import BadOption, Words
+from hai_client.wire.schema import TaskRequest
 
 _TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 _SIGNAL = re.compile(r"(?:([BR]{1,2}):)?(?:SIG)?([A-Z]+[12]?|\d+)(?:@(\d+))?", re.IGNORECASE)

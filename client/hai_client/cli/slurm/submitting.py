@@ -14,8 +14,8 @@ from hai_client.cli.slurm.listing import status_of
 from hai_client.cli.slurm.request import Asked, asked
 from hai_client.cli.slurm.script import read_script
 from hai_client.cli.submit import folder
-from hai_client.schema import TaskRequest
 from hai_client.slurm.options import SRUN, BadOption, Words, read
+from hai_client.wire.schema import TaskRequest
 
 
 def sbatch(argv: Sequence[str], ctx: Context) -> int:

@@ -25,10 +25,11 @@ from hai_scheduler.adapters.kubernetes.record import RunSight, StartError, Thing
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.kubernetes.sight import Sight
 from hai_scheduler.adapters.kubernetes.startup import check
-from hai_scheduler.adapters.origins import check_origin
-from hai_scheduler.core.marks import Mark
-from hai_scheduler.core.model import Blame, Node, Observation, Origin, RankObservation, RankState, RunId
-from hai_scheduler.ports import Clock, Launch, LogChunk, LogPlace, LogSource, NotFound, Temporary
+from hai_scheduler.adapters.shared.origins import check_origin
+from hai_scheduler.core.model.marks import Mark
+from hai_scheduler.core.model.task import Blame, Node, Observation, Origin, RankObservation, RankState, RunId
+from hai_scheduler.ports.logs import LogChunk, LogPlace, LogSource
+from hai_scheduler.ports.store import Clock, Launch, NotFound, Temporary
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from hai_scheduler.core.mounts import Mount
-from hai_scheduler.files import Fault
+from hai_scheduler.core.workspace.mounts import Mount
+from hai_scheduler.ports.files import Fault
 
 
 class PodFiles:

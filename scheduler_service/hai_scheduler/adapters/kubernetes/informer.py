@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hai_scheduler.adapters.kubernetes.client import Api, Expired, Missing, Refused
-from hai_scheduler.ports import Clock, Temporary
+from hai_scheduler.ports.store import Clock, Temporary
 
 log = logging.getLogger(__name__)
 

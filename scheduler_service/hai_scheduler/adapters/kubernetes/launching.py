@@ -14,9 +14,9 @@ from hai_scheduler.adapters.kubernetes.record import Record, StartError, Thing
 from hai_scheduler.adapters.kubernetes.resources import Capacity, capacity_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.kubernetes.sight import Sight
-from hai_scheduler.adapters.origins import check_origin
-from hai_scheduler.core.model import RunId
-from hai_scheduler.ports import Launch, Temporary
+from hai_scheduler.adapters.shared.origins import check_origin
+from hai_scheduler.core.model.task import RunId
+from hai_scheduler.ports.store import Launch, Temporary
 
 
 def fault(launch: Launch, nodes: dict[str, Thing], settings: ClusterSettings) -> StartError | None:

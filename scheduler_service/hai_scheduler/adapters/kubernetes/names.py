@@ -6,8 +6,8 @@ import hashlib
 import re
 from typing import Any, Final
 
-from hai_scheduler.core.model import Origin, RunId
-from hai_scheduler.ports import NotFound
+from hai_scheduler.core.model.task import Origin, RunId
+from hai_scheduler.ports.store import NotFound
 
 PREFIX: Final = "hai.jupyter.org/"
 MANAGED: Final = "app.kubernetes.io/managed-by"

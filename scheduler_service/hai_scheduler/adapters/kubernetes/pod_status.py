@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hai_scheduler.adapters.kubernetes.manifests import CONTAINER, INIT_CONTAINER
 from hai_scheduler.adapters.kubernetes.record import Thing
-from hai_scheduler.adapters.status import time_of
+from hai_scheduler.adapters.shared.status import time_of
 
 #: What keeps a container from being made until somebody does something about it.
 BLOCKED: Final = frozenset(

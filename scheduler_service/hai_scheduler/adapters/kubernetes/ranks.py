@@ -25,7 +25,7 @@ from hai_scheduler.adapters.kubernetes.pod_status import (
     waiting_for,
 )
 from hai_scheduler.adapters.kubernetes.record import Thing
-from hai_scheduler.adapters.status import (
+from hai_scheduler.adapters.shared.status import (
     caught_of,
     checkpoint_of,
     lost_lines_of,
@@ -34,7 +34,7 @@ from hai_scheduler.adapters.status import (
     text_of,
     time_of,
 )
-from hai_scheduler.core.model import Blame, RankObservation, RankState
+from hai_scheduler.core.model.task import Blame, RankObservation, RankState
 
 #: Ends of a pod that its node, or the cluster, has brought about: the rank was taken away from its user (H1).
 _TAKEN: Final = frozenset(

@@ -18,8 +18,8 @@ from hai_scheduler.adapters.kubernetes.names import (
     run_of,
     user_of,
 )
-from hai_scheduler.adapters.status import text_of
-from hai_scheduler.core.model import Blame, Origin, RunId
+from hai_scheduler.adapters.shared.status import text_of
+from hai_scheduler.core.model.task import Blame, Origin, RunId
 
 Thing = dict[str, Any]
 

@@ -16,8 +16,8 @@ from hai_scheduler.adapters.kubernetes.nodes import NodeReader, not_ready_since
 from hai_scheduler.adapters.kubernetes.ranks import keep_end
 from hai_scheduler.adapters.kubernetes.record import RunSight, runs_seen
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.core.model import Node, RunId
-from hai_scheduler.ports import Clock, Temporary
+from hai_scheduler.core.model.task import Node, RunId
+from hai_scheduler.ports.store import Clock, Temporary
 
 Changed = Callable[[Thing | None, Thing | None], None]
 Keep = Callable[[Thing, Thing], Thing]

@@ -18,7 +18,6 @@ from hai_client.rank import pythons
 from hai_client.rank.identity import Account, NoAccount
 from hai_client.slurm.starting import starting
 from hai_client.slurm.variables import loopbacks
-from hai_scheduler.adapters.leaving import leaving_of
 from hai_scheduler.adapters.local.accounts import Accounts
 from hai_scheduler.adapters.local.client_archive import ClientArchive
 from hai_scheduler.adapters.local.environment import rank_environment, shim_folder
@@ -29,12 +28,14 @@ from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.local.runs import NEVER_STARTED, LocalRank, LocalRun, runs_in
 from hai_scheduler.adapters.local.starting import Starter
-from hai_scheduler.adapters.log_parts import read_log
-from hai_scheduler.adapters.origins import check_origin
-from hai_scheduler.adapters.reading import in_reader
-from hai_scheduler.core.marks import Mark
-from hai_scheduler.core.model import Blame, Node, Observation, RunId
-from hai_scheduler.ports import Launch, LogChunk, LogPlace, NotFound, Temporary
+from hai_scheduler.adapters.shared.leaving import leaving_of
+from hai_scheduler.adapters.shared.log_parts import read_log
+from hai_scheduler.adapters.shared.origins import check_origin
+from hai_scheduler.adapters.shared.reading import in_reader
+from hai_scheduler.core.model.marks import Mark
+from hai_scheduler.core.model.task import Blame, Node, Observation, RunId
+from hai_scheduler.ports.logs import LogChunk, LogPlace
+from hai_scheduler.ports.store import Launch, NotFound, Temporary
 
 log = logging.getLogger(__name__)
 

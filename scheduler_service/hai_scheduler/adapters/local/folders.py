@@ -28,8 +28,8 @@ from hai_scheduler.adapters.local.records import (
     write_whole,
 )
 from hai_scheduler.adapters.local.rights import with_rights
-from hai_scheduler.core.model import Blame, Origin, RunId
-from hai_scheduler.ports import NotFound
+from hai_scheduler.core.model.task import Blame, Origin, RunId
+from hai_scheduler.ports.store import NotFound
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from hai_scheduler.core.losses import TOGETHER, Loss, is_own
-from hai_scheduler.core.model import Observation, RankState, RunId
+from hai_scheduler.core.lifecycle.losses import TOGETHER, Loss, is_own
+from hai_scheduler.core.model.task import Observation, RankState, RunId
 
 
 class Losses:

@@ -15,7 +15,7 @@ from hai_scheduler.adapters.local.folders import RankFolder, RunFacts, RunFolder
 from hai_scheduler.adapters.local.leftovers import kill_leftovers
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.local.starting import Started, Starter
-from hai_scheduler.adapters.status import (
+from hai_scheduler.adapters.shared.status import (
     caught_of,
     checkpoint_of,
     lost_lines_of,
@@ -24,7 +24,7 @@ from hai_scheduler.adapters.status import (
     text_of,
     time_of,
 )
-from hai_scheduler.core.model import Blame, Observation, RankObservation, RankState
+from hai_scheduler.core.model.task import Blame, Observation, RankObservation, RankState
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hai_scheduler.adapters.memory.base import Part
-from hai_scheduler.bound_ports import Stored
-from hai_scheduler.core.model import Task, TaskId
-from hai_scheduler.core.sizes import size_of
+from hai_scheduler.core.model.sizes import size_of
+from hai_scheduler.core.model.task import Task, TaskId
+from hai_scheduler.ports.bounds import Stored
 
 
 class BoundPart(Part):

@@ -12,10 +12,11 @@ from datetime import datetime, timedelta
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.clock import wait_until_set
 from hai_scheduler.adapters.memory.scripted import Fate, ScriptedRank, ScriptedRun
-from hai_scheduler.adapters.origins import check_mark, check_origin
-from hai_scheduler.core.marks import Mark
-from hai_scheduler.core.model import Checkpoint, Node, Notice, Observation, RankState, RunId, TaskId
-from hai_scheduler.ports import Clock, Launch, LogChunk, LogPlace, NotFound, Store, Temporary
+from hai_scheduler.adapters.shared.origins import check_mark, check_origin
+from hai_scheduler.core.model.marks import Mark
+from hai_scheduler.core.model.task import Checkpoint, Node, Notice, Observation, RankState, RunId, TaskId
+from hai_scheduler.ports.logs import LogChunk, LogPlace
+from hai_scheduler.ports.store import Clock, Launch, NotFound, Store, Temporary
 
 #: What a run's supervisors would read of the REST interface now.
 Notices = Callable[[RunId], Awaitable[Notice | None]]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hai_scheduler.adapters.log_parts import join
-from hai_scheduler.core.model import RunId
-from hai_scheduler.ports import LogChunk, LogPlace, Misplaced, NotFound
+from hai_scheduler.adapters.shared.log_parts import join
+from hai_scheduler.core.model.task import RunId
+from hai_scheduler.ports.logs import LogChunk, LogPlace
+from hai_scheduler.ports.store import Misplaced, NotFound
 
 
 class MemoryLogs:
-    """See `hai_scheduler.ports.KeptLogs`."""
+    """See `hai_scheduler.ports.store.KeptLogs`."""
 
     def __init__(self) -> None:
         #: By run and rank: where each piece begins, and the piece.

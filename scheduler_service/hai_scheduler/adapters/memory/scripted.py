@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.core.endings import SIGNALLING
-from hai_scheduler.core.model import Checkpoint, Notice, Observation, RankObservation, RankState
-from hai_scheduler.ports import Launch
+from hai_scheduler.core.lifecycle.endings import SIGNALLING
+from hai_scheduler.core.model.task import Checkpoint, Notice, Observation, RankObservation, RankState
+from hai_scheduler.ports.store import Launch
 
 _SIGNALLING = {profile.value for profile in SIGNALLING}
 _TERM = 143

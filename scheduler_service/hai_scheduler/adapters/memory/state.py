@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hai_scheduler.adapters.memory.shelf import Shelf
-from hai_scheduler.core.environments import Environment
-from hai_scheduler.core.marks import LostPast
-from hai_scheduler.core.model import NodeMark, Priority, Quota, Run, Strike, Task, TaskSpec, Use
-from hai_scheduler.core.mounts import MountRule
-from hai_scheduler.ports import Event, UserRecord
+from hai_scheduler.core.model.marks import LostPast
+from hai_scheduler.core.model.task import NodeMark, Priority, Quota, Run, Strike, Task, TaskSpec, Use
+from hai_scheduler.core.workspace.environments import Environment
+from hai_scheduler.core.workspace.mounts import MountRule
+from hai_scheduler.ports.store import Event, UserRecord
 
 QuotaKey = tuple[str, str, Priority]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hai_scheduler.adapters.memory.base import Part
-from hai_scheduler.core.environments import Environment
-from hai_scheduler.core.mounts import MountRule
+from hai_scheduler.core.workspace.environments import Environment
+from hai_scheduler.core.workspace.mounts import MountRule
 
 
 class SurroundingsPart(Part):

@@ -13,12 +13,12 @@ from hai_scheduler.adapters.memory.bounds import BoundPart
 from hai_scheduler.adapters.memory.database import DatabasePart
 from hai_scheduler.adapters.memory.state import HeldLease, State
 from hai_scheduler.adapters.memory.surroundings import SurroundingsPart
-from hai_scheduler.core.model import NodeMark, Quota, Run, Strike, Task, TaskId, TaskSpec, Use
-from hai_scheduler.ports import Conflict, Event, Lease, LeaseLost, NewTask, NotFound, TaskFilter, UserRecord
+from hai_scheduler.core.model.task import NodeMark, Quota, Run, Strike, Task, TaskId, TaskSpec, Use
+from hai_scheduler.ports.store import Conflict, Event, Lease, LeaseLost, NewTask, NotFound, TaskFilter, UserRecord
 
 
 class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
-    """A transaction; see `hai_scheduler.ports.Tx`."""
+    """A transaction; see `hai_scheduler.ports.store.Tx`."""
 
     async def add_task(self, task: Task, spec: TaskSpec, *, idempotency_key: str | None = None) -> Task:
         """See `Tx.add_task`."""

@@ -10,8 +10,8 @@ from sqlalchemy import insert, or_, select
 from hai_scheduler.adapters.sql.looking import LookingPart
 from hai_scheduler.adapters.sql.rows import event_of, event_values
 from hai_scheduler.adapters.sql.tables import EVENTS
-from hai_scheduler.core.model import TaskId
-from hai_scheduler.ports import Event
+from hai_scheduler.core.model.task import TaskId
+from hai_scheduler.ports.store import Event
 
 _ADD = insert(EVENTS)
 

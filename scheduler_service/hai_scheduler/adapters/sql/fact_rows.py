@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Row
 
 from hai_scheduler.adapters.sql.rows import of_instant, of_instant_or_none, to_instant, to_instant_or_none
-from hai_scheduler.core.model import Priority, Quota, Strike, TaskId, Use
+from hai_scheduler.core.model.task import Priority, Quota, Strike, TaskId, Use
 
 
 def quota_values(quota: Quota) -> dict[str, Any]:

@@ -11,12 +11,13 @@ from sqlalchemy import ColumnElement, Row, and_, delete, func, insert, select, u
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from hai_scheduler.adapters.log_parts import join
+from hai_scheduler.adapters.shared.log_parts import join
 from hai_scheduler.adapters.sql.engine import reading, writing
 from hai_scheduler.adapters.sql.tables import LOG_PIECES
 from hai_scheduler.adapters.sql.trouble import translated
-from hai_scheduler.core.model import RunId
-from hai_scheduler.ports import LogChunk, LogPlace, Misplaced, NotFound, Temporary
+from hai_scheduler.core.model.task import RunId
+from hai_scheduler.ports.logs import LogChunk, LogPlace
+from hai_scheduler.ports.store import Misplaced, NotFound, Temporary
 
 #: A piece is put to the one before it as long as both together are not larger: a log that grows by a line a second
 #: does not become a row a second.
@@ -26,7 +27,7 @@ PIECES: Final = 256
 
 
 class SqlLogs:
-    """See `hai_scheduler.ports.KeptLogs`.
+    """See `hai_scheduler.ports.store.KeptLogs`.
 
     Where the database has more than one writer, a piece of a log does not wait for the others: what must not happen
     twice is kept from happening by the primary key.

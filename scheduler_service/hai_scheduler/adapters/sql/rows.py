@@ -8,9 +8,10 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from hai_scheduler.core.launching import RanksPerNode
-from hai_scheduler.core.leaving import Left, Profile, Signal, SignalName, Source
-from hai_scheduler.core.model import (
+from hai_scheduler.core.model.launching import RanksPerNode
+from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import (
     Blame,
     Checkpoint,
     Notice,
@@ -26,8 +27,7 @@ from hai_scheduler.core.model import (
     TaskSpec,
     TaskState,
 )
-from hai_scheduler.core.reasons import Reason
-from hai_scheduler.ports import Event
+from hai_scheduler.ports.store import Event
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -23,14 +23,14 @@ from hai_scheduler.adapters.sql.surroundings import SurroundingsPart
 from hai_scheduler.adapters.sql.tables import LEASE
 from hai_scheduler.adapters.sql.tasks import TaskPart
 from hai_scheduler.adapters.sql.trouble import translated
-from hai_scheduler.ports import Temporary
+from hai_scheduler.ports.store import Temporary
 
 #: A view begins with its first read: this one, of a table of one row.
 _LOOK = select(LEASE.c.id)
 
 
 class SqlTx(TaskPart, EventPart, FactPart, SurroundingsPart, DatabasePart, BoundPart):
-    """A transaction on a database; see `hai_scheduler.ports.Tx`."""
+    """A transaction on a database; see `hai_scheduler.ports.store.Tx`."""
 
 
 class SqlStore:
@@ -50,7 +50,7 @@ class SqlStore:
         # Serves writers of this process in the order they came; without it they would hold a connection each and
         # wait for the database's lock, in no order.
         self._turn = asyncio.Lock()
-        #: See `hai_scheduler.ports.KeptLogs`.
+        #: See `hai_scheduler.ports.store.KeptLogs`.
         self.logs = SqlLogs(engine, self._turn)
 
     def read(self) -> AbstractAsyncContextManager[SqlTx]:

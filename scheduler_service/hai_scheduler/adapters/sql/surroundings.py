@@ -10,8 +10,8 @@ from sqlalchemy import Row, delete, select
 
 from hai_scheduler.adapters.sql.looking import LookingPart
 from hai_scheduler.adapters.sql.tables import ENVIRONMENTS, MOUNT_RULES
-from hai_scheduler.core.environments import Environment
-from hai_scheduler.core.mounts import Action, MountKind, MountRule
+from hai_scheduler.core.workspace.environments import Environment
+from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
 
 # Made once: to put a statement together costs as much as to execute it.
 _MOUNT_RULES, _ENVIRONMENTS = select(MOUNT_RULES), select(ENVIRONMENTS)

@@ -38,9 +38,9 @@ from hai_scheduler.adapters.sql.rows import (
     to_instant,
 )
 from hai_scheduler.adapters.sql.tables import RUNS, SETTINGS, SPECS, TASKS
-from hai_scheduler.core.model import Priority, Run, Task, TaskId, TaskSpec
-from hai_scheduler.core.sizes import size_of
-from hai_scheduler.ports import Conflict, NewTask, NotFound, TaskFilter
+from hai_scheduler.core.model.sizes import size_of
+from hai_scheduler.core.model.task import Priority, Run, Task, TaskId, TaskSpec
+from hai_scheduler.ports.store import Conflict, NewTask, NotFound, TaskFilter
 
 #: A task with its latest run: the columns of the one, then those of the other.
 _TASKS: Select[Any] = select(*TASKS.c, *(column.label(f"run__{column.name}") for column in RUNS.c)).select_from(

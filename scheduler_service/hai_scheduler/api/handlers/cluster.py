@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from datetime import UTC, timedelta
 
-from hai_scheduler.api import convert
-from hai_scheduler.api.params import Nothing
-from hai_scheduler.api.quota_schemas import OwnQuota, OwnQuotaPut, QuotaKey, QuotaList, QuotaOut, QuotaPut
-from hai_scheduler.api.route import Ask
-from hai_scheduler.api.schemas import (
+from hai_scheduler.api.convert import tasks as convert
+from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.api.wire.quota import OwnQuota, OwnQuotaPut, QuotaKey, QuotaList, QuotaOut, QuotaPut
+from hai_scheduler.api.wire.tasks import (
     ClusterOut,
     NodeList,
     NodeOut,
     PauseRequest,
 )
-from hai_scheduler.core.model import NodeMark, Priority, Quota
+from hai_scheduler.core.model.task import NodeMark, Priority, Quota
 
 
 async def overview(ask: Ask[Nothing, Nothing]) -> ClusterOut:

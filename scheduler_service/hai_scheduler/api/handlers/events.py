@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from hai_scheduler.api import convert
-from hai_scheduler.api.base import MAX_NUMBER
-from hai_scheduler.api.params import FeedQuery, Nothing
-from hai_scheduler.api.route import Ask, Batch, Message, Stream
-from hai_scheduler.service.errors import Invalid
-from hai_scheduler.service.queries import whose
+from hai_scheduler.api.convert import tasks as convert
+from hai_scheduler.api.server.route import Ask, Batch, Message, Stream
+from hai_scheduler.api.wire.base import MAX_NUMBER
+from hai_scheduler.api.wire.params import FeedQuery, Nothing
+from hai_scheduler.service.insight.queries import whose
+from hai_scheduler.service.shared.errors import Invalid
 
 #: Events that go out together.
 BATCH = 100

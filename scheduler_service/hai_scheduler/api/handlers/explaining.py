@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from hai_scheduler.api import convert
-from hai_scheduler.api.explain_schemas import DecisionPage, ExplainOut, ForecastAsk, ForecastOut
-from hai_scheduler.api.explaining import decision_out, explain_out, forecast_out
-from hai_scheduler.api.params import Nothing, TaskEventQuery
-from hai_scheduler.api.route import Ask
-from hai_scheduler.service.errors import Invalid
+from hai_scheduler.api.convert import tasks as convert
+from hai_scheduler.api.convert.explain import decision_out, explain_out, forecast_out
+from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.wire.explain import DecisionPage, ExplainOut, ForecastAsk, ForecastOut
+from hai_scheduler.api.wire.params import Nothing, TaskEventQuery
+from hai_scheduler.service.shared.errors import Invalid
 
 
 async def explain(ask: Ask[Nothing, Nothing]) -> ExplainOut:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from hai_scheduler.api import convert
-from hai_scheduler.api.params import LogQuery, Nothing, SearchQuery
-from hai_scheduler.api.route import Ask, Batch, Message, Stream
-from hai_scheduler.api.schemas import LogHits, LogPage
-from hai_scheduler.service.errors import Invalid
-from hai_scheduler.service.log_lines import Cursor, Page
+from hai_scheduler.api.convert import tasks as convert
+from hai_scheduler.api.server.route import Ask, Batch, Message, Stream
+from hai_scheduler.api.wire.params import LogQuery, Nothing, SearchQuery
+from hai_scheduler.api.wire.tasks import LogHits, LogPage
+from hai_scheduler.service.logs.lines import Cursor, Page
+from hai_scheduler.service.shared.errors import Invalid
 
 
 async def read(ask: Ask[LogQuery, Nothing]) -> LogPage | Stream:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from hai_scheduler import __version__
-from hai_scheduler.api import convert
-from hai_scheduler.api.metrics import CONTENT_TYPE_LATEST
-from hai_scheduler.api.params import Nothing
-from hai_scheduler.api.quota_schemas import MeOut
-from hai_scheduler.api.route import Ask, Text
-from hai_scheduler.api.schemas import HealthOut
+from hai_scheduler.api.convert import tasks as convert
+from hai_scheduler.api.server.metrics import CONTENT_TYPE_LATEST
+from hai_scheduler.api.server.route import Ask, Text
+from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.api.wire.quota import MeOut
+from hai_scheduler.api.wire.tasks import HealthOut
 
 
 async def health(ask: Ask[Nothing, Nothing]) -> HealthOut:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hai_scheduler.api.orphan_schemas import OrphanList, OrphanOut
-from hai_scheduler.api.params import Nothing
-from hai_scheduler.api.route import Ask
-from hai_scheduler.service.orphan_book import Orphan
+from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.wire.orphans import OrphanList, OrphanOut
+from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.service.origin.orphan_book import Orphan
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> OrphanList:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hai_scheduler.api.owner_schemas import OwnersOut
-from hai_scheduler.api.params import Nothing
-from hai_scheduler.api.route import Ask
-from hai_scheduler.service.owners import owners
+from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.wire.owners import OwnersOut
+from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.service.insight.owners import owners
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> OwnersOut:

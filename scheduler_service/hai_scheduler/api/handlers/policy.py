@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hai_scheduler.api import convert
-from hai_scheduler.api.params import Nothing
-from hai_scheduler.api.policy_schemas import PolicyChange, PolicyOut
-from hai_scheduler.api.route import Ask
+from hai_scheduler.api.convert import tasks as convert
+from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.api.wire.policy import PolicyChange, PolicyOut
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> PolicyOut:

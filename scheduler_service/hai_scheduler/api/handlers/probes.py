@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hai_scheduler.api.params import Nothing
-from hai_scheduler.api.probe_schemas import LiveOut, ReadyOut
-from hai_scheduler.api.route import Ask
+from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.api.wire.probes import LiveOut, ReadyOut
 
 
 async def live(ask: Ask[Nothing, Nothing]) -> LiveOut:  # noqa: ARG001 - every endpoint is called alike

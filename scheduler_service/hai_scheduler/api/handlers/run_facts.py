@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hai_scheduler.api.params import Nothing
-from hai_scheduler.api.problems import gone
-from hai_scheduler.api.route import Ask
-from hai_scheduler.api.run_schemas import RunFactsOut
-from hai_scheduler.service.errors import InTheWay
+from hai_scheduler.api.server.problems import gone
+from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.api.wire.runs import RunFactsOut
+from hai_scheduler.service.shared.errors import InTheWay
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> RunFactsOut:

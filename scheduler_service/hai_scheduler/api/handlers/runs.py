@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hai_scheduler.api import convert
-from hai_scheduler.api.params import GangQuery, LogPieceQuery, Nothing, NoticeQuery
-from hai_scheduler.api.problems import Refused, gone
-from hai_scheduler.api.route import Ask, RawBytes
-from hai_scheduler.api.schemas import Addresses, LogTaken, NoticeAnswer, RankReport
-from hai_scheduler.ports import Misplaced
-from hai_scheduler.service.errors import InTheWay, Invalid, Unknown
+from hai_scheduler.api.convert import tasks as convert
+from hai_scheduler.api.server.problems import Refused, gone
+from hai_scheduler.api.server.route import Ask, RawBytes
+from hai_scheduler.api.wire.params import GangQuery, LogPieceQuery, Nothing, NoticeQuery
+from hai_scheduler.api.wire.tasks import Addresses, LogTaken, NoticeAnswer, RankReport
+from hai_scheduler.ports.store import Misplaced
+from hai_scheduler.service.shared.errors import InTheWay, Invalid, Unknown
 
 
 async def notice(ask: Ask[NoticeQuery, Nothing]) -> NoticeAnswer:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hai_scheduler.api import storage_convert as convert
-from hai_scheduler.api.params import Nothing
-from hai_scheduler.api.route import Ask
-from hai_scheduler.api.storage_schemas import (
+from hai_scheduler.api.convert import storage as convert
+from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.api.wire.storage import (
     EnvironmentList,
     EnvironmentOut,
     EnvironmentPut,

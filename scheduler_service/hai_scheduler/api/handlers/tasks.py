@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import re
 
-from hai_scheduler.api import convert
-from hai_scheduler.api.params import Nothing, TaskEventQuery, TaskQuery
-from hai_scheduler.api.route import Ask, YamlText
-from hai_scheduler.api.run_schemas import RunList
-from hai_scheduler.api.schemas import EventPage, OrderChange, PriorityChange, TaskDetail, TaskPage, TaskSubmit
-from hai_scheduler.core.model import Task, TaskId, TaskState
-from hai_scheduler.ports import TaskFilter
-from hai_scheduler.service.errors import Invalid
-from hai_scheduler.service.queries import PIECE
+from hai_scheduler.api.convert import tasks as convert
+from hai_scheduler.api.server.route import Ask, YamlText
+from hai_scheduler.api.wire.params import Nothing, TaskEventQuery, TaskQuery
+from hai_scheduler.api.wire.runs import RunList
+from hai_scheduler.api.wire.tasks import EventPage, OrderChange, PriorityChange, TaskDetail, TaskPage, TaskSubmit
+from hai_scheduler.core.model.task import Task, TaskId, TaskState
+from hai_scheduler.ports.store import TaskFilter
+from hai_scheduler.service.insight.queries import PIECE
+from hai_scheduler.service.shared.errors import Invalid
 
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _LIVE = frozenset(state for state in TaskState if not state.ended)

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from hai_scheduler.core.model import Priority, Quota
+from hai_scheduler.core.model.task import Priority, Quota
 from hai_scheduler.sim.formats.source import Source
 from hai_scheduler.sim.formats.trace import GROUP, Reading, Trace, Traced, finished
 from hai_scheduler.sim.scenario import Manner

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from hai_scheduler.core.model import Node, Priority, Quota, Task, TaskId
+from hai_scheduler.core.model.task import Node, Priority, Quota, Task, TaskId
 from hai_scheduler.sim.formats.errors import TraceError
 from hai_scheduler.sim.scenario import Job, Manner
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hai_scheduler.adapters.kubernetes.files import PodFiles
-from hai_scheduler.core.mounts import Mount, MountKind
+from hai_scheduler.core.workspace.mounts import Mount, MountKind
 
 
 def mount(path: str) -> Mount:

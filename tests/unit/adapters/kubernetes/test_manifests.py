@@ -13,9 +13,9 @@ import pytest
 
 from builders import a_launch
 from hai_scheduler.adapters.kubernetes import manifests
-from hai_scheduler.core.leaving import Signal, SignalName
-from hai_scheduler.core.mounts import Mount, MountKind
-from hai_scheduler.secret import Secret
+from hai_scheduler.core.model.leaving import Signal, SignalName
+from hai_scheduler.core.workspace.mounts import Mount, MountKind
+from hai_scheduler.ports.secret import Secret
 from unit.adapters.kubernetes.things import OWNER, capacity, some_settings
 
 GOLDEN = Path(__file__).parent / "golden"

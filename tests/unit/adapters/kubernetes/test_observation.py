@@ -9,7 +9,7 @@ import pytest
 from builders import a_launch, at
 from hai_scheduler.adapters.kubernetes.observation import not_up, observe_run
 from hai_scheduler.adapters.kubernetes.record import RunSight, StartError, runs_seen
-from hai_scheduler.core.model import Blame, RankObservation, RankState, RunId
+from hai_scheduler.core.model.task import Blame, RankObservation, RankState, RunId
 from unit.adapters.kubernetes.things import (
     a_pod,
     a_service,

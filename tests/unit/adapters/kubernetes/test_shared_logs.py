@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hai_scheduler.adapters.kubernetes.shared_logs import SharedLogs
-from hai_scheduler.core.model import RunId
-from hai_scheduler.ports import NotFound
-from hai_scheduler.worker import read_place
+from hai_scheduler.core.model.task import RunId
+from hai_scheduler.ports.store import NotFound
+from hai_scheduler.worker.__main__ import read_place
 
 RUN = RunId("41.2")
 

@@ -11,10 +11,10 @@ import pytest
 
 from builders import a_launch
 from hai_scheduler.adapters.kubernetes.names import MARKS, ORIGIN
-from hai_scheduler.core.marks import Mark
-from hai_scheduler.core.model import Origin, RankState, RunId
-from hai_scheduler.lineage_ports import Superseded
-from hai_scheduler.ports import NotFound, Temporary
+from hai_scheduler.core.model.marks import Mark
+from hai_scheduler.core.model.task import Origin, RankState, RunId
+from hai_scheduler.ports.lineage import Superseded
+from hai_scheduler.ports.store import NotFound, Temporary
 from unit.adapters.kubernetes.conftest import one, state_is
 from unit.adapters.kubernetes.things import running, terminated
 

@@ -1,0 +1,1 @@
+"""The bodies of the REST interface as dataclasses."""

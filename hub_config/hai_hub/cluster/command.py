@@ -1,0 +1,238 @@
+"""`hai cluster`: the platform on a Kubernetes cluster, installed, brought up to date and taken down with Helm."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from hai_client.cli.context import Context
+from hai_client.cli.output import Output, plural
+from hai_client.cli.parser import Command, add_common, build
+from hai_client.durations import parse_duration
+from hai_client.errors import HaiError, Invalid
+from hai_hub.cluster.chart import Chart
+from hai_hub.cluster.helm import Release
+
+_EXAMPLES: Final = """\
+examples:
+  hai cluster config > values.yaml
+  hai cluster config values.yaml
+  hai cluster dry-run -f values.yaml
+  hai cluster up -f values.yaml
+  hai cluster upgrade
+  hai cluster down"""
+#: What the scheduler puts on everything of a run.
+_RUNS: Final = "app.kubernetes.io/managed-by=hai"
+
+
+def command(argv: Sequence[str]) -> int:
+    """Run `hai cluster` with these words.
+
+    Returns:
+        0 fine; 1 something failed; 2 wrong input.
+
+    Raises:
+        HaiError: What went wrong, in one line.
+    """
+    args = build(COMMAND).parse_args(argv)
+    context = Context(Output.of_process(), json=getattr(args, "json", False), url=getattr(args, "url", None))
+    return COMMAND.run(args, context)
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    group: Any = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for name, (help_, declare, _) in _VERBS.items():
+        leaf = group.add_parser(name, help=help_, description=help_, allow_abbrev=False)
+        leaf.add_argument("--chart", metavar="DIR", help="folder of the chart; the one that came with HAI")
+        declare(leaf)
+        add_common(leaf)
+
+
+def _run(args: argparse.Namespace, context: Context) -> int:
+    return _VERBS[args.verb][2](args, context)
+
+
+def _declare_release(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--release", metavar="NAME", default="hai", help="name of the release (hai)")
+    parser.add_argument("--namespace", "-n", metavar="NAME", default="hai", help="namespace of the platform (hai)")
+    parser.add_argument("--context", metavar="NAME", help="context of kubeconfig; the current one")
+
+
+def _declare_config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", nargs="?", help="values file to check; without one, print all values")
+
+
+def _declare_values(parser: argparse.ArgumentParser) -> None:
+    _declare_release(parser)
+    parser.add_argument(
+        "--values", "-f", metavar="FILE", action="append", default=[], help="values file; the last one wins"
+    )
+
+
+def _declare_up(parser: argparse.ArgumentParser) -> None:
+    _declare_values(parser)
+    parser.add_argument("--wait", metavar="TIME", default="10m", help="how long it may take to be ready (10m)")
+
+
+def _declare_down(parser: argparse.ArgumentParser) -> None:
+    _declare_release(parser)
+    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    parser.add_argument(
+        "--delete-data", action="store_true", help="delete databases, secrets and users' home folders too"
+    )
+
+
+def _release(args: argparse.Namespace) -> Release:
+    return Release(name=args.release, namespace=args.namespace, context=args.context)
+
+
+def _config(args: argparse.Namespace, context: Context) -> int:
+    """Print all values, or check a file."""
+    chart = Chart.find(args.chart)
+    if args.file is None:
+        if context.json:
+            context.out.json(chart.values)
+        else:
+            context.out.line(chart.text.rstrip())
+        return 0
+    found = _problems(chart, [args.file])
+    if context.json:
+        context.out.json({"file": args.file, "problems": found})
+    elif not found:
+        context.out.line(f"{args.file} is right")
+    else:
+        context.out.line("\n".join(found))
+    return 2 if found else 0
+
+
+def _problems(chart: Chart, files: Sequence[str]) -> list[str]:
+    from hai_hub.cluster.chart_values import problems
+
+    found = []
+    for file in files:
+        try:
+            text = Path(file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise Invalid(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        found += problems(text, chart.schema, file=file)
+    return found
+
+
+def _checked(args: argparse.Namespace) -> Chart:
+    """The chart, its values checked. Raises Invalid with the first problem."""
+    chart = Chart.find(args.chart)
+    if found := _problems(chart, args.values):
+        more = f" (and {plural(len(found) - 1, 'more problem')})" if len(found) > 1 else ""
+        raise Invalid(f"{found[0]}{more}; `hai cluster config {args.values[0]}` shows all")
+    return chart
+
+
+def _dry_run(args: argparse.Namespace, context: Context) -> int:
+    """Show what `up` would change."""
+    from hai_hub.cluster.manifests import differences
+
+    chart, release = _checked(args), _release(args)
+    found = differences(release.manifest(), release.rendered(chart, args.values), namespace=release.namespace)
+    if context.json:
+        context.out.json(found)
+        return 0
+    for change in found:
+        context.out.line(f"{change.change:<8} {change.kind} {change.namespace}/{change.name}")
+        for line in change.lines:
+            context.out.line(f"         {line}")
+    context.out.line(f"{plural(len(found), 'object')} would change" if found else "nothing would change")
+    return 0
+
+
+def _up(args: argparse.Namespace, context: Context) -> int:
+    """Install."""
+    chart, release = _checked(args), _release(args)
+    _install(release, chart, args, context)
+    context.out.line(release.notes())
+    return 0
+
+
+def _upgrade(args: argparse.Namespace, context: Context) -> int:
+    """Bring an installation up to date."""
+    chart, release = _checked(args), _release(args)
+    if release.manifest() is None:
+        raise Invalid(f"there is no release {release.name} in {release.namespace}; `hai cluster up` installs it")
+    _install(release, chart, args, context)
+    context.out.line(f"{release.name} is up to date; running tasks and servers went on meanwhile")
+    return 0
+
+
+def _install(release: Release, chart: Chart, args: argparse.Namespace, context: Context) -> None:
+    end = time.monotonic() + parse_duration(args.wait, field="--wait")
+    context.out.note(f"Installing {release.name} in {release.namespace}, and waiting until it is ready")
+    try:
+        release.install(chart, args.values, wait=args.wait)
+        # Helm waits for the Hub; a scheduler in the Hub's pod is started by it, and later.
+        release.until_scheduler_answers(within=max(0.0, end - time.monotonic()))
+    except Invalid:
+        raise
+    except HaiError as error:
+        look = f"kubectl -n {release.namespace} get pods; kubectl -n {release.namespace} get events"
+        raise HaiError(f"{error.message}; look at: {look}") from error
+
+
+def _down(args: argparse.Namespace, context: Context) -> int:
+    """Uninstall; running tasks are told to save."""
+    release = _release(args)
+    if release.manifest() is None:
+        raise Invalid(f"there is no release {release.name} in {release.namespace}; `helm list -A` shows all")
+    workloads = release.workloads()
+    _ask(args, release, workloads)
+    release.helm("uninstall", release.name, "--wait")
+    # The scheduler is gone: nobody starts again what ends now. A pod that is deleted gets its task's time to save.
+    release.kubectl("delete", "services", "--selector", _RUNS, "--wait=false", namespace=workloads)
+    if args.delete_data:
+        _delete_data(release, workloads)
+        context.out.line(f"{release.name} is down, and its data are deleted")
+    else:
+        context.out.line(
+            f"{release.name} is down. Databases, secrets and home folders are kept: `hai cluster up` with the same "
+            "names goes on with them."
+        )
+    return 0
+
+
+def _ask(args: argparse.Namespace, release: Release, workloads: str) -> None:
+    """Raises Invalid unless the answer is the release's name."""
+    if args.yes:
+        return
+    if not sys.stdin.isatty():
+        raise Invalid("nobody is here to ask: say --yes")
+    what = f"Take down {release.name} in {release.namespace}: running tasks are told to save and end"
+    what += f", and DELETE databases, secrets and all of {workloads}" if args.delete_data else "; data are kept"
+    if input(f"{what}.\nType {release.name} to go on: ").strip() != release.name:
+        raise Invalid("nothing was done")
+
+
+def _delete_data(release: Release, workloads: str) -> None:
+    selector = f"app.kubernetes.io/name=hai,app.kubernetes.io/instance={release.name}"
+    release.kubectl("delete", "secrets,persistentvolumeclaims", "--selector", selector)
+    if workloads != release.namespace:
+        release.kubectl("delete", "namespace", workloads, "--ignore-not-found", "--wait=false")
+
+
+_Verb = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace, Context], int]]
+_VERBS: Final[dict[str, _Verb]] = {
+    "config": ("print all values with what they mean, or check a values file", _declare_config, _config),
+    "dry-run": ("show what an installation or upgrade would change", _declare_values, _dry_run),
+    "up": ("install the platform, and wait until it is ready", _declare_up, _up),
+    "upgrade": ("bring an installation up to date; running tasks go on", _declare_up, _upgrade),
+    "down": ("uninstall the platform; data are kept unless told otherwise", _declare_down, _down),
+}
+
+COMMAND: Final = Command(
+    name="cluster",
+    configure=_configure,
+    run=_run,
+    about="The whole platform on a Kubernetes cluster, with Helm and the cluster that kubeconfig names.",
+    examples=_EXAMPLES,
+)

@@ -1,0 +1,145 @@
+"""Helm and kubectl as programs: found, run from argument lists, and their errors in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hai_client.errors import HaiError, Invalid
+from hai_hub.cluster.chart import Chart
+
+#: Asks the scheduler from within the Hub's pod; says in one line why it is not ready.
+_ASK = """
+import os, sys, urllib.error, urllib.request
+try:
+    urllib.request.urlopen(os.environ["HAI_API_URL"] + "/health/ready", timeout=10)
+except urllib.error.HTTPError as error:
+    sys.exit(f"status {error.code}: {error.read(500).decode(errors='replace')}")
+except OSError as error:
+    sys.exit(f"{error}")
+"""
+_PAUSE_S = 1.0
+_NO_RELEASE = re.compile(r"release: not found|has no deployed releases")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """An installation of the chart: there already, or to be.
+
+    Attributes:
+        name: Its name.
+        namespace: Where the platform runs.
+        context: Context of kubeconfig; None: the current one.
+    """
+
+    name: str
+    namespace: str
+    context: str | None = None
+
+    def helm(self, *words: str) -> str:
+        """Run helm on this release's cluster and namespace and return what it prints.
+
+        Raises:
+            Invalid: helm is missing.
+            HaiError: It failed; its own words are in the message.
+        """
+        where = ["--namespace", self.namespace]
+        where += ["--kube-context", self.context] if self.context else []
+        return _run("helm", "install Helm 3.14 or newer (https://helm.sh), or run `make helm`", [*words, *where])
+
+    def kubectl(self, *words: str, namespace: str | None = None) -> str:
+        """Run kubectl likewise, in a namespace of choice. Raises Invalid and HaiError."""
+        where = ["--context", self.context] if self.context else []
+        return _run(
+            "kubectl", "install kubectl, or run `make helm`", [*where, "-n", namespace or self.namespace, *words]
+        )
+
+    def manifest(self) -> str | None:
+        """The objects as they were last installed; None if nothing is installed.
+
+        Raises:
+            HaiError: The cluster does not answer.
+        """
+        try:
+            return self.helm("get", "manifest", self.name)
+        except HaiError as error:
+            if _NO_RELEASE.search(error.message):
+                return None
+            raise
+
+    def rendered(self, chart: Chart, files: Sequence[str]) -> str:
+        """The objects as they would be, the cluster asked for what is kept. Raises HaiError."""
+        words = ["upgrade", self.name, str(chart.folder), "--install", "--dry-run=server", "--output", "json"]
+        words += ["--reset-then-reuse-values", *_files(files)]
+        return str(json.loads(self.helm(*words))["manifest"])
+
+    def install(self, chart: Chart, files: Sequence[str], *, wait: str) -> None:
+        """Install, or bring an installation up to date; what was chosen before still holds. Raises HaiError."""
+        words = ["upgrade", self.name, str(chart.folder), "--install", "--create-namespace", "--history-max", "10"]
+        words += ["--reset-then-reuse-values", "--wait", "--timeout", wait, "--output", "json", *_files(files)]
+        self.helm(*words)
+
+    def notes(self) -> str:
+        """What the chart says of what to do next."""
+        return self.helm("get", "notes", self.name).removeprefix("NOTES:").strip()
+
+    def values(self) -> dict[str, Any]:
+        """All values of the installation, the defaults included."""
+        return dict(yaml.safe_load(self.helm("get", "values", self.name, "--all")) or {})
+
+    def until_scheduler_answers(self, *, within: float) -> None:
+        """Wait until the scheduler is ready to serve: its database answers, and it has looked at the cluster.
+
+        The Hub's pod asks: network policies let nobody else from outside do so.
+
+        Args:
+            within: Seconds; it is asked once at least.
+
+        Raises:
+            HaiError: It does not answer in time; the last answer is in the message.
+        """
+        hub = "-".join(filter(None, (self.values().get("fullnameOverride"), "hub")))
+        end = time.monotonic() + within
+        while True:
+            try:
+                self.kubectl("exec", f"deployment/{hub}", "-c", "hub", "--", "python", "-c", _ASK)
+            except Invalid:
+                raise
+            except HaiError as error:
+                if time.monotonic() >= end:
+                    raise HaiError(f"the scheduler does not answer yet: {error.message}") from None
+                time.sleep(_PAUSE_S)
+            else:
+                return
+
+    def workloads(self) -> str:
+        """The namespace of users' servers and training pods."""
+        own = self.values().get("workloads", {}).get("namespace")
+        return str(own or f"{self.namespace}-work")
+
+
+def _files(files: Sequence[str]) -> list[str]:
+    return [word for file in files for word in ("--values", file)]
+
+
+def _run(program: str, remedy: str, words: Sequence[str]) -> str:
+    # `make helm` puts both beside the Python of a virtual environment, which need not be on PATH.
+    places = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
+    if (path := shutil.which(program, path=places)) is None:
+        raise Invalid(f"{program} is not on PATH: {remedy}")
+    result = subprocess.run([path, *words], capture_output=True, text=True, check=False)
+    if result.returncode:
+        said = " ".join(result.stderr.split()) or f"status {result.returncode}"
+        raise HaiError(f"{program} {words[0]}: {said.removeprefix('Error: ')[:2000]}")
+    return result.stdout

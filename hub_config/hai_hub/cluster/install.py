@@ -1,0 +1,168 @@
+"""Make a JupyterHub in a pod of the chart a HAI hub: `configure(c, surroundings)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from traitlets.config import Config
+
+from hai_hub.cluster.servers import culling_traits, server_traits
+from hai_hub.cluster.services import cluster_roles, cluster_services
+from hai_hub.cluster.surroundings import Surroundings as Surroundings
+from hai_hub.config.adding import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
+from hai_hub.config.roles import CUSTOM_SCOPES, SERVER_SCOPES, USER_SCOPES
+from hai_hub.config.spawner_check import check_spawner
+from hai_hub.config.spot import install_spot
+from hai_hub.culler.setup import install_culler
+
+#: Where the culler listens in the Hub's pod.
+CULLER_PORT: Final = 8083
+
+#: Settings of JupyterHub that have a value of their own in the chart.
+_HUB_TRAITS: Final = {
+    "active_server_limit": "activeServerLimit",
+    "allow_named_servers": "allowNamedServers",
+    "authenticate_prometheus": "authenticatePrometheus",
+    "base_url": "baseUrl",
+    "concurrent_spawn_limit": "concurrentSpawnLimit",
+    "named_server_limit_per_user": "namedServerLimitPerUser",
+    "redirect_to_server": "redirectToServer",
+    "shutdown_on_logout": "shutdownOnLogout",
+}
+
+
+def configure(c: Config, around: Surroundings) -> None:
+    """Set up proxy, database, spawner, services, roles and scopes; what the administrator has written wins.
+
+    Args:
+        c: JupyterHub's configuration, as `get_config()` gives it.
+        around: What the chart tells.
+
+    Raises:
+        ValueError: A value is wrong.
+        OSError: A token cannot be read.
+    """
+    # Importing JupyterHub takes seconds, which `hai cluster`, a neighbour in this package, would spend for nothing.
+    from hai_hub.config.hub_process import prepare_hub
+    from hai_hub.config.service_process import watch_closely
+
+    for section, table in around.value("hub.config").items():
+        for trait, value in table.items():
+            c[section][trait] = value
+    _hub(c, around)
+    _secrets(c, around)
+    _servers(c, around)
+    _rights(c, around)
+    install_spot(c, around.api_url)
+    _culling(c, around)
+    if around.scheduler_config is not None:
+        # To the pod's own log.
+        watch_closely({})
+    _scripts(c, around.value("hub.extraConfig"))
+    check_spawner(c)
+    prepare_hub()
+
+
+def _hub(c: Config, around: Surroundings) -> None:
+    for trait, name in _HUB_TRAITS.items():
+        if (value := around.value(f"hub.{name}")) is not None:
+            set_default(c, "JupyterHub", trait, value)
+    set_default(c, "JupyterHub", "hub_bind_url", "http://:8081")
+    set_default(c, "JupyterHub", "hub_connect_url", around.hub_url)
+    set_default(c, "JupyterHub", "db_url", around.db_url)
+    set_default(c, "JupyterHub", "tornado_settings", TORNADO_SETTINGS)
+    set_default(c, "JupyterHub", "upgrade_db", around.value("hub.db.upgrade"))
+    set_default(c, "JupyterHub", "proxy_class", "configurable-http-proxy")
+    set_default(c, "ConfigurableHTTPProxy", "api_url", around.proxy_api_url)
+    # It is a pod of its own; servers and connections outlive a restart of the Hub.
+    set_default(c, "ConfigurableHTTPProxy", "should_start", False)
+    set_default(c, "JupyterHub", "cleanup_servers", False)
+    set_default(c, "JupyterHub", "last_activity_interval", 60)
+    if around.value("debug.enabled"):
+        set_default(c, "JupyterHub", "log_level", "DEBUG")
+    if not given(c, "JupyterHub", "authenticator_class"):
+        # Whoever has chosen no way to log in has let nobody in.
+        c.JupyterHub.authenticator_class = "null"
+
+
+def _secrets(c: Config, around: Surroundings) -> None:
+    """What JupyterHub would look for in its environment, where all that it starts would find it as well."""
+    if around.proxy_token:
+        set_default(c, "ConfigurableHTTPProxy", "auth_token", around.proxy_token)
+    if around.cookie_secret:
+        try:
+            set_default(c, "JupyterHub", "cookie_secret", bytes.fromhex(around.cookie_secret))
+        except ValueError:
+            message = "JPY_COOKIE_SECRET: write hexadecimal digits, 64 of them, for example of `openssl rand -hex 32`"
+            raise ValueError(message) from None
+    if around.crypt_key:
+        keys = [key.strip() for key in around.crypt_key.split(";") if key.strip()]
+        set_default(c, "CryptKeeper", "keys", keys)
+
+
+def _servers(c: Config, around: Surroundings) -> None:
+    set_default(c, "JupyterHub", "spawner_class", "hai-kube")
+    for section, traits in server_traits(around).items():
+        for trait, value in traits.items():
+            set_default(c, section, trait, value)
+    set_default(c, "Spawner", "server_token_scopes", list(SERVER_SCOPES))
+    limit = around.value("hub.consecutiveFailureLimit")
+    if limit is not None:
+        set_default(c, "Spawner", "consecutive_failure_limit", limit)
+
+
+def _culling(c: Config, around: Surroundings) -> None:
+    for trait, value in culling_traits(around.value("cull")).items():
+        set_default(c, "HaiCulling", trait, value)
+    base = around.value("hub.baseUrl").rstrip("/")
+    install_culler(
+        c,
+        service_url=f"{around.hub_url.rpartition(':')[0]}:{CULLER_PORT}",
+        bind=("0.0.0.0", CULLER_PORT),  # noqa: S104  # the proxy is another pod
+        public_url=around.public_url + base,
+        api_url=around.api_url,
+        state_file=Path("culler.json").absolute(),
+    )
+
+
+def _rights(c: Config, around: Surroundings) -> None:
+    add_to_table(c, "JupyterHub", "custom_scopes", CUSTOM_SCOPES)
+    add_to_set(c, "JupyterHub", "extra_user_scopes", USER_SCOPES)
+    # The administrator's own first: an entry of the same name replaces ours.
+    add_named(c, "load_roles", _entries(around.value("hub.loadRoles")))
+    add_named(c, "services", _entries(around.value("hub.services")))
+    config = around.value("hub.config").values()
+    add_named(
+        c,
+        "load_roles",
+        cluster_roles(
+            users=_all_of(config, "admin_users"),
+            groups=_all_of(config, "admin_groups"),
+        ),
+    )
+    add_named(c, "services", cluster_services(around))
+    # Ours are made by the chart: stretching them would only make every request slower.
+    set_default(c, "JupyterHub", "trust_user_provided_tokens", True)
+
+
+def _all_of(sections: Iterable[Mapping[str, Any]], trait: str) -> list[str]:
+    return sorted({str(name) for section in sections for name in section.get(trait) or ()})
+
+
+def _entries(table: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Tables by name as JupyterHub's list of tables with names; zero-to-jupyterhub spells `apiToken` so."""
+    entries = []
+    for name, entry in table.items():
+        plain = {"name": name, **entry}
+        if "apiToken" in plain:
+            plain["api_token"] = plain.pop("apiToken")
+        entries.append(plain)
+    return entries
+
+
+def _scripts(c: Config, scripts: Mapping[str, str]) -> None:
+    """Run `hub.extraConfig`: Python of whoever installs the chart, who may run anything here anyway."""
+    for name, text in sorted(scripts.items()):
+        exec(compile(text, f"hub.extraConfig.{name}", "exec"), {"c": c, "get_config": lambda: c})  # noqa: S102

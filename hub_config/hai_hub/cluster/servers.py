@@ -1,0 +1,125 @@
+"""Users' servers on a cluster: `singleuser` of the chart's values as settings of the spawner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hai_hub.cluster.surroundings import Surroundings
+from hai_hub.culler.terms import NEVER
+
+Traits = dict[str, Any]
+
+#: KubeSpawner's settings, and the value below `singleuser` that each comes from.
+_KUBE: Final = {
+    "allow_privilege_escalation": "allowPrivilegeEscalation",
+    "cmd": "cmd",
+    "cpu_guarantee": "cpu.guarantee",
+    "cpu_limit": "cpu.limit",
+    "default_url": "defaultUrl",
+    "environment": "extraEnv",
+    "events_enabled": "events",
+    "extra_annotations": "extraAnnotations",
+    "extra_containers": "extraContainers",
+    "extra_pod_config": "extraPodConfig",
+    "extra_resource_guarantees": "extraResource.guarantees",
+    "extra_resource_limits": "extraResource.limits",
+    "fs_gid": "fsGid",
+    "image_pull_policy": "image.pullPolicy",
+    "init_containers": "initContainers",
+    "lifecycle_hooks": "lifecycleHooks",
+    "mem_guarantee": "memory.guarantee",
+    "mem_limit": "memory.limit",
+    "node_affinity_preferred": "extraNodeAffinity.preferred",
+    "node_affinity_required": "extraNodeAffinity.required",
+    "node_selector": "nodeSelector",
+    "pod_name_template": "podNameTemplate",
+    "service_account": "serviceAccountName",
+    "start_timeout": "startTimeout",
+    "tolerations": "extraTolerations",
+    "uid": "uid",
+}
+#: The settings that HAI adds.
+_HAI: Final = {"default_size": "defaultSize", "groups": "groups", "limits": "limits", "sizes": "sizes"}
+
+
+def server_traits(around: Surroundings) -> dict[str, Traits]:
+    """The spawner's settings, by class and trait. What says nothing is left out: the spawner's own default holds."""
+    own: Traits = {
+        "ask_places": True,
+        "hai_api_url": around.api_url,
+        "hai_url": around.public_url + around.value("hub.baseUrl").rstrip("/"),
+        "places_token_file": around.spawner_token_file,
+    }
+    own |= _given(around, _HAI)
+    kube: Traits = {
+        "common_labels": {"app": "jupyterhub", "release": around.release},
+        "extra_labels": dict(around.value("singleuser.extraLabels")),
+        "image": image(around, around.value("singleuser.image")),
+        "image_pull_secrets": [*around.value("imagePullSecrets"), *around.value("singleuser.image.pullSecrets")],
+        "namespace": around.namespace,
+    }
+    kube |= _given(around, _KUBE) | _storage(around.value("singleuser.storage"))
+    if "service_account" in kube:
+        kube["automount_service_account_token"] = True
+    return {"HaiKubeSpawner": own, "KubeSpawner": kube}
+
+
+def culling_traits(cull: Mapping[str, Any]) -> Traits:
+    """`cull` of the chart's values as settings of `HaiCulling`; seconds, and 0 for never."""
+
+    def span(seconds: int) -> str:
+        return f"{seconds}s" if seconds else NEVER
+
+    return {"enabled": cull["enabled"], "idle": span(cull["timeout"]), "lifetime": span(cull["maxAge"])}
+
+
+def image(around: Surroundings, wanted: Mapping[str, Any]) -> str:
+    """An image with registry and tag, or its digest in place of the tag, as the chart's templates write it."""
+    registry = around.value("imageRegistry")
+    prefix = f"{registry}/" if registry and "/" not in wanted["name"] else ""
+    tag = wanted["digest"] or wanted["tag"] or around.version
+    return f"{prefix}{wanted['name']}{'@' if tag.startswith('sha256:') else ':'}{tag}"
+
+
+def _given(around: Surroundings, table: Mapping[str, str]) -> Traits:
+    found = {trait: around.value(f"singleuser.{name}") for trait, name in table.items()}
+    return {trait: value for trait, value in found.items() if value is not None and value not in ([], {}, "")}
+
+
+def _storage(storage: Mapping[str, Any]) -> Traits:
+    volumes, mounts = _listed(storage["extraVolumes"]), _listed(storage["extraVolumeMounts"])
+    home = {"mountPath": storage["homeMountPath"]}
+    traits: Traits = {"storage_pvc_ensure": storage["type"] == "dynamic"}
+    if storage["type"] == "dynamic":
+        traits |= _claims(storage)
+        name = storage["dynamic"]["volumeNameTemplate"]
+        volumes = [{"name": name, "persistentVolumeClaim": {"claimName": "{pvc_name}"}}, *volumes]
+        mounts = [{"name": name, **home}, *mounts]
+    elif storage["type"] == "static":
+        claim = storage["static"]["pvcName"]
+        if not claim:
+            message = "singleuser.storage.static.pvcName is empty: name the claim with the users' home folders"
+            raise ValueError(message)
+        volumes = [{"name": "home", "persistentVolumeClaim": {"claimName": claim}}, *volumes]
+        mounts = [{"name": "home", **home, "subPath": storage["static"]["subPath"]}, *mounts]
+    return traits | {"volumes": volumes, "volume_mounts": mounts}
+
+
+def _claims(storage: Mapping[str, Any]) -> Traits:
+    dynamic = storage["dynamic"]
+    traits: Traits = {
+        "storage_access_modes": dynamic["storageAccessModes"],
+        "storage_capacity": storage["capacity"],
+        "storage_extra_labels": dict(storage["extraLabels"]),
+    }
+    if dynamic["storageClass"] is not None:
+        traits["storage_class"] = dynamic["storageClass"]
+    if dynamic["pvcNameTemplate"] is not None:
+        traits["pvc_name_template"] = dynamic["pvcNameTemplate"]
+    return traits
+
+
+def _listed(entries: Any) -> list[Any]:
+    """A list, or a table by name in the order of the names."""
+    return [entries[name] for name in sorted(entries)] if isinstance(entries, Mapping) else list(entries)

@@ -1,0 +1,83 @@
+"""Who may do what, as data for JupyterHub's roles and scopes."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from hai_hub.config.settings import SERVICE_NAME
+
+READ: Final = "custom:hai:tasks:read"
+WRITE: Final = "custom:hai:tasks:write"
+ADMIN: Final = "custom:hai:admin"
+METRICS: Final = "custom:hai:metrics"
+PLACES: Final = "custom:hai:places"
+OWNERS: Final = "custom:hai:owners"
+ACCESS: Final = f"access:services!service={SERVICE_NAME}"
+
+#: The service that `hai up` acts as. It has no address, only a token.
+UP_SERVICE: Final = "hai-up"
+
+CUSTOM_SCOPES: Final[dict[str, dict[str, Any]]] = {
+    READ: {"description": "See own tasks, the cluster and the queue"},
+    WRITE: {"description": "Submit and change own tasks", "subscopes": [READ]},
+    ADMIN: {"description": "Act on all tasks, on nodes and on quota", "subscopes": [WRITE, PLACES, OWNERS]},
+    METRICS: {"description": "Read the scheduler's metrics"},
+    PLACES: {"description": "Read which folders and environments a user's containers get"},
+    OWNERS: {"description": "Read the names of users with live tasks"},
+}
+
+#: What every user may do.
+USER_SCOPES: Final = frozenset({ACCESS, WRITE})
+
+#: What a user's JupyterLab may do in his name; the Hub cuts it to what he holds.
+SERVER_SCOPES: Final = ("users:activity!user", "access:servers!server", ACCESS, WRITE)
+
+#: What a browser session at the service may do in the user's name; cut in the same way.
+BROWSER_SCOPES: Final = (WRITE, ADMIN)
+
+#: What an administrator of the platform may do: all of HAI, and look after users, their tokens and servers.
+ADMIN_SCOPES: Final = (
+    ADMIN,
+    METRICS,
+    ACCESS,
+    "admin-ui",
+    "admin:groups",
+    "admin:users",
+    "list:users",
+    "servers",
+    "tokens",
+)
+
+#: What the `hai` command of the local user may do.
+LOCAL_TOKEN_SCOPES: Final = (ADMIN, METRICS, ACCESS, "admin:groups", "admin:users", "list:users", "tokens")
+
+#: What the scheduler service reads: who exists and who is in which group.
+SERVICE_SCOPES: Final = ("list:groups", "list:users", "read:groups", "read:users:groups")
+
+
+def roles(user: str) -> list[dict[str, Any]]:
+    """The roles of a HAI hub.
+
+    Args:
+        user: The local user, who is its first administrator.
+    """
+    return [
+        {
+            "name": "hai-admin",
+            "description": "Administrator of the platform",
+            "scopes": list(ADMIN_SCOPES),
+            "users": [user],
+        },
+        {
+            "name": "hai-service",
+            "description": "The scheduler service",
+            "scopes": list(SERVICE_SCOPES),
+            "services": [SERVICE_NAME],
+        },
+        {
+            "name": "hai-up",
+            "description": "Gives the local user a token for his hai command",
+            "scopes": [f"read:users!user={user}", f"tokens!user={user}"],
+            "services": [UP_SERVICE],
+        },
+    ]

@@ -1,0 +1,134 @@
+"""What the culler asks of the Hub and of the scheduler service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Final, Self
+from urllib.parse import quote
+
+import aiohttp
+
+from hai_hub.culler.judging import Server
+
+_PAGE: Final = 200
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=60, sock_connect=10)
+
+
+class Unanswered(Exception):
+    """No answer, or not the hoped-for one; the text says of whom and which."""
+
+
+@dataclass(slots=True)
+class HubApi:
+    """The Hub's REST interface with the culler's token.
+
+    Attributes:
+        hub: Base of the Hub's interface.
+        scheduler: Base of the scheduler's; empty: there is none.
+        token: The service's token.
+    """
+
+    hub: str
+    scheduler: str
+    token: str = field(repr=False)
+    _session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        headers = {
+            "Authorization": f"Bearer {self.token}",
+            "Accept": "application/jupyterhub-pagination+json, application/json",
+        }
+        self._session = aiohttp.ClientSession(timeout=_TIMEOUT, headers=headers)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def servers(self) -> list[Server]:
+        """Every server that runs.
+
+        Raises:
+            Unanswered: They cannot be read.
+        """
+        return [server async for server in self._servers()]
+
+    async def _servers(self) -> AsyncIterator[Server]:
+        offset: int | None = 0
+        while offset is not None:
+            page = await self._ask("GET", f"{self.hub}/users?state=ready&offset={offset}&limit={_PAGE}")
+            try:
+                for user in page["items"]:
+                    for entry in user["servers"].values():
+                        if entry["ready"]:
+                            yield server_of(user["name"], entry)
+                following = page["_pagination"]["next"]
+                offset = None if following is None else int(following["offset"])
+            except (KeyError, TypeError, ValueError) as error:
+                message = f"the Hub's list of users is not understood ({type(error).__name__})"
+                raise Unanswered(message) from error
+
+    async def owners(self) -> frozenset[str]:
+        """Users with live tasks.
+
+        Raises:
+            Unanswered: The scheduler cannot be asked.
+        """
+        if not self.scheduler:
+            return frozenset()
+        answer = await self._ask("GET", f"{self.scheduler}/owners")
+        try:
+            return frozenset(map(str, answer["users"]))
+        except (KeyError, TypeError) as error:
+            message = "the scheduler's list of owners is not understood"
+            raise Unanswered(message) from error
+
+    async def stop(self, server: Server) -> None:
+        """Stop a server; it stays in its owner's list.
+
+        Raises:
+            Unanswered: The Hub does not.
+        """
+        path = f"servers/{quote(server.name, safe='')}" if server.name else "server"
+        await self._ask("DELETE", f"{self.hub}/users/{quote(server.user, safe='@')}/{path}")
+
+    async def _ask(self, method: str, url: str) -> Any:
+        assert self._session is not None
+        where = "the scheduler" if self.scheduler and url.startswith(self.scheduler) else "the Hub"
+        try:
+            async with self._session.request(method, url, allow_redirects=False) as answer:
+                if not 200 <= answer.status < 300:
+                    message = f"{where} answers {answer.status} to {method}"
+                    raise Unanswered(message)
+                if method == "DELETE":
+                    return None
+                return await answer.json(content_type=None)
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            message = f"{where} does not answer ({type(error).__name__})"
+            raise Unanswered(message) from None
+
+
+def server_of(user: str, entry: Mapping[str, Any]) -> Server:
+    """A server from the Hub's model of it."""
+    started = _time(entry["started"])
+    options = entry.get("user_options") or {}
+    # A container on a training node has no size.
+    size = "spot" if options.get("spot") else str(options.get("profile") or "")
+    activity = entry.get("last_activity")
+    return Server(
+        user=user,
+        name=str(entry["name"]),
+        size=size,
+        started=started,
+        last_activity=max(started, _time(activity)) if activity else started,
+    )
+
+
+def _time(text: str) -> datetime:
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

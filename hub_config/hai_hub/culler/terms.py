@@ -1,0 +1,172 @@
+"""How long servers may be there, as an administrator writes it, and on its way to the service that sees to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import timedelta
+from typing import Any, Final
+
+from traitlets import Bool, List, TraitError, Unicode, default
+from traitlets.config import Config, Configurable
+
+from hai_client.durations import parse_duration
+from hai_client.errors import Invalid
+from hai_hub.culler.judging import Terms
+
+NEVER: Final = "never"
+#: What `keep` may name: seen by the service itself, and by the server's own extension.
+KEPT: Final = ("tasks", "kernels", "terminals")
+#: Activity reaches the Hub once in a while (JUPYTERHUB_ACTIVITY_INTERVAL, 5 minutes): shorter warnings would come
+#: for servers that are in use.
+_SHORTEST_WARNING: Final = timedelta(minutes=1)
+#: Settings of spawners are found in these sections; the last one wins.
+_SPAWNERS: Final = ("HaiSpawnerMixin", "HaiLocalSpawner", "HaiKubeSpawner")
+_OF_A_SIZE: Final = ("lifetime", "longest", "idle")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermsBook:
+    """The terms of every server.
+
+    Attributes:
+        usual: For servers whose size says nothing.
+        sizes: By name of a size.
+    """
+
+    usual: Terms = field(default_factory=Terms)
+    sizes: Mapping[str, Terms] = field(default_factory=dict)
+
+    def of(self, size: str) -> Terms:
+        """The terms of a size."""
+        return self.sizes.get(size, self.usual)
+
+    @property
+    def asks_for_tasks(self) -> bool:
+        """Whether it matters who has live tasks."""
+        return any(terms.keep_for_tasks and terms.idle is not None for terms in (self.usual, *self.sizes.values()))
+
+    def to_json(self) -> str:
+        """As text, for a variable of the environment."""
+        plain = {"usual": self.usual, **{f"size:{name}": terms for name, terms in self.sizes.items()}}
+        return json.dumps({name: _plain(terms) for name, terms in plain.items()})
+
+    @classmethod
+    def from_json(cls, text: str) -> TermsBook:
+        """What `to_json` wrote."""
+        read = {name: _terms(plain) for name, plain in json.loads(text).items()}
+        sizes = {name.removeprefix("size:"): terms for name, terms in read.items() if name.startswith("size:")}
+        return cls(usual=read["usual"], sizes=sizes)
+
+
+def _plain(terms: Terms) -> dict[str, Any]:
+    return {
+        name: value.total_seconds() if isinstance(value, timedelta) else value for name, value in asdict(terms).items()
+    }
+
+
+def _terms(plain: Mapping[str, Any]) -> Terms:
+    spans = {name: None if value is None else timedelta(seconds=value) for name, value in plain.items()}
+    return Terms(**spans | {"keep_for_tasks": bool(plain["keep_for_tasks"])})  # type: ignore[arg-type]
+
+
+class HaiCulling(Configurable):
+    """When servers end by themselves."""
+
+    enabled = Bool(False, config=True, help="Whether servers end by themselves.")
+    lifetime = Unicode(
+        "24h",
+        config=True,
+        help="How long a server lives from its start or its last renewal; never: for ever. A size may have its own.",
+    )
+    longest = Unicode(
+        NEVER,
+        config=True,
+        help="How long it lives whatever is renewed; never: renewals have no end. A size may have its own.",
+    )
+    idle = Unicode(
+        "3h",
+        config=True,
+        help="How long nothing may happen in it before it ends; never: that does not matter. A size may have its own.",
+    )
+    warn = Unicode("10m", config=True, help="How long before its end a server's owner is warned in JupyterLab.")
+    keep = List(
+        Unicode(),
+        config=True,
+        help="What keeps a server from being idle: tasks (live tasks of its owner), kernels (a busy one), terminals "
+        "(an open one).",
+    )
+
+    @default("keep")
+    def _default_keep(self) -> list[str]:
+        return ["tasks", "kernels"]
+
+    def book(self, config: Config) -> TermsBook:
+        """The terms that are configured, those of sizes included.
+
+        Raises:
+            ValueError: Something is wrong; names the setting, its value and the remedy.
+        """
+        if unknown := [word for word in self.keep if word not in KEPT]:
+            message = f"HaiCulling.keep has {unknown[0]!r}: use {', '.join(KEPT)}"
+            raise ValueError(message)
+        warn = _span("HaiCulling.warn", self.warn)
+        if warn is None or warn < _SHORTEST_WARNING:
+            message = f"HaiCulling.warn is {self.warn!r}: give at least 1m"
+            raise ValueError(message)
+        usual = Terms(
+            lifetime=_span("HaiCulling.lifetime", self.lifetime),
+            longest=_span("HaiCulling.longest", self.longest),
+            idle=_span("HaiCulling.idle", self.idle),
+            warn=warn,
+            keep_for_tasks="tasks" in self.keep,
+        )
+        return TermsBook(usual=usual, sizes=dict(_of_sizes(config, usual)))
+
+    @property
+    def kept_in_the_server(self) -> list[str]:
+        """What the server's own extension looks at."""
+        return [word for word in self.keep if word != "tasks"]
+
+
+def read_culling(config: Config) -> HaiCulling:
+    """The settings of a configuration.
+
+    Raises:
+        ValueError: One of them is of the wrong type.
+    """
+    try:
+        return HaiCulling(config=config)
+    except TraitError as error:
+        message = f"HaiCulling: {error}"
+        raise ValueError(message) from error
+
+
+def _of_sizes(config: Config, usual: Terms) -> Iterable[tuple[str, Terms]]:
+    sizes: dict[str, Any] = {}
+    where = ""
+    for section in _SPAWNERS:
+        if section in config and "sizes" in config[section]:
+            sizes, where = dict(config[section]["sizes"]), f"{section}.sizes"
+    for name, table in sizes.items():
+        own = {
+            key: _span(f"{where}[{name!r}].{key}", table[key])
+            for key in _OF_A_SIZE
+            if isinstance(table, Mapping) and table.get(key) is not None
+        }
+        if own:
+            yield str(name), replace(usual, **own)  # type: ignore[arg-type]
+
+
+def _span(where: str, text: object) -> timedelta | None:
+    if text == NEVER:
+        return None
+    try:
+        seconds = parse_duration(str(text), field=where)
+    except Invalid as error:
+        raise ValueError(str(error)) from error
+    if seconds <= 0:
+        message = f"{where} is {text!r}: give a length of time, such as 12h, or never"
+        raise ValueError(message)
+    return timedelta(seconds=seconds)

@@ -1,0 +1,67 @@
+"""Around every login of the Hub, by form or by REST, with whatever authenticator: slowed after failures, and recorded.
+
+JupyterHub has no setting for either; its own records are lines of `hub.log` among all others, without an address.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jupyterhub.handlers.base import BaseHandler
+from tornado.web import HTTPError
+
+from hai_hub.logins.login_records import LoginRecords
+from hai_hub.logins.slowing import Slowing
+
+_original = BaseHandler.authenticate
+
+
+def guard_logins(records: LoginRecords, slowing: Slowing) -> None:
+    """Let this Hub process slow and record logins."""
+
+    async def authenticate(self: Any, data: Any) -> Any:
+        given = data if isinstance(data, dict) else {}
+        # As the authenticator takes it: by REST it may be any JSON.
+        name, address = str(given.get("username", "")), _address(self.request)
+        key = self.authenticator.normalize_username(name)
+
+        def record(outcome: str, who: str = name) -> None:
+            try:
+                records.record(outcome, who, address, self.request.path)
+            except OSError as error:
+                # A full disk must not keep the admin out.
+                self.log.error("A login cannot be recorded: %s", error.strerror)
+
+        if name and (wait_s := slowing.wait_s(address, key)):
+            record("slowed")
+            self.set_header("Retry-After", str(wait_s))
+            raise HTTPError(429, f"Too many failed logins of this name: try again in {wait_s} s")
+        if name:
+            # Until it is known to be right it counts as a failure, or many that come at once would all be looked at.
+            slowing.failed(address, key)
+        try:
+            found = await _original(self, data)
+        except Exception:
+            record("failed")
+            raise
+        if found:
+            slowing.succeeded(address, key)
+            record("ok", found["name"] if isinstance(found, dict) else str(found))
+        else:
+            record("failed")
+        return found
+
+    BaseHandler.authenticate = authenticate
+
+
+def _address(request: Any) -> str:
+    """From where a request comes: what the proxy has appended to `X-Forwarded-For`, or the connection's other end.
+
+    What a client writes itself is not believed. tornado's `remote_ip` is what `X-Real-Ip` says, whoever has written it.
+    """
+    context = getattr(request.connection, "context", None)
+    peer = str(getattr(context, "_orig_remote_ip", request.remote_ip))
+    known = getattr(context, "trusted_downstream", ())
+    named = [word.strip() for line in request.headers.get_list("X-Forwarded-For") for word in line.split(",")]
+    # JupyterHub.trusted_downstream_ips: proxies in front of the Hub's own.
+    return next((word for word in reversed(named) if word not in known), named[0] if named else peer)

@@ -1,0 +1,105 @@
+"""The passwords of invited users: made by the platform, told once, kept as hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from dataclasses import asdict, dataclass
+from hmac import compare_digest
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+from hai_hub.shared.errors import UpError
+from hai_hub.shared.state import generated_password, write_private
+
+#: scrypt's cost: 16 MiB and some 50 ms for each guess (RFC 7914).
+_COST: Final = {"n": 2**14, "r": 8, "p": 1}
+
+#: The file is read, changed and written as a whole.
+_CHANGING: Final = Lock()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """One user's.
+
+    Attributes:
+        since: When the Hub has made the user. It goes with him: who gets his name later does not get his password.
+        salt: Random bytes, in hexadecimal.
+        hash: scrypt of the password, in hexadecimal.
+    """
+
+    since: str
+    salt: str
+    hash: str
+
+
+class Passwords:
+    """The file of them, below `secrets/`. Each call reads it: they are few, and an admin may restore it meanwhile.
+
+    Args:
+        file: Its path; a file that is missing holds none.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def make(self, name: str, since: str) -> str:
+        """Give a user a new password; the one before is no longer good.
+
+        Args:
+            name: Whose.
+            since: When the Hub has made the user.
+
+        Returns:
+            The password, which is told nowhere else.
+
+        Raises:
+            UpError: The file cannot be read or written.
+        """
+        password, salt = generated_password(), secrets.token_bytes(16)
+        kept = _Kept(since=since, salt=salt.hex(), hash=_hashed(password, salt))
+        with _CHANGING:
+            self._write(self._read() | {name: kept})
+        return password
+
+    def has(self, name: str, since: str) -> bool:
+        """Whether a user has one. Raises UpError."""
+        kept = self._read().get(name)
+        return kept is not None and kept.since == since
+
+    def matches(self, name: str, since: str, password: str) -> bool:
+        """Whether this is a user's password. It takes a while on purpose: not for the event loop. Raises UpError."""
+        kept = self._read().get(name)
+        if kept is None or kept.since != since:
+            return False
+        return compare_digest(_hashed(password, bytes.fromhex(kept.salt)), kept.hash)
+
+    def remove(self, name: str) -> None:
+        """Forget a user's. Raises UpError."""
+        with _CHANGING:
+            all_ = self._read()
+            if all_.pop(name, None) is not None:
+                self._write(all_)
+
+    def _read(self) -> dict[str, _Kept]:
+        try:
+            plain: dict[str, Any] = json.loads(self._file.read_text(encoding="utf-8"))
+            return {name: _Kept(**kept) for name, kept in plain.items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            message = (
+                f"{self._file} cannot be read ({type(error).__name__}); restore it, or move it away and make new "
+                "passwords with `hai admin user password NAME`"
+            )
+            raise UpError(message) from error
+
+    def _write(self, all_: dict[str, _Kept]) -> None:
+        write_private(self._file, json.dumps({name: asdict(kept) for name, kept in all_.items()}, indent=2) + "\n")
+
+
+def _hashed(password: str, salt: bytes) -> str:
+    return hashlib.scrypt(password.encode("utf-8", "surrogatepass"), salt=salt, **_COST).hex()

@@ -1,0 +1,210 @@
+"""The state folder: what outlives `hai up`, and the promise that only one of them uses it at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from hai_hub.shared.errors import UpError, wrong_input
+from hai_hub.shared.ownership import require_usable
+
+#: Version of the folder's layout.
+FORMAT: Final = 1
+_SUBFOLDERS: Final = ("home", "hub", "logs", "secrets")
+#: Letters that nobody mixes up.
+_LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
+_PASSWORD_LEAST: Final = 8
+#: The secret of the local user, who is the admin.
+ADMIN_PASSWORD: Final = "admin_password"  # noqa: S105  # it is a name
+#: What all users shared in earlier versions.
+_SHARED_PASSWORD: Final = "password"  # noqa: S105
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What `state.json` holds.
+
+    Attributes:
+        user: The local user.
+        hub_port: The Hub's port behind the proxy.
+        service_port: The scheduler's port: tasks that go on running look for it there.
+        paused_by_up: `hai up` paused the cluster when it stopped, and resumes it at the next start.
+        hub_process: The Hub that was started last, as `processes.fingerprint` names it.
+        service_process: The scheduler service that `hai up` started last, in the same way.
+        loop_process: The scheduling loop that it started last, in the same way.
+    """
+
+    user: str | None = None
+    hub_port: int | None = None
+    service_port: int | None = None
+    paused_by_up: bool = False
+    hub_process: str | None = None
+    service_process: str | None = None
+    loop_process: str | None = None
+
+
+class StateDir:
+    """The folder. Looking at it changes nothing until `lock` is called."""
+
+    def __init__(self, path: Path) -> None:
+        """Look at the folder.
+
+        Raises:
+            UpError: It is of a newer version, damaged, no folder, or not for us.
+        """
+        self.path = path.absolute()
+        #: Whether it has been a state folder before.
+        self.is_ours = False
+        self._lock: int | None = None
+        self.remembered = self._read()
+
+    @property
+    def file(self) -> Path:
+        """The file that says which version the folder has."""
+        return self.path / "state.json"
+
+    def _read(self) -> Remembered:
+        self.is_ours = require_usable(self.path)
+        try:
+            plain = json.loads(self.file.read_text(encoding="utf-8"))
+            version = int(plain.pop("format"))
+        except FileNotFoundError:
+            return Remembered()
+        except PermissionError as error:
+            message = f"{self.path} belongs to somebody else; choose another folder with --state-dir"
+            raise wrong_input(message) from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            message = f"{self.file} is damaged ({error}); move the folder away or choose another with --state-dir"
+            raise wrong_input(message) from error
+        if version > FORMAT:
+            message = (
+                f"{self.path} was written by a newer HAI (format {version}, this one knows up to {FORMAT}); "
+                "upgrade HAI, or choose another folder with --state-dir. Nothing was changed"
+            )
+            raise wrong_input(message)
+        known = {key: plain[key] for key in Remembered.__dataclass_fields__ if key in plain}
+        return Remembered(**known)
+
+    def lock(self) -> None:
+        """Make the folder and keep it for this process, until `unlock` or the end of the process.
+
+        Raises:
+            UpError: Another `hai up` uses it, or it cannot be made.
+        """
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.path.chmod(0o700)
+            for name in _SUBFOLDERS:
+                (self.path / name).mkdir(mode=0o700, exist_ok=True)
+            lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            message = f"{error.filename} cannot be used: {error.strerror}; choose another folder with --state-dir"
+            raise wrong_input(message) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            owner = os.read(lock, 20).decode(errors="replace").strip() or "unknown"
+            os.close(lock)
+            message = (
+                f"another `hai up` (process {owner}) uses {self.path}; stop it, "
+                "or give this one a folder and a port of its own with --state-dir and --port"
+            )
+            raise wrong_input(message) from error
+        os.ftruncate(lock, 0)
+        os.write(lock, str(os.getpid()).encode())
+        self._lock = lock
+        # Read again: the one that held the lock until now may have written.
+        self.remembered = self._read()
+
+    def unlock(self) -> None:
+        """Let the next one have the folder."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def remember(self, **changes: object) -> None:
+        """Change some of what is remembered, whole or not at all."""
+        self.remembered = replace(self.remembered, **changes)  # type: ignore[arg-type]
+        text = json.dumps({"format": FORMAT, **asdict(self.remembered)}, indent=2) + "\n"
+        write_private(self.file, text)
+
+    def secret(self, name: str, *, new: str | None = None) -> str:
+        """The secret of that name, made at first use.
+
+        Args:
+            name: Its file name below `secrets/`.
+            new: Replaces the one that is there.
+        """
+        path = self.path / "secrets" / name
+        if new is None:
+            try:
+                if kept := path.read_text(encoding="utf-8").strip():
+                    return kept
+            except FileNotFoundError:
+                pass
+            new = generated_password() if name == ADMIN_PASSWORD else secrets.token_hex(32)
+        write_private(path, new + "\n")
+        return new
+
+    def withdraw_shared_password(self) -> bool:
+        """Remove the password that all users shared in earlier versions, with which each could log in as any other.
+
+        Returns:
+            Whether there was one.
+        """
+        try:
+            (self.path / "secrets" / _SHARED_PASSWORD).unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+
+def default_state_dir() -> Path:
+    """`$XDG_STATE_HOME/hai`, which is `~/.local/state/hai` where nothing is set."""
+    base = os.environ.get("XDG_STATE_HOME", "")
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state") / "hai"
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that its owner alone can read, whole or not at all.
+
+    Raises:
+        UpError: It cannot be written.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror}"
+        raise UpError(message) from error
+
+
+def checked_password(password: str) -> str:
+    """The password that was asked for.
+
+    Raises:
+        UpError: It is too short, or nobody could type it.
+    """
+    if len(password) < _PASSWORD_LEAST:
+        message = f"--password has {len(password)} characters; give it at least {_PASSWORD_LEAST}"
+        raise wrong_input(message)
+    if not password.isprintable() or password != password.strip():
+        message = "--password holds control characters, or spaces at its ends; leave them out"
+        raise wrong_input(message)
+    return password
+
+
+def generated_password() -> str:
+    """Twelve random letters and digits, 59 bits, that nobody mixes up."""
+    return "-".join("".join(secrets.choice(_LETTERS) for _ in range(4)) for _ in range(3))

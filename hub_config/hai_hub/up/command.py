@@ -1,0 +1,396 @@
+"""`hai up`: the whole platform on this machine, in the foreground."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from hai_client.settings import Settings
+from hai_hub.config.overrides import read_overrides
+from hai_hub.config.services import can_be_apart, loop_environment, service_command, service_environment
+from hai_hub.config.settings import API_PATH, SETTINGS_VARIABLE, HubSettings
+from hai_hub.shared import cautions, ports
+from hai_hub.shared.api import Api, ApiError
+from hai_hub.shared.console import Interrupts, complain, say
+from hai_hub.shared.errors import UpError, wrong_input
+from hai_hub.shared.logs import API_LOG, LOOP_LOG, rotate
+from hai_hub.shared.state import ADMIN_PASSWORD, StateDir
+from hai_hub.up import farewell, login, processes
+from hai_hub.up.options import Options, login_name, parse
+from hai_hub.up.ready import Interrupted, Readiness, hub_answers, loop_answers, service_answers
+from hai_hub.up.restarter import Restarter
+from hai_hub.up.unix_users import require_account, require_rights
+
+#: Seconds that the Hub has to stop its servers, and then what it leaves behind.
+_HUB_STOPS_S: Final = 30.0
+_REST_STOPS_S: Final = 3.0
+#: Seconds that the scheduler service has to stop.
+_SERVICE_STOPS_S: Final = 10.0
+#: Seconds that a rank's supervisor has: it gives the command ten of them.
+_RANKS_STOP_S: Final = 13.0
+_INTERRUPTED: Final = 130
+_TURN_S: Final = 0.5
+#: The secret that is the token of `hai up`, where the login of the `hai` command is for another platform.
+LOGIN: Final = "up_login"
+#: While something is starting again.
+_STARTING_TURN_S: Final = 0.2
+_ROTATE_EVERY_S: Final = 10.0
+#: What another Hub, or a login of the `hai` command, has put into the environment, and this Hub must not see.
+_FOREIGN: Final = ("JUPYTERHUB_", "JPY_", "CONFIGPROXY_", "HAI_")
+_CONFIG: Final = Path(__file__).parents[1] / "jupyterhub_config.py"
+
+
+def command(argv: Sequence[str]) -> int:
+    """Run `hai up` with these words.
+
+    Returns:
+        0 after Ctrl-C or SIGTERM, 130 when that came during the start, 1 when the platform failed,
+        2 for wrong input or a port in use.
+    """
+    try:
+        options = parse(argv)
+        if options.unix_users:
+            require_rights(options.state_dir)
+        state = StateDir(options.state_dir)
+        if not state.is_ours:
+            # Nothing is made for a start that cannot be. In a folder of ours, a killed one may still have the port.
+            ports.require_free(options.ip, options.port)
+        state.lock()
+        try:
+            _end_the_last(state)
+            ports.require_free(options.ip, options.port)
+            with Interrupts() as interrupts:
+                return _Up(_settings(options, state), state, interrupts).run()
+        finally:
+            state.unlock()
+    except SystemExit as asked_for_help:
+        return int(asked_for_help.code or 0)
+    except UpError as error:
+        complain(f"hai up: {error}")
+        if error.detail:
+            complain(error.detail)
+        return error.exit_code
+
+
+def _settings(options: Options, state: StateDir) -> HubSettings:
+    """Fill in what the last start has chosen, and make what is missing."""
+    user = options.user or state.remembered.user or login_name()
+    if options.unix_users:
+        require_account(options.unix_users, user)
+    hub_port = ports.choose(state.remembered.hub_port, {options.port})
+    service_port = ports.choose(state.remembered.service_port, {options.port, hub_port})
+    # Nobody but this process asks there.
+    loop_port = ports.choose(None, {options.port, hub_port, service_port})
+    state.remember(user=user, hub_port=hub_port, service_port=service_port)
+    state.secret(ADMIN_PASSWORD, new=options.password)
+    if state.withdraw_shared_password():
+        say(_WITHDRAWN)
+    for name in ("cookie_secret", "service_token", "up_token"):
+        state.secret(name)
+    return HubSettings(
+        state_dir=state.path,
+        user=user,
+        ip=options.ip,
+        port=options.port,
+        hub_port=hub_port,
+        service_port=service_port,
+        loop_port=loop_port,
+        nodes=options.nodes,
+        gpus_per_node=options.gpus_per_node,
+        nodes_file=options.nodes_file,
+        scheduler_config=options.scheduler_config,
+        overrides_file=options.overrides_file,
+        unix_users=options.unix_users,
+        service_apart=_service_apart(options.overrides_file),
+    )
+
+
+def _service_apart(overrides_file: Path | None) -> bool:
+    try:
+        return can_be_apart({} if overrides_file is None else read_overrides(overrides_file))
+    except ValueError as error:
+        raise wrong_input(str(error)) from error
+
+
+def _end_the_last(state: StateDir) -> None:
+    """Whatever a killed `hai up` has left of its Hub and its service.
+
+    The Hub is not asked to stop: it would stop the users' servers, which the next one takes over.
+    """
+
+    def left(known: str | None) -> list[int]:
+        pid = processes.pid_of(known)
+        return [] if pid is None else [pid]
+
+    remembered = state.remembered
+    processes.end_all(lambda: left(remembered.hub_process), patience_s=0.0, tick=lambda: None)
+    processes.end_all(
+        lambda: [*left(remembered.service_process), *left(remembered.loop_process)],
+        patience_s=_REST_STOPS_S,
+        tick=lambda: None,
+    )
+
+
+def hub_environment(environ: Mapping[str, str], settings_file: Path) -> dict[str, str]:
+    """The environment of the Hub's process."""
+    kept = {key: value for key, value in environ.items() if not key.startswith(_FOREIGN)}
+    own_bin = str(Path(sys.executable).parent)
+    path = [own_bin, *(part for part in kept.get("PATH", os.defpath).split(os.pathsep) if part != own_bin)]
+    return kept | {"PATH": os.pathsep.join(path), SETTINGS_VARIABLE: str(settings_file), "PYTHONUNBUFFERED": "1"}
+
+
+class _Up:
+    """One life of the platform."""
+
+    def __init__(self, settings: HubSettings, state: StateDir, interrupts: Interrupts) -> None:
+        self._settings = settings
+        self._state = state
+        self._interrupts = interrupts
+        self._login: Settings | None = None
+        logs = settings.log_dir
+        self._hub = Restarter(
+            "JupyterHub", start=self._start_hub, answers=lambda: hub_answers(settings), log=logs / "hub.log"
+        )
+        #: The scheduling loop and the scheduler service, unless the Hub looks after them.
+        self._services: tuple[Restarter, ...] = ()
+        if settings.service_apart:
+            self._services = (
+                Restarter(
+                    "scheduling loop",
+                    start=self._start_loop,
+                    answers=lambda: loop_answers(settings),
+                    log=logs / LOOP_LOG,
+                    says_why=True,
+                    forever=True,
+                ),
+                Restarter(
+                    "scheduler service",
+                    start=self._start_service,
+                    answers=lambda: service_answers(settings),
+                    log=logs / API_LOG,
+                    says_why=True,
+                    forever=True,
+                ),
+            )
+        #: Children of whoever called `command` are none of ours.
+        self._foreign: frozenset[int] = frozenset(processes.descendants(os.getpid()))
+
+    def run(self) -> int:
+        """Start, stay, stop."""
+        began = time.monotonic()
+        processes.adopt_orphans()
+        rotate(self._settings.log_dir)
+        say(f"Starting HAI in {self._settings.state_dir}")
+        self._settings.save(self._settings.state_dir / "hub" / "settings.json")
+        try:
+            for restarter in self._restarters:
+                restarter.begin()
+            try:
+                self._open(began)
+            except Interrupted:
+                say("Interrupted while starting")
+                self._stop_both()
+                self._end_ranks()
+                return _INTERRUPTED
+            return self._stay()
+        finally:
+            self._stop_processes()
+
+    @property
+    def _restarters(self) -> tuple[Restarter, ...]:
+        return (*self._services, self._hub)
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return hub_environment(os.environ, self._settings.state_dir / "hub" / "settings.json")
+
+    def _start_hub(self) -> subprocess.Popen[bytes]:
+        # -P: no file of the working folder is taken for a module.
+        started = processes.start(
+            [sys.executable, "-P", "-m", "hai_hub.up.hub", "-f", str(_CONFIG)],
+            cwd=self._settings.state_dir / "hub",
+            environ=self._environment,
+            log=self._settings.log_dir / "hub.log",
+            # With SIGTERM it would stop the users' servers; the next Hub finds them again.
+            farewell=signal.SIGKILL,
+        )
+        self._note(hub_process=processes.fingerprint(started.pid))
+        return started
+
+    def _start_loop(self) -> subprocess.Popen[bytes]:
+        started = processes.start(
+            service_command(self._settings, "loop"),
+            cwd=self._settings.state_dir / "hub",
+            environ=loop_environment(self._environment),
+            log=self._settings.log_dir / LOOP_LOG,
+        )
+        self._note(loop_process=processes.fingerprint(started.pid))
+        return started
+
+    def _start_service(self) -> subprocess.Popen[bytes]:
+        started = processes.start(
+            service_command(self._settings, "api"),
+            cwd=self._settings.state_dir / "hub",
+            environ=service_environment(self._settings, self._environment),
+            log=self._settings.log_dir / API_LOG,
+        )
+        self._note(service_process=processes.fingerprint(started.pid))
+        return started
+
+    def _note(self, **process: str | None) -> None:
+        """Remember a process, for the case that this one is killed: of a full disk nothing else must come."""
+        with contextlib.suppress(UpError):
+            self._state.remember(**process)
+
+    def _open(self, began: float) -> None:
+        """Wait until everything answers, leave the login, say what to do next."""
+        Readiness(self._settings, self._restarters, self._interrupts).wait()
+        settings = self._settings
+        self._login = login.log_in(
+            settings.url, settings.user, settings.secret("up_token"), settings.secret_file(LOGIN)
+        )
+        if said := login.keep(self._login, settings.secret_file(LOGIN)):
+            say(f"  {said}")
+        farewell.resume(self._api(), self._state)
+        if caution := cautions.caution(root=os.geteuid() == 0, others=self._others(), apart=settings.users_are_apart):
+            say(f"\n{textwrap.fill(caution, 100, break_on_hyphens=False)}")
+        say(self._welcome(time.monotonic() - began))
+
+    def _api(self) -> Api:
+        token = None if self._login is None else self._login.token
+        return Api(self._settings.service_url + API_PATH, token)
+
+    def _stay(self) -> int:
+        """Until a signal comes; what ends meanwhile is started again."""
+        rotated = time.monotonic()
+        while not self._interrupts.count:
+            for restarter in self._restarters:
+                restarter.tend()
+            self._reap()
+            self._interrupts.sleep(_TURN_S if all(restarter.up for restarter in self._restarters) else _STARTING_TURN_S)
+            if time.monotonic() - rotated > _ROTATE_EVERY_S:
+                rotate(self._settings.log_dir)
+                rotated = time.monotonic()
+        say("\nStopping: running tasks are told to save")
+        farewell.pause_and_wait(self._api(), self._state, self._interrupts, self._can_tell)
+        self._stop_both()
+        self._end_ranks()
+        return 0
+
+    def _can_tell(self) -> bool:
+        """Whether waiting for tasks to leave makes sense: what tells them, and what sees that they have left, runs."""
+        return all(one.runs for one in self._services) if self._services else self._hub.runs
+
+    def _stop_both(self) -> None:
+        """The Hub first: servers that are tasks are stopped through the service. The loop comes last."""
+        if self._hub.runs:
+            say("Stopping JupyterHub")
+        self._hub.stop(_HUB_STOPS_S, self._reap)
+        for one in reversed(self._services):
+            one.stop(_SERVICE_STOPS_S, self._reap)
+
+    def _end_ranks(self) -> None:
+        """What did not leave in time is ended with its supervisor, which notes it for the next start."""
+        runs = self._settings.state_dir / "runs"
+        processes.end_all(lambda: processes.supervisors(runs), patience_s=_RANKS_STOP_S, tick=self._reap)
+
+    def _stop_processes(self) -> None:
+        """Leave nothing behind but supervisors of ranks, which outlive a Hub that failed."""
+        self._stop_both()
+
+        def left() -> list[int]:
+            kept = processes.supervisors(self._settings.state_dir / "runs")
+            spared = {*self._foreign, *kept}
+            # Servers of users whose Hub was killed have lost their parent.
+            lost = processes.servers(self._settings.server_mark, without=kept)
+            return [*processes.descendants(os.getpid(), without=spared), *lost]
+
+        processes.end_all(left, patience_s=_REST_STOPS_S, tick=self._reap)
+        self._reap()
+        self._note(hub_process=None, service_process=None, loop_process=None)
+
+    def _reap(self) -> None:
+        own = {restarter.pid for restarter in self._restarters if restarter.pid is not None}
+        processes.reap(without={*own, *self._foreign})
+
+    def _welcome(self, seconds: float) -> str:
+        settings = self._settings
+        nodes = self._nodes()
+        example = 1 if nodes.split()[0] == "1" else 2
+        lines = [
+            f"\nHAI is ready after {seconds:.1f} s.",
+            "",
+            f"  address   {settings.url}",
+            f"  user      {settings.user}",
+            f"  password  {settings.secret(ADMIN_PASSWORD)}",
+            f"  nodes     {nodes}",
+            f"  state     {settings.state_dir}",
+            "",
+            "Open the address and log in, or type in a second terminal:",
+            "",
+            *_activation(),
+            *self._exports(),
+            f"  {_EXAMPLE.format(nodes=example)}",
+            "  hai list",
+            "  hai logs -f digits",
+            "",
+            "Ctrl-C stops everything; tasks that run are told to save, and resume at the next start.",
+        ]
+        if settings.overrides_file is not None:
+            lines[4] += "   (unless the authenticator of --hub-config asks for another)"
+        if settings.ip not in ("127.0.0.1", "::1", "localhost"):
+            lines += [f"It listens on {settings.ip} without encryption: only for networks that you trust."]
+        return "\n".join(lines)
+
+    def _exports(self) -> list[str]:
+        """What the commands below it need where `hai` has kept its login for another platform."""
+        if self._login is None:
+            return []
+        return [f"  {line}" for line in login.exports(self._login, self._settings.secret_file(LOGIN))]
+
+    def _others(self) -> int:
+        """How many users there are beside the admin; 0 where the Hub does not say."""
+        token = None if self._login is None else self._login.token
+        try:
+            users: list[dict[str, Any]] = Api(f"{self._settings.url}/hub/api", token).get("/users?limit=200")
+            return sum(user["name"] != self._settings.user for user in users)
+        except (ApiError, KeyError, TypeError):
+            return 0
+
+    def _nodes(self) -> str:
+        try:
+            items: list[dict[str, Any]] = self._api().get("/nodes")["items"]
+        except (ApiError, KeyError, TypeError) as error:
+            return f"unknown ({error})"
+        gpus = sum(int(node["gpus"]) for node in items)
+        return f"{len(items)}" + (f" with {gpus} GPUs" if gpus else "")
+
+
+#: What is said when a folder of an earlier version is used.
+_WITHDRAWN: Final = (
+    "The password that all users shared is no longer good, as each could log in as any other with it. You have a new\n"
+    "one (below), and `hai admin user password NAME` makes one for an invited user. Tokens are good as before."
+)
+#: What to type first.
+_EXAMPLE: Final = (
+    "hai submit --nodes {nodes} --priority NORMAL --name digits -- python examples/train_digits.py --epochs 200"
+)
+
+
+def _activation() -> list[str]:
+    """What makes `hai` a command in a new terminal, unless it is one already."""
+    activate = Path(sys.prefix) / "bin" / "activate"
+    if not activate.exists() or ((found := shutil.which("hai")) and Path(found).parent.samefile(activate.parent)):
+        return []
+    here = Path.cwd()
+    shown = activate.relative_to(here) if activate.is_relative_to(here) else activate
+    return [f"  source {shown}"]

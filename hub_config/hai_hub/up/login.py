@@ -1,0 +1,133 @@
+"""The local user's login: a token from the Hub, left where the `hai` command looks for it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from hai_client.errors import HaiError
+from hai_client.settings import Settings, config_path, load, save
+from hai_hub.config.roles import LOCAL_TOKEN_SCOPES
+from hai_hub.shared.api import Api, ApiError
+from hai_hub.shared.errors import UpError
+from hai_hub.shared.state import write_private
+
+#: Seconds that another platform has to say that it runs.
+_PATIENCE_S: Final = 2.0
+
+
+def log_in(url: str, user: str, up_token: str, beside: Path) -> Settings:
+    """The login that is there already if it is still good, otherwise one with a new token.
+
+    Args:
+        url: The Hub's address.
+        user: The local user, whom the Hub knows.
+        up_token: Token of the service `hai-up`.
+        beside: Where the token is kept while the `hai` command's login is for another platform.
+
+    Raises:
+        UpError: The Hub gives no token.
+    """
+    for kept in (_kept(), _beside(url, user, beside)):
+        if kept is not None and (kept.url, kept.user) == (url, user) and kept.token and _is_good(kept):
+            return kept
+    wanted = {"note": "hai command on this machine", "scopes": list(LOCAL_TOKEN_SCOPES)}
+    try:
+        answer = Api(url + "/hub/api", up_token).post(f"/users/{quote(user, safe='')}/tokens", wanted)
+        return Settings(url, str(answer["token"]), user)
+    except (ApiError, KeyError, TypeError) as error:
+        message = f"the Hub gave no token for {user}: {error}"
+        raise UpError(message) from error
+
+
+def keep(login: Settings, beside: Path) -> str | None:
+    """Write the login for the `hai` command, unless it is for another platform that runs.
+
+    Args:
+        login: The local user's.
+        beside: Where its token is kept instead.
+
+    Returns:
+        Which login the command has and how to choose, where there was another one; None otherwise.
+
+    Raises:
+        UpError: The file cannot be written.
+    """
+    path = config_path()
+    before = _kept()
+    if before is not None and (before.url, before.user, before.token) == (login.url, login.user, login.token):
+        return None
+    said = None
+    choose = f"hai login --url {login.url} --user {login.user}"
+    if before is not None and before.url != login.url and before.token and _answers(before.url):
+        write_private(beside, f"{login.token}\n")
+        return (
+            f"`hai` goes on speaking to {before.url}, which runs, as {before.user or 'before'}; for this platform: "
+            f"`{choose}`, or for one terminal: {_export(login, beside)}"
+        )
+    if path.exists() and (before is None or (before.url, before.user) != (login.url, login.user)):
+        kept = path.with_name("config.before-up.json")
+        try:
+            write_private(kept, path.read_text(encoding="utf-8", errors="replace"))
+        except OSError as error:
+            message = f"{path} cannot be read: {error.strerror}; move it away"
+            raise UpError(message) from error
+        old = "something unreadable" if before is None else f"{before.url} as {before.user or 'somebody'}"
+        said = (
+            f"`hai` was set up for {old}, and now speaks to {login.url} as {login.user}; to go back, copy {kept}, "
+            "where the old login is kept, over config.json beside it, or run `hai login` there"
+        )
+    try:
+        save(login)
+    except HaiError as error:
+        raise UpError(str(error)) from error
+    return said
+
+
+def exports(login: Settings, beside: Path) -> list[str]:
+    """What to type so that `hai` speaks to this platform: nothing, unless `keep` has left it another login."""
+    kept = _kept()
+    return [] if kept is not None and kept.url == login.url else [_export(login, beside)]
+
+
+def _export(login: Settings, beside: Path) -> str:
+    return f"export HAI_URL={login.url} HAI_TOKEN=$(cat {shlex.quote(str(beside))})"
+
+
+def _beside(url: str, user: str, beside: Path) -> Settings | None:
+    try:
+        return Settings(url, beside.read_text(encoding="utf-8").strip() or None, user)
+    except OSError:
+        return None
+
+
+def _answers(url: str) -> bool:
+    """Whether a platform runs at an address. It is told nothing."""
+    try:
+        Api(url, timeout=_PATIENCE_S).get("/hub/health")
+    except ApiError:
+        return False
+    return True
+
+
+def _kept() -> Settings | None:
+    """The login in the file, whatever the environment says; None where there is none that can be read."""
+    try:
+        return load(environ=_file_only())
+    except HaiError:
+        return None
+
+
+def _file_only() -> dict[str, str]:
+    return {"XDG_CONFIG_HOME": str(config_path().parent.parent)}
+
+
+def _is_good(login: Settings) -> bool:
+    try:
+        who: Any = Api(login.hub_api_url, login.token).get("/user")
+        held = {scope.partition("!")[0] for scope in who["scopes"]}
+        return who.get("name") == login.user and {scope.partition("!")[0] for scope in LOCAL_TOKEN_SCOPES} <= held
+    except (ApiError, KeyError, TypeError, AttributeError):
+        return False

@@ -1,0 +1,162 @@
+"""The words of `hai up`."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NoReturn
+
+from hai_client.rank.identity import USERNAME
+from hai_hub.config.overrides import read_overrides
+from hai_hub.shared.errors import wrong_input
+from hai_hub.shared.state import checked_password, default_state_dir
+from hai_hub.up.unix_users import SYSTEM_STATE_DIR
+
+_USER: Final = re.compile(r"[a-z0-9_][a-z0-9._@-]{0,62}")
+_MOST_NODES: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What was asked for, checked as far as it can be without touching anything."""
+
+    port: int
+    ip: str
+    state_dir: Path
+    user: str | None
+    password: str | None = field(repr=False)
+    nodes: int | None
+    gpus_per_node: int | None
+    nodes_file: Path | None
+    scheduler_config: Path | None
+    overrides_file: Path | None
+    #: How Unix accounts are named; empty: everybody's processes are those of the platform's own.
+    unix_users: str
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One line, as every error of the command; argparse prints its usage first."""
+        text = f"{message}; `hai up --help` shows how it is written"
+        raise wrong_input(text)
+
+
+def parse(argv: Sequence[str]) -> Options:
+    """Read the words.
+
+    Raises:
+        UpError: Something is wrong with them; names the option, its value and the remedy.
+        SystemExit: Help was asked for.
+    """
+    words = _parser().parse_args(list(argv))
+    if words.nodes_file is not None and (words.nodes is not None or words.gpus_per_node is not None):
+        message = "--nodes-file describes the nodes; leave out --nodes and --gpus-per-node"
+        raise wrong_input(message)
+    overrides = _file("--hub-config", words.hub_config)
+    if overrides is not None:
+        try:
+            read_overrides(overrides)
+        except ValueError as error:
+            message = f"--hub-config {error}"
+            raise wrong_input(message) from error
+    return Options(
+        port=words.port,
+        ip=words.ip,
+        state_dir=_state_dir(words.state_dir, words.unix_users),
+        user=None if words.user is None else _user("--user", words.user),
+        password=None if words.password is None else checked_password(words.password),
+        nodes=words.nodes,
+        gpus_per_node=words.gpus_per_node,
+        nodes_file=_file("--nodes-file", words.nodes_file),
+        scheduler_config=_file("--scheduler-config", words.scheduler_config),
+        overrides_file=overrides,
+        unix_users=words.unix_users,
+    )
+
+
+def _state_dir(given: str | None, unix_users: str) -> Path:
+    if given is not None:
+        return Path(given).expanduser().absolute()
+    # Root's home is closed to those whose processes are to find their files beside the state folder.
+    return SYSTEM_STATE_DIR if unix_users else default_state_dir()
+
+
+def login_name() -> str:
+    """The name of the person at the keyboard, as the Hub spells names.
+
+    Raises:
+        UpError: It is no name for the Hub, or there is none.
+    """
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError) as error:
+        message = "this account has no name; give one with --user"
+        raise wrong_input(message) from error
+    return _user("your login name", name)
+
+
+def _user(what: str, name: str) -> str:
+    lower = name.lower()
+    if not _USER.fullmatch(lower):
+        message = f"{what} {name!r} is no user name; use up to 63 letters, digits and . _ @ - with --user"
+        raise wrong_input(message)
+    return lower
+
+
+def _file(option: str, name: str | None) -> Path | None:
+    if name is None:
+        return None
+    path = Path(name).expanduser().absolute()
+    if not path.is_file():
+        message = f"{option} {name}: there is no such file"
+        raise wrong_input(message)
+    return path
+
+
+def _whole(low: int, high: int) -> type[int]:
+    """A number in a range, for argparse."""
+
+    def number(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = low - 1
+        if not low <= value <= high:
+            message = f"{text!r} is not a whole number from {low} to {high}"
+            raise argparse.ArgumentTypeError(message)
+        return value
+
+    return number  # type: ignore[return-value]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="hai up",
+        description="Start the whole platform on this machine and stay in the foreground; Ctrl-C stops it.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--port", type=_whole(1, 65535), default=8000, metavar="N", help="port to listen on (8000)")
+    add("--ip", default="127.0.0.1", metavar="ADDR", help="address to listen on (127.0.0.1: this machine only)")
+    add("--state-dir", metavar="DIR", help="folder for everything that is kept ($XDG_STATE_HOME/hai)")
+    add("--user", metavar="NAME", help="the local user, who is administrator (your login name)")
+    add("--password", metavar="P", help="the local user's password, at least 8 characters (generated, and kept)")
+    add("--nodes", type=_whole(1, _MOST_NODES), metavar="N", help="how many nodes this machine is cut into")
+    add("--gpus-per-node", type=_whole(0, 1000), metavar="N", help="GPUs of each node")
+    add("--nodes-file", metavar="FILE", help="TOML file that describes the nodes instead")
+    add(
+        "--unix-users",
+        nargs="?",
+        const=USERNAME,
+        default="",
+        metavar="TEMPLATE",
+        help="run users' servers and tasks as their Unix accounts, named like them or as the template says, for "
+        "example hub-{username}; for root",
+    )
+    add("--scheduler-config", metavar="FILE", help="configuration file of the scheduler service")
+    add("--hub-config", metavar="FILE", help="TOML file with settings of JupyterHub: [Class] trait = value")
+    return parser

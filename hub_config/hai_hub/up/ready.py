@@ -1,0 +1,107 @@
+"""Waiting until Hub, scheduling loop and service answer."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from hai_hub.config.settings import API_PATH, HubSettings
+from hai_hub.shared.api import Api, ApiError
+from hai_hub.shared.console import Interrupts, say
+from hai_hub.shared.errors import WRONG_INPUT, UpError
+from hai_hub.shared.logs import API_LOG, tail
+from hai_hub.up.restarter import Restarter
+
+#: Seconds that a start may take; a loaded machine with a cold disk needs a minute.
+LONGEST_S: Final = 180.0
+_BETWEEN_S: Final = 0.05
+#: Seconds that an answer may take. What is starting may have taken the connection already.
+_PATIENCE_S: Final = 1.0
+_SERVICE_ENDED: Final = re.compile(r"Service hai exited with status (-?\d+)")
+
+
+class Interrupted(Exception):
+    """Somebody does not want to wait any longer."""
+
+
+class Readiness:
+    """Looks at what is starting.
+
+    Args:
+        settings: Where everything listens.
+        restarters: What looks after the processes.
+        interrupts: Ends the wait.
+    """
+
+    def __init__(self, settings: HubSettings, restarters: Sequence[Restarter], interrupts: Interrupts) -> None:
+        self._settings = settings
+        self._restarters = restarters
+        self._interrupts = interrupts
+        self._began = time.monotonic()
+        self._log = settings.log_dir / "hub.log"
+        self._service_log = settings.log_dir / API_LOG
+        self._from = self._log.stat().st_size if self._log.exists() else 0
+        self._service_from = self._service_log.stat().st_size if self._service_log.exists() else 0
+
+    def wait(self) -> None:
+        """Wait for the loop and the service, then for the Hub and for the way through its proxy to the service.
+
+        Raises:
+            UpError: One of them does not start, or it took too long; shows the end of the log.
+            Interrupted: A signal came.
+        """
+        if self._settings.service_apart:
+            self._until("scheduling loop", lambda: loop_answers(self._settings))
+        self._until("scheduler service", lambda: service_answers(self._settings))
+        through = Api(self._settings.url, timeout=_PATIENCE_S)
+        self._until("JupyterHub", lambda: hub_answers(self._settings) and _answers(through, API_PATH + "/health"))
+
+    def _until(self, what: str, is_there: Callable[[], bool]) -> None:
+        while not is_there():
+            self._look()
+            if time.monotonic() - self._began > LONGEST_S:
+                message = f"{what} did not answer within {LONGEST_S:.0f} s; the end of {self._log}"
+                raise UpError(message, detail=tail(self._log, since=self._from))
+            self._interrupts.sleep(_BETWEEN_S)
+            if self._interrupts.count:
+                raise Interrupted
+        say(f"  {what} is up ({time.monotonic() - self._began:.1f} s)")
+
+    def _look(self) -> None:
+        """Start again what has ended, unless there is no use in it."""
+        if not self._settings.service_apart:
+            self._ask_the_hub()
+        for restarter in self._restarters:
+            restarter.tend()
+
+    def _ask_the_hub(self) -> None:
+        """Whether the service that the Hub looks after has refused its settings: the Hub would start it for ever."""
+        ended = _SERVICE_ENDED.search(tail(self._log, 1000, since=self._from))
+        if ended is not None and int(ended.group(1)) == WRONG_INPUT:
+            said = tail(self._service_log, since=self._service_from)
+            raise UpError(said.rpartition("\n")[2].strip() or ended.group(), exit_code=WRONG_INPUT)
+
+
+def service_answers(settings: HubSettings) -> bool:
+    """Whether the scheduler service answers at its own address."""
+    return _answers(Api(settings.service_url + API_PATH, timeout=_PATIENCE_S), "/health")
+
+
+def loop_answers(settings: HubSettings) -> bool:
+    """Whether the scheduling loop has ticked, or stands by for another."""
+    return _answers(Api(f"http://127.0.0.1:{settings.loop_port}", timeout=_PATIENCE_S), "/health/ready")
+
+
+def hub_answers(settings: HubSettings) -> bool:
+    """Whether the Hub answers through its proxy, which has no way to anything before the Hub is up."""
+    return _answers(Api(settings.url, timeout=_PATIENCE_S), "/hub/health")
+
+
+def _answers(api: Api, path: str) -> bool:
+    try:
+        api.get(path)
+    except ApiError:
+        return False
+    return True

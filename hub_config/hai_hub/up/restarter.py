@@ -1,0 +1,196 @@
+"""A process that is started again whenever it ends: at once after an accident, later and later if it cannot start."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from hai_hub.shared.console import say
+from hai_hub.shared.errors import WRONG_INPUT, UpError
+from hai_hub.shared.logs import tail
+
+#: So many starts in a row that ended before the process answered: there is no use in another.
+LIMIT: Final = 5
+#: A process that never was up and ends by itself, with an error status, is asked once more and then taken at its word.
+REFUSALS: Final = 2
+#: Seconds before the next start, after so many starts in a row that ended before the process answered.
+_PAUSES_S: Final = (0.0, 0.0, 0.5, 1.0, 2.0, 5.0)
+#: Seconds before the next try where the system had no room for another process.
+_NO_ROOM_S: Final = 0.5
+
+
+@dataclass(slots=True)
+class Restarts:
+    """When a process is started again, and when no more.
+
+    Attributes:
+        ever_answered: Whether it has been up since the platform began.
+        in_a_row: How many of its last starts ended before it answered.
+    """
+
+    ever_answered: bool = False
+    in_a_row: int = 0
+
+    def answered(self) -> None:
+        """It is up: whatever comes now is an accident."""
+        self.ever_answered, self.in_a_row = True, 0
+
+    def ended(self, status: int, *, had_answered: bool) -> bool:
+        """Note an end; whether another start makes sense.
+
+        Args:
+            status: As `subprocess` tells it: negative for the number of a signal.
+            had_answered: Whether it had been up since its last start.
+        """
+        self.in_a_row = 0 if had_answered else self.in_a_row + 1
+        by_itself = status > 0 and not self.ever_answered
+        return self.in_a_row < (REFUSALS if by_itself else LIMIT)
+
+    @property
+    def pause_s(self) -> float:
+        """Seconds before the next start."""
+        return _PAUSES_S[min(self.in_a_row, len(_PAUSES_S) - 1)]
+
+
+class Restarter:
+    """Keeps one process running.
+
+    Args:
+        what: Its name, for people.
+        start: Starts it.
+        answers: Whether it is up; asked only until it is.
+        log: Where it writes.
+        says_why: Whether its last line, when it ends with status 2, says what to change.
+        forever: Keep on trying once it has been up, however often it cannot start: its trouble may pass by itself.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        start: Callable[[], subprocess.Popen[bytes]],
+        answers: Callable[[], bool],
+        log: Path,
+        says_why: bool = False,
+        forever: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.what = what
+        self.restarts = Restarts()
+        self._start = start
+        self._answers = answers
+        self._log = log
+        self._says_why = says_why
+        self._forever = forever
+        self._clock = clock
+        self._process: subprocess.Popen[bytes] | None = None
+        self._up = False
+        self._began = 0.0
+        self._from = 0
+        #: When it is started again; None while it runs.
+        self._due: float | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Its pid; None before the first start."""
+        return None if self._process is None else self._process.pid
+
+    @property
+    def runs(self) -> bool:
+        """Whether the process is there."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def up(self) -> bool:
+        """Whether it has answered since its last start, and still runs."""
+        return self._up and self.runs
+
+    def begin(self) -> None:
+        """Start it.
+
+        Raises:
+            UpError: The system has no room for another process, again and again.
+        """
+        self._from = self._log.stat().st_size if self._log.exists() else 0
+        self._up, self._due, self._began = False, None, self._clock()
+        try:
+            self._process = self._start()
+        except OSError as error:
+            if self._is_given_up(1, was_up=False):
+                message = f"{self.what} cannot be started: {error.strerror or error}"
+                raise UpError(message) from error
+            self._due = self._clock() + max(self.restarts.pause_s, _NO_ROOM_S)
+
+    def tend(self) -> None:
+        """Start it again if it has ended and the time has come; find out whether it is up.
+
+        Raises:
+            UpError: It does not start; shows the end of its log.
+        """
+        if self._due is not None:
+            if self._clock() >= self._due:
+                self.begin()
+            return
+        assert self._process is not None, "begin comes first"
+        if (status := self._process.poll()) is not None:
+            self._ended(status)
+        elif not self._up and self._answers():
+            again = self.restarts.ever_answered
+            self._up = True
+            self.restarts.answered()
+            if again:
+                say(f"  {self.what} is up again ({self._clock() - self._began:.1f} s)")
+
+    def _ended(self, status: int) -> None:
+        was_up, self._up = self._up, False
+        given_up = self._is_given_up(status, was_up=was_up)
+        if self._says_why and status == WRONG_INPUT and not self.restarts.ever_answered:
+            reason = tail(self._log, since=self._from).rpartition("\n")[2].strip()
+            raise UpError(reason or f"{self.what} ended with status {status}", exit_code=WRONG_INPUT)
+        if given_up:
+            often = f", {n} times in a row before it answered" if (n := self.restarts.in_a_row) > 1 else ""
+            message = f"{self.what} ended {_how(status)}{often}; the end of {self._log}"
+            raise UpError(message, detail=tail(self._log, since=self._from))
+        say(f"  {self.what} ended {_how(status)}; it is started again")
+        self._due = self._clock() + self.restarts.pause_s
+        if self.restarts.pause_s == 0:
+            self.begin()
+
+    def _is_given_up(self, status: int, *, was_up: bool) -> bool:
+        again = self.restarts.ended(status, had_answered=was_up)
+        return not again and not (self._forever and self.restarts.ever_answered)
+
+    def stop(self, patience_s: float, tick: Callable[[], None]) -> None:
+        """End it: SIGTERM, and SIGKILL when the patience is over.
+
+        Args:
+            patience_s: Seconds between the two.
+            tick: Called while it ends.
+        """
+        self._due = None
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._process.terminate()
+        deadline = time.monotonic() + patience_s
+        while self._process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+            tick()
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+
+
+def _how(status: int) -> str:
+    """`with status 1`, or `by SIGKILL`."""
+    if status >= 0:
+        return f"with status {status}"
+    try:
+        return f"by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"by signal {-status}"

@@ -1,1 +1,0 @@
-"""The doorbell between replicas, over Redis."""

@@ -1,0 +1,1 @@
+"""What several adapters do in the same way."""

@@ -1,0 +1,19 @@
+"""What a supervisor is told of leaving, on every cluster alike (`hai_client.rank.spec` reads it)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hai_scheduler.ports.store import Launch
+
+
+def leaving_of(launch: Launch) -> dict[str, Any]:
+    """The part of `spec.json` that says how the job is told to leave, and what counts as its checkpoints."""
+    signal = launch.signal
+    return {
+        "profile": launch.profile,
+        "signal": None if signal is None else signal.name.name,
+        "signal_before_s": None if signal is None or signal.before is None else signal.before.total_seconds(),
+        "patience_s": launch.patience.total_seconds(),
+        "watch": list(launch.watch),
+    }

@@ -1,0 +1,123 @@
+"""Reading a rank's log by logical offset: over the parts that `hai_client.rank` rotates, or over pieces of it.
+
+Offsets are bytes since the first line; they stay valid when the oldest parts go. What is read may belong to a user:
+in a folder that is shared with his pods anything can lie, so that only plain files that are named as parts are read.
+"""
+
+from __future__ import annotations
+
+import bisect
+import os
+import re
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from hai_scheduler.ports.logs import LogChunk
+
+_PART = re.compile(r"[0-9]{20}\.log", re.ASCII)
+#: No link is followed, and nobody waits for the other end of a pipe.
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def read_log(folder: Path, *, offset: int, limit: int, final: bool) -> LogChunk:
+    """Read whole lines from `offset`; of one that is longer than the limit, a piece.
+
+    Args:
+        folder: Where the parts are; it need not exist yet.
+        offset: Bytes since the first line.
+        limit: About how many bytes at most.
+        final: Whether the log was complete before this call.
+    """
+    starts = sorted(int(part.stem) for part in folder.glob("*.log") if _PART.fullmatch(part.name))
+    if not starts:
+        return LogChunk(start=0, next=0, data=b"", final=final)
+    end = starts[-1] + _size(_path(folder, starts[-1]))
+    start = min(max(offset, starts[0]), end)
+    data = _read(folder, starts, start, max(1, limit))
+    if not (final and start + len(data) >= end):
+        data = _whole_lines(data, limit)
+    return LogChunk(start=start, next=start + len(data), data=data, final=final and start + len(data) >= end)
+
+
+def join(pieces: Iterable[tuple[int, bytes]], *, offset: int, limit: int, end: int, ended: bool) -> LogChunk:
+    """Read whole lines from `offset`; of one that is longer than the limit, a piece.
+
+    Args:
+        pieces: What is kept from `offset` on, or a beginning of it that is longer than the limit: where each begins.
+        offset: Bytes since the first line.
+        limit: About how many bytes at most.
+        end: Where the log ends.
+        ended: Whether nothing will be added.
+    """
+    start, size = min(offset, end), 0
+    kept: list[bytes] = []
+    for begin, data in pieces:
+        if begin + len(data) <= start:
+            continue
+        if not kept:
+            start = max(start, begin)
+        elif begin != start + size:
+            # Behind a gap: for the next call.
+            break
+        kept.append(data[start + size - begin : start + limit - begin])
+        size += len(kept[-1])
+        if size >= limit:
+            break
+    joined = b"".join(kept)
+    if start + len(joined) < end:
+        joined = _whole_lines(joined, limit)
+    return LogChunk(start=start, next=start + len(joined), data=joined, final=ended and start + len(joined) >= end)
+
+
+def _read(folder: Path, starts: list[int], start: int, limit: int) -> bytes:
+    pieces: list[bytes] = []
+    left = limit
+    for part in starts[bisect.bisect_right(starts, start) - 1 :]:
+        piece = _read_part(_path(folder, part), max(0, start - part), left)
+        if piece is None:
+            # Rotated away just now; the next call starts after the gap.
+            break
+        pieces.append(piece)
+        left -= len(piece)
+        if left <= 0:
+            break
+    return b"".join(pieces)
+
+
+def _read_part(path: Path, offset: int, limit: int) -> bytes | None:
+    """At most `limit` bytes of a part; None if there is no such file. Raises OSError when it cannot be read."""
+    try:
+        fd = os.open(path, _FLAGS)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        if _size(path):
+            raise
+        return None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        return None
+    with os.fdopen(fd, "rb") as file:
+        file.seek(offset)
+        return file.read(limit)
+
+
+def _whole_lines(data: bytes, limit: int) -> bytes:
+    end = data.rfind(b"\n") + 1
+    if end == 0 and len(data) >= limit:
+        return data
+    return data[:end]
+
+
+def _size(path: Path) -> int:
+    """Bytes of a plain file; 0 for whatever else it is, or if there is nothing."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+
+
+def _path(folder: Path, part: int) -> Path:
+    return folder / f"{part:020d}.log"

@@ -1,1 +1,0 @@
-"""The doorbell between the processes of one machine."""

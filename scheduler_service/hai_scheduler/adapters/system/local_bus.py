@@ -1,0 +1,71 @@
+"""The doorbell of one process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from hai_scheduler.adapters.memory.clock import SystemClock, wait_until_set
+from hai_scheduler.ports.store import Clock
+
+
+class MemoryEars:
+    """What one listener has heard since it last waited."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._rung = asyncio.Event()
+
+    def hear(self) -> None:
+        """Remember a ring."""
+        self._rung.set()
+
+    async def wait(self, timeout: float | None) -> bool:  # noqa: ASYNC109 - the port says so, and virtual time needs it
+        """Wait for the next ring, at most `timeout` seconds; whether there was one. Rings are merged.
+
+        A wait that is cancelled takes no ring away.
+        """
+        rung = await wait_until_set(self._rung, self._clock, timeout)
+        if rung:
+            self._rung.clear()
+        return rung
+
+
+class MemoryBus:
+    """Rings within one process and one event loop; where the service is a single process it is all that is needed.
+
+    Args:
+        clock: What timeouts are measured by; virtual in tests and in the simulator.
+    """
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._listeners: defaultdict[str, set[MemoryEars]] = defaultdict(set)
+
+    async def ring(self, topic: str) -> None:
+        """Wake everybody who listens to the topic. Never raises."""
+        for ears in self._listeners.get(topic, ()):
+            ears.hear()
+
+    def listen(self, *topics: str) -> AbstractAsyncContextManager[MemoryEars]:
+        """Rings from the moment of entering on are kept until waited for."""
+        return self._listen(topics)
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
+    @asynccontextmanager
+    async def _listen(self, topics: tuple[str, ...]) -> AsyncIterator[MemoryEars]:
+        ears = MemoryEars(self._clock)
+        for topic in topics:
+            self._listeners[topic].add(ears)
+        try:
+            yield ears
+        finally:
+            for topic in set(topics):
+                self._listeners[topic].discard(ears)
+                # Topics of ended tasks would pile up.
+                if not self._listeners[topic]:
+                    del self._listeners[topic]

@@ -1,0 +1,225 @@
+"""The doorbell of several processes: every ring is heard in this process at once, and by the others through Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Any, Final
+
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as Disconnected
+from redis.exceptions import RedisError
+
+from hai_scheduler.ports.store import Bus, Ears
+
+log = logging.getLogger(__name__)
+
+#: Seconds; see `RedisBus`.
+SILENCE: Final = 5.0
+#: Seconds that a connection or an answer may take.
+PATIENCE: Final = 5.0
+#: Seconds between attempts to reach it again: the first, and the longest.
+PAUSES: Final = (0.1, 2.0)
+#: Seconds that the last rings get when the service ends.
+FAREWELL: Final = 1.0
+#: Topics that wait to be rung while Redis is away; beyond that, everything is rung once it is back.
+MOST_UNSENT: Final = 1000
+#: Rings every topic.
+_ALL: Final = "*"
+
+
+class RedisBus:
+    """Rings over Redis' publish and subscribe, on one channel; made by `open_bus`.
+
+    A ring is never waited for and never fails. What could not be sent is sent when Redis is back; who could not listen
+    meanwhile is woken once for all that he may have missed. So a Redis that is away costs latency only.
+
+    Args:
+        client: A client of its own, closed by `close`.
+        here: The doorbell of this process.
+        silence: Seconds after which a silent Redis is asked whether it is there, and after as many more given up.
+    """
+
+    def __init__(self, client: Redis, here: Bus, *, silence: float = SILENCE) -> None:
+        self._client = client
+        self._silence = silence
+        self._here = here
+        #: Rings pay no heed to the numbers of databases, so the channel's name does.
+        self._channel = f"hai:rings:{client.connection_pool.connection_kwargs.get('db') or 0}"
+        #: What comes back of one's own rings has been heard.
+        self._me = secrets.token_hex(8)
+        self._listened: Counter[str] = Counter()
+        self._unsent: dict[str, None] = {}
+        self._to_send = asyncio.Event()
+        self._listening = asyncio.Event()
+        self._troubles: dict[str, str] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin to listen and to send, in tasks of the running loop."""
+        works = (("listening to", self._hear), ("ringing", self._send))
+        self._tasks = [asyncio.create_task(self._for_ever(name, work)) for name, work in works]
+
+    async def wait_until_listening(self, seconds: float) -> bool:
+        """Wait for the connection, at most so long; whether it is there. What is rung from now on is heard then."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._listening.wait()
+        return self._listening.is_set()
+
+    async def ring(self, topic: str) -> None:
+        """Wake everybody who listens to the topic, here and elsewhere. Never raises, never waits for Redis."""
+        await self._here.ring(topic)
+        if len(self._unsent) < MOST_UNSENT:
+            self._unsent[topic] = None
+        else:
+            self._unsent = {_ALL: None}
+        self._to_send.set()
+
+    def listen(self, *topics: str) -> AbstractAsyncContextManager[Ears]:
+        """Rings from the moment of entering on are kept until waited for."""
+        return self._listen(topics)
+
+    @asynccontextmanager
+    async def _listen(self, topics: tuple[str, ...]) -> AsyncIterator[Ears]:
+        self._listened.update(topics)
+        try:
+            async with self._here.listen(*topics) as ears:
+                yield ears
+        finally:
+            for topic in topics:
+                self._listened[topic] -= 1
+                if not self._listened[topic]:
+                    del self._listened[topic]
+
+    async def close(self) -> None:
+        """Send the last rings, if Redis takes them within a second, and let go of the connections. Never raises."""
+        # An answer that comes in the same moment can swallow a cancellation.
+        while left := [task for task in self._tasks if not task.done()]:
+            for task in left:
+                task.cancel()
+            await asyncio.wait(left, timeout=0.1)
+        self._tasks = []
+        with suppress(RedisError, OSError, TimeoutError):
+            async with asyncio.timeout(FAREWELL):
+                await self._publish()
+        with suppress(RedisError, OSError):
+            await self._client.aclose()
+
+    # -- in the background ------------------------------------------------------------------------
+
+    async def _for_ever(self, name: str, work: Callable[[Callable[[], None]], Awaitable[None]]) -> None:
+        """Do the work again and again, whatever becomes of it; it calls what it is given when it goes well."""
+        pause = PAUSES[0]
+
+        def well() -> None:
+            nonlocal pause
+            pause = PAUSES[0]
+            if self._troubles.pop(name, None) is not None:
+                log.info("%s the other replicas through Redis goes well again", name)
+
+        while True:
+            try:
+                await work(well)
+            except (RedisError, OSError, TimeoutError) as error:
+                self._tell(name, str(error) or type(error).__name__)
+            except Exception:
+                log.exception("%s the other replicas through Redis failed and starts again", name)
+            await asyncio.sleep(pause)
+            pause = min(PAUSES[1], pause * 2)
+
+    def _tell(self, name: str, trouble: str) -> None:
+        """Log a trouble once."""
+        if self._troubles.get(name) != trouble:
+            self._troubles[name] = trouble
+            log.warning(
+                "%s the other replicas through Redis is tried again, all is slower meanwhile: %s", name, trouble
+            )
+
+    async def _hear(self, well: Callable[[], None]) -> None:
+        """Pass on what others ring, until the connection breaks."""
+        async with self._client.pubsub() as ears:
+            await ears.subscribe(self._channel)
+            asked = False
+            try:
+                while True:
+                    message = await ears.get_message(timeout=self._silence)
+                    if message is not None:
+                        asked = False
+                        await self._take(message, well)
+                    elif asked:
+                        raise Disconnected("it does not answer")
+                    else:
+                        asked = True
+                        await ears.ping()
+            finally:
+                self._listening.clear()
+
+    async def _take(self, message: dict[str, Any], well: Callable[[], None]) -> None:
+        if message["type"] == "subscribe":
+            well()
+            self._listening.set()
+            await self._ring_here(_ALL)
+        elif message["type"] == "message":
+            sender, _, topic = bytes(message["data"]).decode(errors="replace").partition(" ")
+            if sender != self._me:
+                await self._ring_here(topic)
+
+    async def _ring_here(self, topic: str) -> None:
+        for one in list(self._listened) if topic == _ALL else [topic]:
+            await self._here.ring(one)
+
+    async def _send(self, well: Callable[[], None]) -> None:
+        """Send what is rung, until the connection breaks."""
+        while True:
+            await self._to_send.wait()
+            await self._publish()
+            well()
+
+    async def _publish(self) -> None:
+        self._to_send.clear()
+        topics, self._unsent = self._unsent, {}
+        if not topics:
+            return
+        try:
+            pipeline = self._client.pipeline(transaction=False)
+            for topic in topics:
+                pipeline.publish(self._channel, f"{self._me} {topic}")
+            await pipeline.execute()
+        except BaseException:
+            self._unsent = {**topics, **self._unsent}
+            self._to_send.set()
+            raise
+
+
+async def open_bus(url: str, here: Bus, *, silence: float = SILENCE) -> RedisBus:
+    """The bus over the Redis at the address, started; it need not be there yet.
+
+    Args:
+        url: `redis://:PASSWORD@HOST:PORT/DB`, `rediss://...` for TLS, or `unix://PATH`.
+        here: The doorbell of this process.
+        silence: As for `RedisBus`.
+
+    Raises:
+        ValueError: It is no address of a Redis; the message shows nothing of it, as it may hold a password.
+    """
+    try:
+        client = Redis.from_url(
+            url,
+            retry=Retry(NoBackoff(), 0),
+            socket_connect_timeout=PATIENCE,
+            socket_timeout=PATIENCE,
+        )
+    except (ValueError, TypeError):
+        raise ValueError(
+            "the address of Redis is none: write redis://HOST:6379/0, rediss://HOST:6379/0 or unix:///PATH"
+        ) from None
+    bus = RedisBus(client, here, silence=silence)
+    bus.start()
+    return bus

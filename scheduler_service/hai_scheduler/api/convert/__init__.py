@@ -1,0 +1,1 @@
+"""Between the values of the core and the models of the wire."""

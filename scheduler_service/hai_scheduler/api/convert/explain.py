@@ -1,0 +1,115 @@
+"""Explanations, decisions and forecasts as models of the wire. Names of other users' tasks are theirs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from hai_scheduler.api.convert.tasks import level_name, verdict_out
+from hai_scheduler.api.wire.explain import (
+    DecisionOut,
+    ExplainOut,
+    ForecastAssumption,
+    ForecastCost,
+    ForecastOut,
+    WhatIfOut,
+)
+from hai_scheduler.api.wire.tasks import HolderOut
+from hai_scheduler.core.explaining.alternatives import WhatIf
+from hai_scheduler.core.explaining.explain import what_would
+from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.model.verdicts import Holder
+from hai_scheduler.service.insight.decisions import Decision
+from hai_scheduler.service.insight.explanations import Explanation
+from hai_scheduler.service.insight.forecast import Cost, Forecast
+from hai_scheduler.service.shared.caller import Caller
+
+
+def explain_out(found: Explanation, caller: Caller, now: datetime) -> ExplainOut:
+    """Why a task waits, and what would let it start."""
+    view = found.view
+    verdict = None if view.verdict is None else verdict_out(view.verdict, caller, now)
+    return ExplainOut(
+        task_id=view.task.id,
+        state=view.task.state.value,
+        sentence=view.message,
+        verdict=verdict,
+        ahead=None if verdict is None or verdict.position is None else verdict.position - 1,
+        what_if=[_what_if(change, view.task, caller, now) for change in found.what_if],
+    )
+
+
+def _what_if(change: WhatIf, task: Task, caller: Caller, now: datetime) -> WhatIfOut:
+    return WhatIfOut(
+        kind=change.kind.value,
+        sentence=what_would(change, task, now),
+        priority=None if change.priority is None else level_name(change.priority),
+        nodes=change.nodes,
+        gpus=change.gpus,
+        limit=change.limit,
+        subject=change.subject,
+        starts_now=change.starts_now,
+        starts_by=change.starts_by,
+        suspends=[_holder(holder, caller) for holder in change.suspends],
+    )
+
+
+def _holder(holder: Holder, caller: Caller) -> HolderOut:
+    return HolderOut(
+        task_id=holder.task_id,
+        name=holder.name if caller.may_see(holder.user) else "",
+        user=holder.user,
+        priority=level_name(holder.priority),
+        nodes=holder.nodes,
+        gpus=holder.gpus,
+    )
+
+
+def decision_out(decision: Decision) -> DecisionOut:
+    """A line of the decision log."""
+    event = decision.event
+    return DecisionOut(
+        seq=event.seq,
+        at=event.at,
+        kind=event.kind,
+        actor=event.actor,
+        sentence=decision.sentence,
+        data=dict(event.data),
+    )
+
+
+def forecast_out(found: Forecast, caller: Caller) -> ForecastOut:
+    """When a task would start."""
+    starts = found.starts_at
+    return ForecastOut(
+        task_id=None if found.hypothetical else found.task.id,
+        outcome=found.outcome.value,
+        sentence=found.sentence,
+        at=found.at,
+        starts_at=starts,
+        starts_in_s=None if starts is None else max(0.0, (starts - found.at).total_seconds()),
+        nodes=list(found.nodes),
+        gpus=[list(each) for each in found.gpus if each],
+        suspends=[_cost(cost, caller) for cost in found.suspends],
+        cost_s=sum((cost.unsaved + cost.switch).total_seconds() for cost in found.suspends),
+        verdict=None if found.verdict is None else verdict_out(found.verdict, caller, found.at),
+        assumptions=[
+            ForecastAssumption(name=one.name, sentence=one.sentence, tasks=dict(one.tasks)) for one in found.assumptions
+        ],
+        horizon_s=found.horizon.total_seconds(),
+        computed_until=found.computed_until,
+        plans=found.plans,
+    )
+
+
+def _cost(cost: Cost, caller: Caller) -> ForecastCost:
+    return ForecastCost(
+        task_id=cost.task.id,
+        name=cost.task.name if caller.may_see(cost.task.user) else "",
+        user=cost.task.user,
+        priority=level_name(cost.priority),
+        nodes=cost.nodes,
+        gpus=cost.task.gpus,
+        at=cost.at,
+        unsaved_s=cost.unsaved.total_seconds(),
+        switch_s=cost.switch.total_seconds(),
+    )

@@ -1,0 +1,121 @@
+"""Between mount rules, environments and their models on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hai_scheduler.api.wire.storage import (
+    EnvironmentOut,
+    EnvironmentPut,
+    MountedOut,
+    MountPut,
+    MountRuleOut,
+    OfferedEnvironment,
+    OverruledOut,
+    PlacesOut,
+)
+from hai_scheduler.core.workspace.environments import Environment
+from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule, Placed
+from hai_scheduler.service.workspace.named_environments import Listed
+from hai_scheduler.service.workspace.surroundings import ContainerView, Offer
+
+
+def rule_of(name: str, body: MountPut) -> MountRule:
+    """The rule that a client writes."""
+    return MountRule(
+        name=name,
+        subject=body.subject,
+        action=Action(body.action),
+        kind=None if body.kind is None else MountKind(body.kind),
+        source=body.source,
+        mount_path=body.mount_path,
+        read_only=body.read_only,
+        priority=body.priority,
+        node_group=body.node_group,
+        description=body.description,
+    )
+
+
+def rule_out(rule: MountRule, warnings: Sequence[str] = ()) -> MountRuleOut:
+    """A rule."""
+    return MountRuleOut(
+        name=rule.name,
+        subject=rule.subject,
+        action=rule.action.value,
+        kind=None if rule.kind is None else rule.kind.value,
+        source=rule.source,
+        mount_path=rule.mount_path,
+        read_only=rule.read_only,
+        priority=rule.priority,
+        node_group=rule.node_group,
+        description=rule.description,
+        warnings=list(warnings),
+    )
+
+
+def environment_of(name: str, body: EnvironmentPut) -> Environment:
+    """The environment that a client writes."""
+    return Environment(
+        name=name,
+        image=body.image,
+        python=body.python,
+        variables=dict(body.variables),
+        subjects=frozenset(body.subjects),
+        description=body.description,
+        default=body.default,
+    )
+
+
+def environment_out(listed: Listed, warnings: Sequence[str] = ()) -> EnvironmentOut:
+    """An environment."""
+    found = listed.environment
+    return EnvironmentOut(
+        name=found.name,
+        image=found.image,
+        python=found.python,
+        variables=dict(found.variables),
+        subjects=sorted(found.subjects),
+        description=found.description,
+        default=found.default,
+        chosen=listed.chosen,
+        warnings=list(warnings),
+    )
+
+
+def places_out(view: ContainerView) -> PlacesOut:
+    """What a container gets."""
+    return PlacesOut(
+        user=view.user,
+        groups=list(view.groups),
+        node_group=view.node_group,
+        mounts=[_mounted(one) for one in view.resolution.placed],
+        left_out=[
+            OverruledOut(rule=one.rule, mount_path=one.mount_path, why=one.why) for one in view.resolution.left_out
+        ],
+        environments=[_offered(one) for one in view.offers],
+        warnings=list(view.warnings),
+    )
+
+
+def _mounted(placed: Placed) -> MountedOut:
+    mount = placed.mount
+    return MountedOut(
+        rule=placed.rule,
+        kind=mount.kind.value,
+        source=mount.source,
+        sub_path=mount.sub_path,
+        mount_path=mount.mount_path,
+        read_only=mount.read_only,
+    )
+
+
+def _offered(offer: Offer) -> OfferedEnvironment:
+    found = offer.environment
+    return OfferedEnvironment(
+        name=found.name,
+        description=found.description,
+        image=found.image,
+        python=found.python,
+        variables=dict(offer.variables),
+        default=offer.default,
+    )

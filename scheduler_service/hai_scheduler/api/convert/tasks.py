@@ -1,0 +1,497 @@
+"""Between the values of the core and the models of the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from hai_scheduler.api.wire.base import PriorityChoice, PriorityName
+from hai_scheduler.api.wire.policy import PolicyNumber, PolicyOut, PolicyValue
+from hai_scheduler.api.wire.quota import OwnQuota, QuotaOut
+from hai_scheduler.api.wire.runs import CheckpointOut, FailureOut, NoticeOut, RankOut, RunOut
+from hai_scheduler.api.wire.tasks import (
+    ClusterOut,
+    EventOut,
+    GroupOverview,
+    HolderOut,
+    LevelCount,
+    LogCount,
+    LogHits,
+    LogLine,
+    LogPage,
+    NodeOut,
+    NodeTask,
+    RankReport,
+    TaskDetail,
+    TaskSubmit,
+    TaskSummary,
+    VerdictOut,
+)
+from hai_scheduler.core.explaining.explain import why
+from hai_scheduler.core.model.leaving import Profile, Signal, Source
+from hai_scheduler.core.model.reasons import Reason, sentence_of
+from hai_scheduler.core.model.task import Checkpoint, Notice, Priority, Quota, Rank, Retry, Run
+from hai_scheduler.core.model.verdicts import Holder, Verdict
+from hai_scheduler.ports.store import Event
+from hai_scheduler.service.insight.queries import ClusterView, GroupView, NodeView, QuotaView, TaskStory, TaskView
+from hai_scheduler.service.logs.failures import Failure
+from hai_scheduler.service.logs.lines import Hits, Line, Page
+from hai_scheduler.service.policy.book import Origin
+from hai_scheduler.service.policy.changes import PolicyView
+from hai_scheduler.service.policy.numbers import NUMBERS, written
+from hai_scheduler.service.quota.own import expired
+from hai_scheduler.service.runs.jobs import Report, RunNotice
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.tasks.submissions import Submission
+
+#: Reasons that end a task, so that a notice for them is not one of suspension.
+_FOR_GOOD = frozenset({Reason.USER_STOPPED, Reason.TIME_LIMIT})
+
+
+def level_name(level: Priority) -> PriorityName:
+    """The wire's name of a level."""
+    name: PriorityName = level.name  # type: ignore[assignment]  # a test compares the two lists
+    return name
+
+
+def choice_of(level: Priority | None) -> PriorityChoice:
+    """The wire's name of what was asked for."""
+    return "AUTO" if level is None else level_name(level)
+
+
+def level_of(choice: PriorityChoice) -> Priority | None:
+    """What the name asks for; None is AUTO."""
+    return None if choice == "AUTO" else Priority[choice]
+
+
+def submission_of(body: TaskSubmit) -> Submission:
+    """What a client submits."""
+    return Submission(
+        name=body.name,
+        command=tuple(body.command),
+        cwd=body.cwd,
+        nodes=body.nodes,
+        gpus=body.gpus,
+        priority=level_of(body.priority),
+        group=body.group,
+        env=body.env,
+        profile=Profile(body.profile),
+        signal=_signal_of(body.signal),
+        grace=_length(body.grace_s),
+        time_limit=_length(body.time_limit_s),
+        checkpoint_dir=body.checkpoint_dir,
+        watch=tuple(body.watch),
+        tags=tuple(body.tags),
+        hold=body.hold,
+        retry=_retry_of(body),
+        environment=body.environment,
+        ranks_per_node=body.ranks_per_node,
+    )
+
+
+def _signal_of(text: str | None) -> Signal | None:
+    try:
+        return None if text is None else Signal.parse(text)
+    except ValueError as error:
+        raise Invalid("signal", text, str(error)) from None
+
+
+def _retry_of(body: TaskSubmit) -> Retry | None:
+    if body.retries:
+        return Retry(
+            count=body.retries,
+            backoff=timedelta(seconds=body.retry_backoff_s),
+            exit_codes=frozenset(body.retry_exit_codes),
+        )
+    for name in ("retry_backoff_s", "retry_exit_codes"):
+        if value := getattr(body, name):
+            raise Invalid(name, value, "says how to retry, but retries is 0: set retries to 1 or more, or leave it out")
+    return None
+
+
+def submit_of(submission: Submission) -> TaskSubmit:
+    """The body that submits it. Raises pydantic's ValidationError."""
+    return TaskSubmit(
+        name=submission.name,
+        command=list(submission.command),
+        cwd=submission.cwd,
+        nodes=submission.nodes,
+        gpus=submission.gpus,
+        priority=choice_of(submission.priority),
+        group=submission.group,
+        env=dict(submission.env),
+        profile=submission.profile.value,
+        signal=None if submission.signal is None else str(submission.signal),
+        grace_s=_seconds(submission.grace),
+        time_limit_s=_seconds(submission.time_limit),
+        checkpoint_dir=submission.checkpoint_dir,
+        watch=list(submission.watch),
+        tags=list(submission.tags),
+        hold=submission.hold,
+        environment=submission.environment,
+        ranks_per_node=submission.ranks_per_node,
+        **_retry_fields(submission.retry),
+    )
+
+
+def _retry_fields(retry: Retry | None) -> dict[str, Any]:
+    if retry is None:
+        return {"retries": 0, "retry_backoff_s": 0.0, "retry_exit_codes": []}
+    return {
+        "retries": retry.count,
+        "retry_backoff_s": retry.backoff.total_seconds(),
+        "retry_exit_codes": sorted(retry.exit_codes),
+    }
+
+
+def report_of(body: RankReport) -> Report:
+    """What a rank reports."""
+    return Report(
+        kind=body.kind,
+        at=body.at,
+        seconds=body.seconds,
+        step=body.step,
+        path=body.path,
+        all_ranks=body.all_ranks,
+        text=body.text,
+        source=Source(body.source),
+    )
+
+
+#: Holders as they are shown to one caller, by the tuple that they were made from, which is kept alive beside them:
+#: on a page most tasks wait for the same ones.
+_Shown = dict[int, tuple[tuple[Holder, ...], list[HolderOut]]]
+
+
+def summaries(views: Iterable[TaskView], caller: Caller) -> Iterator[TaskSummary]:
+    """Tasks in a list, one after the other."""
+    shown: _Shown = {}
+    for view in views:
+        yield TaskSummary.model_validate(_summary(view, caller, shown))
+
+
+def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> TaskDetail:
+    """A task with everything."""
+    task, spec = story.view.task, story.spec
+    return TaskDetail.model_validate(
+        {
+            **_summary(story.view, caller, {}),
+            "tags": list(spec.tags),
+            "command": list(spec.command),
+            "cwd": spec.cwd,
+            "env": dict(spec.env),
+            "profile": task.profile.value,
+            "signal": None if task.signal is None else str(task.signal),
+            "watch": list(spec.watch),
+            "hint": story.hint,
+            "grace_s": task.grace.total_seconds(),
+            "time_limit_s": _seconds(task.time_limit),
+            "checkpoint_dir": story.checkpoint_dir,
+            "job_state": task.job_state,
+            **_retry_fields(task.retry),
+            "retries_used": task.retries,
+            "retry_at": task.not_before if task.state.waiting else None,
+            "environment": spec.environment,
+            "ranks_per_node": spec.ranks_per_node,
+            "failure": None if failure is None else _failure(failure),
+            "runs": [run_out(run) for run in story.runs],
+        }
+    )
+
+
+def _summary(view: TaskView, caller: Caller, shown: _Shown) -> dict[str, object]:
+    task, run = view.task, view.task.live_run
+    return {
+        "id": task.id,
+        "name": task.name,
+        "user": task.user,
+        "state": task.state.value,
+        "held": task.held,
+        "priority": choice_of(task.priority),
+        "effective_priority": None if view.effective is None else level_name(view.effective),
+        "group": task.group,
+        "nodes": task.nodes,
+        "gpus": task.gpus,
+        "node_names": list(run.nodes) if run else [],
+        "submitted_at": task.submitted_at,
+        "running_since": run.running_at if run else None,
+        "ended_at": task.ended_at,
+        "served_s": view.served.total_seconds(),
+        "run_count": task.run.number if task.run else 0,
+        "suspensions": task.suspensions,
+        "unsaved": task.unsaved,
+        "checkpoint": _checkpoint(task.checkpoint),
+        "reason": task.reason.value if task.reason else None,
+        "message": view.message,
+        # What is said of a task that waits is why it waits.
+        "verdict": None if view.verdict is None else _verdict_out(view.verdict, view.message, caller, shown),
+        "deadline": run.notice.deadline if run and run.notice else None,
+        "tags": [],
+    }
+
+
+def verdict_out(verdict: Verdict, caller: Caller, now: datetime) -> VerdictOut:
+    """Why a task waits. Names of other users' tasks are theirs: only ids are told."""
+    return _verdict_out(verdict, why(verdict, now), caller, {})
+
+
+def _verdict_out(verdict: Verdict, sentence: str, caller: Caller, shown: _Shown) -> VerdictOut:
+    return VerdictOut(
+        kind=verdict.kind.value,
+        sentence=sentence,
+        position=verdict.position,
+        earliest_start=verdict.earliest_start,
+        data=dict(verdict.data),
+        holders=_holders_out(verdict.holders, caller, shown),
+    )
+
+
+def _holders_out(holders: tuple[Holder, ...], caller: Caller, shown: _Shown) -> list[HolderOut]:
+    if id(holders) not in shown:
+        found = [
+            HolderOut(
+                task_id=holder.task_id,
+                name=holder.name if caller.may_see(holder.user) else "",
+                user=holder.user,
+                priority=level_name(holder.priority),
+                nodes=holder.nodes,
+                gpus=holder.gpus,
+            )
+            for holder in holders
+        ]
+        shown[id(holders)] = holders, found
+    return shown[id(holders)][1]
+
+
+def run_out(run: Run) -> RunOut:
+    """One run."""
+    return RunOut(
+        id=run.id,
+        number=run.number,
+        state=_run_state(run),
+        priority=level_name(run.priority),
+        nodes=list(run.nodes),
+        ranks=[_rank(rank) for rank in run.ranks],
+        started_at=run.started_at,
+        running_at=run.running_at,
+        ended_at=run.ended_at,
+        notice=_notice(run.notice),
+        checkpoint=_checkpoint(run.checkpoint),
+        reason=run.reason.value if run.reason else None,
+        left=None if run.left is None else run.left.value,
+        lost_s=_seconds(run.lost),
+        failed_ranks=list(run.failed_ranks),
+    )
+
+
+def _failure(failure: Failure) -> FailureOut:
+    rank = failure.rank
+    return FailureOut(
+        run=failure.run,
+        rank=rank.rank,
+        node=rank.node,
+        exit_code=rank.exit_code,
+        signal=rank.signal,
+        at=failure.at,
+        worker=failure.words.worker,
+        lines=list(failure.words.lines),
+    )
+
+
+def _run_state(run: Run) -> Literal["starting", "running", "leaving", "ended"]:
+    if not run.live:
+        return "ended"
+    if run.notice is not None or run.killed_at is not None:
+        return "leaving"
+    return "starting" if run.running_at is None else "running"
+
+
+def _rank(rank: Rank) -> RankOut:
+    return RankOut(
+        rank=rank.rank,
+        node=rank.node,
+        gpus=list(rank.gpus),
+        state=rank.state.value,
+        exit_code=rank.exit_code,
+        signal=rank.signal,
+        notified_at=rank.notified_at,
+        caught=rank.caught,
+        done=rank.done,
+        message=rank.message,
+    )
+
+
+def _notice(notice: Notice | None) -> NoticeOut | None:
+    """A notice as its history shows it: the other task by its id alone."""
+    if notice is None:
+        return None
+    other = f" (task {notice.beneficiary})" if notice.beneficiary is not None else ""
+    return _notice_out(notice, "stop" if notice.reason in _FOR_GOOD else "suspend", sentence_of(notice.reason) + other)
+
+
+def notice_out(told: RunNotice) -> NoticeOut:
+    """A notice as a rank is told it."""
+    return _notice_out(told.notice, told.kind, told.message)
+
+
+def _notice_out(notice: Notice, kind: Literal["suspend", "stop"], message: str) -> NoticeOut:
+    return NoticeOut(
+        kind=kind,
+        reason=notice.reason.value,
+        message=message,
+        beneficiary=notice.beneficiary,
+        at=notice.at,
+        deadline=notice.deadline,
+        revision=notice.revision,
+    )
+
+
+def _checkpoint(checkpoint: Checkpoint | None) -> CheckpointOut | None:
+    if checkpoint is None:
+        return None
+    return CheckpointOut(at=checkpoint.at, step=checkpoint.step, path=checkpoint.path, source=checkpoint.source.value)
+
+
+def event_out(event: Event) -> EventOut:
+    """One line of history."""
+    return EventOut(
+        seq=event.seq,
+        at=event.at,
+        kind=event.kind,
+        actor=event.actor,
+        user=event.user,
+        task_id=event.task_id,
+        data=dict(event.data),
+    )
+
+
+def line_out(line: Line) -> LogLine:
+    """One line of a log."""
+    return LogLine(run=line.run, rank=line.rank, at=line.at, text=line.text)
+
+
+def page_out(page: Page) -> LogPage:
+    """A page of a log."""
+    return LogPage(lines=[line_out(line) for line in page.lines], next_cursor=str(page.cursor), final=page.final)
+
+
+def hits_out(hits: Hits) -> LogHits:
+    """What a search found."""
+    counts = [LogCount(run=run, rank=rank, hits=n) for (run, rank), n in sorted(hits.counts.items())]
+    return LogHits(counts=counts, lines=[line_out(line) for line in hits.lines], complete=hits.complete)
+
+
+def node_out(view: NodeView) -> NodeOut:
+    """A node."""
+    node = view.node
+    return NodeOut(
+        name=node.name,
+        group=node.group,
+        leaf=node.leaf,
+        zone=node.zone,
+        gpus=node.gpus,
+        ready=node.ready,
+        mark=node.mark.value,
+        task_id=view.only.task_id if view.only else None,
+        user=view.only.user if view.only else None,
+        gpus_free=view.gpus_free,
+        tasks=[NodeTask(task_id=h.task_id, user=h.user, gpus=list(h.gpus)) for h in view.holders],
+        orphan=node.orphan,
+    )
+
+
+def cluster_out(view: ClusterView) -> ClusterOut:
+    """The cluster at a glance."""
+    return ClusterOut(paused=view.paused, groups=[_group(group) for group in view.groups])
+
+
+def _group(group: GroupView) -> GroupOverview:
+    return GroupOverview(
+        group=group.group,
+        nodes=group.nodes,
+        held=group.held,
+        free=group.free,
+        unavailable=group.unavailable,
+        shared=group.shared,
+        gpus=group.gpus,
+        gpus_free=group.gpus_free,
+        levels=[
+            LevelCount(
+                priority=level_name(level.priority),
+                running_tasks=level.running_tasks,
+                running_nodes=level.running_nodes,
+                waiting_tasks=level.waiting_tasks,
+                waiting_nodes=level.waiting_nodes,
+            )
+            for level in group.levels
+        ],
+    )
+
+
+def quota_out(quota: Quota, now: datetime, *, warning: str | None = None) -> QuotaOut:
+    """A row of quota."""
+    return QuotaOut(
+        subject=quota.subject,
+        group=quota.group,
+        priority=level_name(quota.priority),
+        limit=quota.limit,
+        ceiling=quota.ceiling,
+        expires_at=quota.expires_at,
+        expired=expired(quota, now),
+        warning=warning,
+    )
+
+
+def policy_out(view: PolicyView) -> PolicyOut:
+    """The policy numbers, in the order of their table."""
+    return PolicyOut(
+        numbers=[
+            PolicyNumber(
+                name=number.name,
+                kind=number.kind.value,
+                rule=number.rule,
+                help=number.help,
+                default=number.default,
+                common=_policy_value(view.default[number.name]),
+                groups={group: _policy_value(numbers[number.name]) for group, numbers in view.groups.items()},
+            )
+            for number in NUMBERS
+        ],
+        groups=sorted(view.groups),
+        trouble=view.trouble,
+        warnings=list(view.warnings),
+    )
+
+
+def _policy_value(origin: Origin) -> PolicyValue:
+    return PolicyValue(
+        value=written(origin.value),
+        length_s=origin.value.total_seconds() if isinstance(origin.value, timedelta) else None,
+        source=origin.source,
+        group=origin.group,
+        by=origin.by,
+        at=origin.at,
+    )
+
+
+def own_quota_out(view: QuotaView) -> OwnQuota:
+    """What a user may hold, and holds."""
+    return OwnQuota(
+        group=view.group,
+        priority=level_name(view.priority),
+        limit=view.limit,
+        used=round(view.used, 6),
+        source=view.source,
+        ceiling=view.ceiling,
+        expires_at=view.expires_at,
+    )
+
+
+def _length(seconds: float | None) -> timedelta | None:
+    return None if seconds is None else timedelta(seconds=seconds)
+
+
+def _seconds(length: timedelta | None) -> float | None:
+    return None if length is None else length.total_seconds()

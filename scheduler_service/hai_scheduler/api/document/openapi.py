@@ -1,0 +1,220 @@
+"""The OpenAPI 3.1 document, made from the table and the models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
+from hai_scheduler import __version__
+from hai_scheduler.api.document.comments import comments_of
+from hai_scheduler.api.server.problems import CODES, CONTENT_TYPE
+from hai_scheduler.api.server.route import OPEN, RUN, RawBytes, Route, YamlText
+from hai_scheduler.api.wire import shapes
+from hai_scheduler.api.wire.base import Input
+from hai_scheduler.api.wire.tasks import Problem
+
+_REF: Final = "#/components/schemas/{model}"
+
+_ABOUT: Final = """Task-level time-sharing for GPU clusters.
+
+`{task}` is an id or a name; a name means the caller's latest task of that name. Admins may write `user/name`,
+URL-encoded. Times are RFC 3339 in UTC, lengths of time are seconds in fields that end in `_s`. Errors are
+problem documents (RFC 9457); `code` is the word to branch on. HEAD is answered wherever GET is.
+
+Streams are server-sent events (`text/event-stream`): `x-messages` names the kinds of their messages with the schema of
+each one's `data`, which is JSON; `*` stands for every other kind."""
+
+#: What the parts of paths that vary mean.
+PARTS: Final = {
+    "task": "Id or name of a task.",
+    "name": "Name of a node.",
+    "rule": "Name of a mount rule.",
+    "environment": "Name of an environment.",
+    "run_id": "Id of a run: `<task id>.<run number>`.",
+    "rank": "Number of a rank, from 0.",
+}
+
+
+def document(routes: Sequence[Route]) -> dict[str, Any]:
+    """The document."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "HAI", "version": __version__, "description": _ABOUT},
+        "servers": [{"url": "/services/hai/api/v1"}],
+        "paths": paths,
+        "components": {
+            "schemas": _schemas(routes),
+            "securitySchemes": {
+                "hubToken": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "A token of the Hub with access:services!service=hai and the scope named.",
+                },
+                "runToken": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "The token of a run, for that run alone.",
+                },
+            },
+        },
+    }
+
+
+def codes_of(route: Route) -> list[str]:
+    """Every error that the route can answer."""
+    codes = {"internal", "too_many", *route.codes}
+    if route.access != OPEN:
+        codes |= {"unauthorized", "forbidden", "unavailable"}
+    if route.body is not None:
+        codes |= {"invalid", "too_large", "unsupported_media_type"}
+    if route.query.model_fields or route.location or "{rank}" in route.path:
+        codes.add("invalid")
+    return sorted(codes, key=lambda code: CODES[code][0])
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": f"{route.call.__module__.rpartition('.')[2]}.{route.call.__name__}",
+        "summary": route.summary,
+        "tags": [route.path.split("/")[1]],
+        "security": _security(route),
+        "responses": {**_success(route), **_failures(route)},
+    }
+    if parameters := [*_path_parameters(route), *_query_parameters(route), *_header_parameters(route)]:
+        operation["parameters"] = parameters
+    if route.body is not None:
+        operation["requestBody"] = {"required": not route.body_optional, "content": _body_content(route.body)}
+    return operation
+
+
+def _security(route: Route) -> list[dict[str, list[str]]]:
+    if route.access == OPEN:
+        return []
+    return [{"runToken": []}] if route.access == RUN else [{"hubToken": [route.access]}]
+
+
+def _body_content(body: type[Input | YamlText | RawBytes]) -> dict[str, Any]:
+    if issubclass(body, RawBytes):
+        return {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    if issubclass(body, YamlText):
+        return {"application/yaml": {"schema": {"type": "string"}}}
+    return {"application/json": {"schema": _ref(body)}}
+
+
+def _success(route: Route) -> dict[str, Any]:
+    content: dict[str, Any] = {}
+    if route.answer is not None:
+        content["application/json"] = {"schema": _ref(route.answer)}
+    if route.streams:
+        content["text/event-stream"] = {
+            "schema": {"type": "string", "contentMediaType": "text/event-stream"},
+            "x-messages": {
+                kind: {"type": "object"} if model is None else _ref(model) for kind, model in route.messages.items()
+            },
+        }
+    if route.text:
+        kind = "application/json" if route.path.endswith(".json") else "text/plain"
+        content[kind] = {"schema": {"type": "object" if kind.endswith("json") else "string"}}
+    response: dict[str, Any] = {"description": "Done." if content else "Done; there is no body."}
+    if content:
+        response["content"] = content
+    if route.location:
+        response["headers"] = {"Location": {"description": "Address of what was made.", "schema": {"type": "string"}}}
+    return {str(route.status): response}
+
+
+def _failures(route: Route) -> dict[str, Any]:
+    return {
+        str(CODES[code][0]): {
+            "description": f"{CODES[code][1]} (`{code}`).",
+            "content": {CONTENT_TYPE: {"schema": _ref(Problem)}},
+        }
+        for code in codes_of(route)
+    }
+
+
+def _path_parameters(route: Route) -> Iterable[dict[str, Any]]:
+    for name in re.findall(r"\{(\w+)\}", route.path):
+        yield {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": PARTS[name],
+            "schema": shapes.PARTS[name],
+        }
+
+
+def _query_parameters(route: Route) -> Iterable[dict[str, Any]]:
+    schema = route.query.model_json_schema(ref_template=_REF)
+    shapes.without_nul(schema.get("properties", {}))
+    comments = comments_of(route.query)
+    for name, of_field in schema.get("properties", {}).items():
+        of_field.pop("title", None)
+        parameter = {
+            "name": name,
+            "in": "query",
+            "required": name in schema.get("required", ()),
+            "schema": of_field,
+        }
+        if name in comments:
+            parameter["description"] = comments[name]
+        yield parameter
+
+
+def _header_parameters(route: Route) -> Iterable[dict[str, Any]]:
+    for name, meaning in route.headers.items():
+        yield {"name": name, "in": "header", "description": meaning, "schema": shapes.HEADERS[name]}
+
+
+def _ref(model: type[BaseModel]) -> dict[str, str]:
+    return {"$ref": _REF.format(model=model.__name__)}
+
+
+def _mode(model: type[BaseModel]) -> JsonSchemaMode:
+    """Inputs as they are read, outputs as they are written: a field with a default is always there."""
+    return "validation" if issubclass(model, Input) else "serialization"
+
+
+def _schemas(routes: Sequence[Route]) -> dict[str, Any]:
+    models: dict[str, type[BaseModel]] = {Problem.__name__: Problem}
+    for route in routes:
+        for model in (route.body, route.answer, *route.messages.values()):
+            if model is not None and issubclass(model, BaseModel):
+                models[model.__name__] = model
+    _, schema = models_json_schema([(model, _mode(model)) for model in models.values()], ref_template=_REF)
+    schemas: dict[str, Any] = schema["$defs"]
+    by_name = _all_models(models.values())
+    for name, one in schemas.items():
+        if issubclass(by_name[name], Input):
+            shapes.without_nul(one)
+        for field, comment in comments_of(by_name[name]).items():
+            if field in one.get("properties", {}):
+                one["properties"][field].setdefault("description", comment)
+    return dict(sorted(schemas.items()))
+
+
+def _all_models(models: Iterable[type[BaseModel]]) -> dict[str, type[BaseModel]]:
+    """Those models and all that their fields name."""
+    found: dict[str, type[BaseModel]] = {}
+    waiting = list(models)
+    while waiting:
+        model = waiting.pop()
+        if model.__name__ in found:
+            continue
+        found[model.__name__] = model
+        for field in model.model_fields.values():
+            waiting += _models_in(field.annotation)
+    return found
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]

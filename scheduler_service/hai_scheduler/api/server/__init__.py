@@ -1,0 +1,1 @@
+"""How a request is served: found, limited, authenticated, read, answered, measured."""

@@ -1,0 +1,414 @@
+"""The one tornado handler of the interface: finds the route, finds out who asks, reads the body, answers.
+
+The body is read as it comes, so that one that is too large is thrown away and not kept. A refusal that is
+known before the body has arrived waits until it has: a client that is still sending would not read the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Awaitable
+from contextlib import aclosing, suppress
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel
+from tornado.iostream import StreamClosedError
+from tornado.web import HTTPError, stream_request_body
+
+from hai_scheduler.api.server import problems
+from hai_scheduler.api.server.auth import Auth, HubHandler, UserBook, has_scope
+from hai_scheduler.api.server.bodies import read_body, read_query
+from hai_scheduler.api.server.kinds import Kind
+from hai_scheduler.api.server.limits import Limits, Pass
+from hai_scheduler.api.server.logins import address, log_in
+from hai_scheduler.api.server.metrics import Metrics
+from hai_scheduler.api.server.problems import Refused
+from hai_scheduler.api.server.route import OPEN, RUN, Answer, Ask, Route, Stream, Text
+from hai_scheduler.api.server.services import Services
+from hai_scheduler.api.server.table import Table
+from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.core.model.task import RunId
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.errors import TooMany
+
+log = logging.getLogger(__name__)
+
+#: The largest body that is read, in bytes.
+MAX_BODY: Final = 1024 * 1024
+#: The largest body that is thrown away while its sender waits to be told so; above it he is cut off.
+MAX_DRAINED: Final = 256 * 1024 * 1024
+#: A stream without news says so after this time, in seconds, so that proxies keep it.
+KEEP_ALIVE: Final = 15.0
+#: A reader that takes nothing for this long, in seconds, is let go.
+STALLED: Final = 60.0
+#: A stream ends after this time, in seconds, so that rights are looked at again; clients resume it.
+STREAM_LIFE: Final = 3600.0
+#: How often a stream asks whether its reader may still read it, in seconds. The Hub's answer is believed for
+#: `auth.BELIEVED` seconds, so a revoked token is good for the sum of both at most.
+LOOKS_AGAIN: Final = 10.0
+#: When to try again what cannot be done for now, in seconds.
+RETRY_AFTER: Final = 1
+#: How long a stream that brings too much pauses at a time, at most, in seconds: less than KEEP_ALIVE.
+LONGEST_LAG: Final = 5.0
+#: How long a refusal for asking too much is held back, in seconds: who repeats it at once must not cost more by being
+#: refused than by being served.
+HELD_BACK: Final = 0.5
+
+_T = TypeVar("_T")
+_BODILESS: Final = re.compile(rb"\s*(\{\s*\})?\s*")
+
+
+class _EveryMethod(tuple[str, ...]):
+    """tornado refuses a method that it does not know at once, over a body that is still on its way."""
+
+    __slots__ = ()
+
+    def __contains__(self, _method: object) -> bool:
+        return True
+
+
+@stream_request_body
+class Endpoint(HubHandler):
+    """Every route of the table."""
+
+    SUPPORTED_METHODS = _EveryMethod()
+
+    def initialize(  # type: ignore[override]  # tornado hands on what the routing rule says
+        self, *, auth: Auth, table: Table, services: Services, users: UserBook, limits: Limits
+    ) -> None:
+        """Called by tornado with what the routing rule says."""
+        super().initialize(auth=auth)
+        self.route: Route | None = None
+        self._table, self._services, self._users, self._limits = table, services, users, limits
+        #: Its place among the requests of its client, and whether work on it has begun.
+        self._pass: Pass | None = None
+        self._begun = False
+        self._path: dict[str, str] = {}
+        self._who: Caller | RunId | None = None
+        self._body = bytearray()
+        self._arrived = 0
+        self._refusal: Exception | None = None
+        self._work: asyncio.Future[Any] | None = None
+        self._gone = False
+        self._began = time.monotonic()
+
+    # -- before the body --------------------------------------------------------------------------
+
+    async def prepare(self) -> None:
+        """Find the route and who asks. A refusal is kept until the body has gone by."""
+        connection: Any = self.request.connection
+        connection.set_max_body_size(2**62)  # `data_received` is the limit, and answers
+        try:
+            self.route, self._path = self._table.find(self.request.method or "", self.request.path)
+            self._check_length()
+            await self._admit(self.route)
+        except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
+            self._refusal = error
+            if self.request.method not in HubHandler.SUPPORTED_METHODS:
+                # What tornado calls next is the method's name in lower case: it must not be what a client wrote.
+                self.request.method = "OTHER"
+            if not self._worth_waiting():
+                self._cut_off(error)
+
+    def _check_length(self) -> None:
+        length = self.request.headers.get("Content-Length", "0")
+        if not length.isdigit() or int(length) > MAX_BODY:
+            raise _too_large()
+
+    def _worth_waiting(self) -> bool:
+        """Whether the sender goes on to send what is short enough to throw away, or has nothing to send."""
+        headers = self.request.headers
+        if headers.get("Expect", "").lower() == "100-continue":
+            return False
+        length = headers.get("Content-Length", "0")
+        return length.isdigit() and int(length) <= MAX_DRAINED
+
+    async def _admit(self, route: Route) -> None:
+        """Who asks, and may he now? Raises Refused."""
+        client = await self._identify(route)
+        # What is on its way counts already: a client's unfinished bodies are bounded like its requests.
+        self._pass = self._limits.arrive(route.budget, client, size=self._length())
+
+    async def _identify(self, route: Route) -> str:
+        """Find out who asks, and return whose budget it is. Raises Refused."""
+        if route.access == OPEN:
+            return address(self)
+        if route.access == RUN:
+            self._who = self.auth.run(self)
+            if self._who != self._path["run_id"]:
+                raise Refused("forbidden", "This token speaks for another run.")
+            return self._who
+        caller = await log_in(self, self._limits)
+        self._check_scope(route, caller)
+        await self._users.see(caller)
+        self._who = caller
+        return caller.name
+
+    def _length(self) -> int:
+        length = self.request.headers.get("Content-Length", "0")
+        return int(length) if length.isdigit() else 0
+
+    def _check_scope(self, route: Route, caller: Caller) -> None:
+        if not has_scope(caller, route.access):
+            raise Refused(
+                "forbidden",
+                f"This needs the scope {route.access}, which your token does not carry: "
+                "ask an admin, or make a token with it.",
+            )
+
+    # -- the body ---------------------------------------------------------------------------------
+
+    def data_received(self, chunk: bytes) -> None:
+        """Keep a piece of the body, unless the request is refused already."""
+        self._arrived += len(chunk)
+        if self._refusal is None and self._arrived > MAX_BODY:
+            self._refusal = _too_large()
+            self._body.clear()
+        if self._refusal is None:
+            self._body += chunk
+        elif self._arrived > MAX_DRAINED and not self._finished:
+            self._cut_off(self._refusal)
+
+    # -- after the body ---------------------------------------------------------------------------
+
+    async def get(self) -> None:
+        """Answer; the table has said whether the method is one of the route's."""
+        route, place = self.route, self._pass
+        if self._refusal is not None or route is None or place is None:
+            self._give_back()
+            await self._refuse_in_time(self._refusal or HTTPError(404))
+            return
+        self._begun = True
+        # Of a body whose length was not said nothing has been counted when it began to arrive.
+        place.charge(self._limits.cost_of(route.budget, max(0, self._arrived - self._length())))
+        try:
+            await self._while_there(place.begin())
+            answer = await self._call(route)
+            await self._send(route, answer)
+        except StreamClosedError:
+            self._gone = True
+        except asyncio.CancelledError:
+            if not self._gone:
+                raise
+        except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
+            self._give_back()
+            await self._refuse_in_time(error)
+        finally:
+            self._give_back()
+
+    head = post = put = delete = patch = options = other = get
+
+    async def _call(self, route: Route) -> Answer:
+        query = read_query(route.query, self.request.query_arguments)
+        ask = Ask(
+            services=self._services,
+            who=self._who,
+            path=self._path,
+            query=query,
+            body=self._read_body(route),
+            headers=self.request.headers,
+        )
+        call = route.call(ask)
+        return await (self._while_there(call) if route.waits else call)
+
+    def _read_body(self, route: Route) -> object:
+        body = bytes(self._body)
+        self._body.clear()
+        if route.body is not None:
+            return read_body(route.body, body, self.request.headers.get("Content-Type"), optional=route.body_optional)
+        if not _BODILESS.fullmatch(body):
+            raise Refused("invalid", "This takes no body: leave it out.")
+        return Nothing()
+
+    async def _while_there(self, work: Awaitable[_T]) -> _T:
+        """Do it, but end it when the client goes away."""
+        self._work = asyncio.ensure_future(work)
+        if self._gone:
+            self._work.cancel()
+        result: _T = await self._work
+        return result
+
+    def _give_back(self) -> None:
+        """The request's place is free for another of its client."""
+        if self._pass is not None:
+            self._pass.end()
+
+    def on_finish(self) -> None:
+        """The answer has been written; one that was cut off has had no other end."""
+        self._give_back()
+
+    def on_connection_close(self) -> None:
+        """The client has gone away. What is worked on keeps its place until that ends."""
+        super().on_connection_close()
+        self._gone = True
+        if not self._begun:
+            self._give_back()
+        if self._work is not None:
+            self._work.cancel()
+
+    async def _send(self, route: Route, answer: Answer) -> None:
+        self.set_status(route.status)
+        match answer:
+            case None:
+                self.set_status(204)
+                self.clear_header("Content-Type")
+            case Stream() if self.request.method == "HEAD":
+                await answer.batches.aclose()
+                self.set_header("Content-Type", "text/event-stream")
+            case Stream():
+                await self._stream(answer)
+                return
+            case Text():
+                self.set_header("Content-Type", answer.content_type)
+                self.write(answer.body)
+            case BaseModel():
+                self.set_header("Content-Type", "application/json")
+                if route.location is not None:
+                    self.set_header("Location", self._table.prefix + route.location.format_map(dict(answer)))
+                body = answer.model_dump_json().encode()
+                if self._pass is not None:
+                    # A page costs what it returns, whatever was asked for.
+                    self._pass.charge(self._limits.cost_of(route.budget, len(body)))
+                self.write(body)
+        await self.finish()
+
+    # -- streams ----------------------------------------------------------------------------------
+
+    async def _stream(self, stream: Stream) -> None:
+        try:
+            if self.route is not None and self.route.budget is not Kind.STREAM:
+                # It was let in as a page is; what stays open has another budget.
+                self._give_back()
+                client = self._who.name if isinstance(self._who, Caller) else ""
+                self._pass = self._limits.arrive(Kind.STREAM, client)
+                await self._pass.begin()
+        except Refused:
+            await stream.batches.aclose()
+            raise
+        self._services.metrics.stream_opened()
+        try:
+            await self._while_there(self._pump(stream))
+        finally:
+            self._services.metrics.stream_closed()
+        await self.finish()
+
+    async def _pump(self, stream: Stream) -> None:
+        """Send batch after batch; each is on its way before the next is made, which bounds what is held."""
+        began = looked = time.monotonic()
+        async with aclosing(stream.batches) as batches:
+            sent = 0.0
+            async for batch in batches:  # the first may still refuse the request: nothing has been sent
+                now = time.monotonic()
+                if not self._headers_written:
+                    self.set_header("Content-Type", "text/event-stream")
+                    self.set_header("X-Accel-Buffering", "no")
+                text = batch if isinstance(batch, bytes) else "".join(message.encode() for message in batch)
+                if text or now - sent >= KEEP_ALIVE:
+                    self.write(text or ": keep-alive\n\n")
+                    await self._flush()
+                    sent = now
+                    await self._slow_down(len(text))
+                if now >= began + STREAM_LIFE:
+                    return
+                if now >= looked + LOOKS_AGAIN:
+                    looked = now
+                    if not await self._still_may():
+                        return
+
+    async def _slow_down(self, size: int) -> None:
+        """A user's streams together bring so much a second; what is left is not even read until there is room."""
+        if self._pass is not None:
+            self._pass.charge(self._limits.cost_of(Kind.STREAM, size))
+            if (lag := self._pass.lag) > 0:
+                await self._services.queries.clock.sleep(min(lag, LONGEST_LAG))
+
+    async def _still_may(self) -> bool:
+        """Whether the reader of a stream is who he was, with the same rights. Raises Refused: 401, 403.
+
+        A reader with other rights than before has to begin anew: what he is sent is chosen by them.
+        """
+        if not isinstance(self._who, Caller) or self.route is None:
+            return True
+        try:
+            caller = await self.auth.again(self)
+        except Refused as refused:
+            if refused.code == "unavailable":
+                return True  # a Hub that starts again has taken nobody's rights away
+            raise
+        self._check_scope(self.route, caller)
+        return caller == self._who
+
+    async def _flush(self) -> None:
+        """Wait until the reader has taken what was written. Raises StreamClosedError for one who does not."""
+        try:
+            async with asyncio.timeout(STALLED):
+                await self.flush()
+        except TimeoutError:
+            connection: Any = self.request.connection
+            connection.stream.close()
+            raise StreamClosedError from None
+
+    # -- refusals ---------------------------------------------------------------------------------
+
+    async def _refuse_in_time(self, error: BaseException) -> None:
+        if getattr(error, "code", "") == "too_many" and not self._headers_written:
+            await self._services.queries.clock.sleep(HELD_BACK)
+            if self._gone:
+                return
+        self._refuse(error)
+
+    def _cut_off(self, error: BaseException) -> None:
+        """Refuse while the body is still on its way: the connection is of no more use."""
+        self._refuse(error, close=True)
+
+    def _refuse(self, error: BaseException, *, close: bool = False) -> None:
+        """Answer an error as a problem document; what it says of a fault of ours goes to the log alone."""
+        problem = problems.problem_of(error)
+        if problem is None:
+            name, problem = problems.incident()
+            self._services.metrics.incident()
+            where = self.route.path if self.route else "no route"
+            log.error("incident %s: %s %s", name, self.request.method, where, exc_info=error)
+        if self._headers_written:
+            # The answer has begun: all that is left is to say so in the stream and to end it.
+            with suppress(StreamClosedError):
+                self.write(f"event: problem\ndata: {problem.model_dump_json()}\n\n")
+                self.finish()
+            return
+        self.clear()
+        self.set_status(problem.status)
+        self.set_header("Content-Type", problems.CONTENT_TYPE)
+        if close:
+            self.set_header("Connection", "close")
+        if problem.code == "unavailable":
+            self.set_header("Retry-After", str(RETRY_AFTER))
+        if isinstance(error, TooMany):
+            self.set_header("Retry-After", str(error.retry_after))
+        for name, value in getattr(error, "headers", {}).items() if isinstance(error, Refused) else ():
+            self.set_header(name, value)
+        self.finish(problem.model_dump_json().encode())
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        """What tornado itself refuses, in the same form."""
+        info = kwargs.get("exc_info")
+        self._refuse(self._refusal or (info[1] if info else HTTPError(status_code)))
+
+    def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
+        """Nothing: `_refuse` logs faults of ours, and the rest is not ours."""
+
+    @property
+    def metrics(self) -> Metrics:
+        """Where requests are counted."""
+        return self._services.metrics
+
+    @property
+    def seconds(self) -> float:
+        """How long the request has taken so far."""
+        return time.monotonic() - self._began
+
+
+def _too_large() -> Refused:
+    return Refused("too_large", f"The body is larger than {MAX_BODY // 1024 // 1024} MiB, which is the most.")

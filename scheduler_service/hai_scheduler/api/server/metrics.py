@@ -1,0 +1,173 @@
+"""Prometheus metrics of one process of the API; what they say of ticks is what the scheduling loop says of itself."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from hai_scheduler.api.server.kinds import Kind
+from hai_scheduler.api.server.limits import Limits
+from hai_scheduler.core.model.task import NodeMark, Priority, TaskState
+from hai_scheduler.ports.store import Temporary
+from hai_scheduler.service.insight.census import Count, TaskKind
+from hai_scheduler.service.insight.queries import NodeView, Queries
+from hai_scheduler.service.platform.health import SILENCE
+from hai_scheduler.service.platform.loop_status import LoopStatus, StatusReader
+
+__all__ = ["CONTENT_TYPE_LATEST", "Metrics"]
+
+_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
+_SHORT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+
+class Metrics:
+    """All metrics, in a registry of their own."""
+
+    def __init__(self, news: StatusReader) -> None:
+        self._news = news
+        self._registry = CollectorRegistry()
+        self._tasks = Gauge("hai_tasks", "Unfinished tasks.", ["state", "priority"], registry=self._registry)
+        self._task_nodes = Gauge(
+            "hai_task_nodes",
+            "Nodes that unfinished tasks hold or wait for.",
+            ["state", "priority"],
+            registry=self._registry,
+        )
+        self._quarantined = Gauge(
+            "hai_quarantined_nodes", "Nodes that the platform has quarantined.", ["group"], registry=self._registry
+        )
+        self._alarms = Counter(
+            "hai_rotation_alarms_total",
+            "Tasks that were told to leave for equals as often as they may be.",
+            registry=self._registry,
+        )
+        #: Of which loop, and how many of its alarms are counted.
+        self._alarms_counted = ("", 0)
+        self._nodes = Gauge("hai_nodes", "Nodes.", ["group", "state"], registry=self._registry)
+        self._requests = Histogram(
+            "hai_http_request_seconds",
+            "Requests answered, streams at their end.",
+            ["method", "route", "status"],
+            buckets=_SHORT,
+            registry=self._registry,
+        )
+        self._streams = Gauge("hai_http_streams", "Open streams of events and logs.", registry=self._registry)
+        self._errors = Counter(
+            "hai_http_incidents_total", "Requests that failed by a fault of the platform.", registry=self._registry
+        )
+        self._refused = Counter(
+            "hai_requests_refused_total",
+            "Requests that were refused (429), by the kind of request and the limit that it met.",
+            ["kind", "reason"],
+            registry=self._registry,
+        )
+        self._working = Gauge(
+            "hai_requests_working", "Requests that are worked on, streams included.", ["kind"], registry=self._registry
+        )
+        self._waiting = Gauge(
+            "hai_requests_waiting", "Requests that wait for their turn.", ["kind"], registry=self._registry
+        )
+        for name, meaning, read in (
+            ("hai_ticks", "Ticks of the loop that leads, since it started.", lambda loop: loop.ticks),
+            ("hai_tick_seconds", "Length of its last tick.", lambda loop: loop.tick_seconds),
+            ("hai_plan_seconds", "Length of the plan in it.", lambda loop: loop.plan_seconds),
+            (
+                "hai_last_tick_timestamp_seconds",
+                "When its last tick went through, as it last said.",
+                lambda loop: loop.last_tick.timestamp() if loop.last_tick else 0.0,
+            ),
+        ):
+            Gauge(name, meaning, registry=self._registry).set_function(partial(self._of_the_loop, read))
+        leading = Gauge("hai_leading", "1 while a scheduling loop ticks, 0 while none does.", registry=self._registry)
+        leading.set_function(lambda: float((news.silence() or timedelta.max) < SILENCE))
+
+    def _of_the_loop(self, read: Callable[[LoopStatus], float]) -> float:
+        return 0.0 if self._news.status is None else read(self._news.status)
+
+    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count an answered request. `route` is the pattern, never the path: paths are without number."""
+        known = method if method in _METHODS else "other"
+        self._requests.labels(known, route, str(status)).observe(seconds)
+
+    def incident(self) -> None:
+        """Count a fault of ours."""
+        self._errors.inc()
+
+    def refused(self, kind: Kind, reason: str) -> None:
+        """Count a request that met a limit. Whose it was is not said: labels of metrics are for everybody."""
+        self._refused.labels(kind.value, reason).inc()
+
+    def show_limits(self, limits: Limits) -> None:
+        """Show how much of them is in use."""
+        for kind in Kind:
+            gate = limits[kind]
+            self._working.labels(kind.value).set_function(partial(getattr, gate, "working"))
+            self._waiting.labels(kind.value).set_function(partial(getattr, gate, "waiting"))
+
+    def stream_opened(self) -> None:
+        """A stream has begun."""
+        self._streams.inc()
+
+    def stream_closed(self) -> None:
+        """A stream has ended."""
+        self._streams.dec()
+
+    async def exposition(self, queries: Queries) -> bytes:
+        """The text that Prometheus reads, tasks and nodes as they are now."""
+        with suppress(Temporary):  # what it last said, then
+            await self._news.look()
+        counts, nodes = await queries.everything()
+        self._count_tasks(counts)
+        self._count_nodes(nodes)
+        self._count_alarms()
+        return generate_latest(self._registry)
+
+    def _count_alarms(self) -> None:
+        """The loop counts from its start on, this process since its own."""
+        loop = self._news.status
+        if loop is None:
+            return
+        holder, counted = self._alarms_counted
+        self._alarms.inc(loop.rotation_alarms - (counted if holder == loop.holder else 0))
+        self._alarms_counted = loop.holder, loop.rotation_alarms
+
+    def _count_tasks(self, counts: Mapping[TaskKind, Count]) -> None:
+        count: Tally[tuple[str, str]] = Tally()
+        held: Tally[tuple[str, str]] = Tally()
+        for kind, each in counts.items():
+            key = kind.state.value, kind.level.name if kind.level is not None else "AUTO"
+            count[key] += each.tasks
+            held[key] += each.nodes
+        self._tasks.clear()
+        self._task_nodes.clear()
+        # A level without tasks is 0, not absent: a graph must not stop.
+        for state in (state for state in TaskState if not state.ended):
+            for name in (level.name for level in Priority):
+                self._tasks.labels(state.value, name).set(0)
+        for (state_name, name), number in count.items():
+            self._tasks.labels(state_name, name).set(number)
+            self._task_nodes.labels(state_name, name).set(held[state_name, name])
+
+    def _count_nodes(self, nodes: Sequence[NodeView]) -> None:
+        self._nodes.clear()
+        for (group, state), number in Tally((view.node.group, _state(view)) for view in nodes).items():
+            self._nodes.labels(group, state).set(number)
+        self._quarantined.clear()
+        for group in {view.node.group for view in nodes}:
+            marks = [view.node.mark for view in nodes if view.node.group == group]
+            self._quarantined.labels(group).set(marks.count(NodeMark.QUARANTINED))
+
+
+def _state(view: NodeView) -> str:
+    """One word a node, so that the words add up to the nodes."""
+    if not view.node.ready:
+        return "lost"
+    if view.holders:
+        return "held"
+    return "free" if view.node.schedulable else view.node.mark.value

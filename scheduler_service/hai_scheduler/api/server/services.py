@@ -1,0 +1,60 @@
+"""What the handlers use, put together by `app`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hai_scheduler.api.server.metrics import Metrics
+from hai_scheduler.ports.store import Store
+from hai_scheduler.service.insight.decisions import Decisions
+from hai_scheduler.service.insight.explanations import Explanations
+from hai_scheduler.service.insight.feed import Feed
+from hai_scheduler.service.insight.forecasts import Forecasts
+from hai_scheduler.service.insight.queries import Queries
+from hai_scheduler.service.logs.failures import Failures
+from hai_scheduler.service.logs.rank_logs import RankLogs
+from hai_scheduler.service.logs.reading import Logs
+from hai_scheduler.service.origin.orphans import Orphans
+from hai_scheduler.service.platform.admin import Administration
+from hai_scheduler.service.platform.health import Health
+from hai_scheduler.service.platform.readiness import Readiness
+from hai_scheduler.service.policy.changes import PolicyChanges
+from hai_scheduler.service.quota.own import OwnQuotas
+from hai_scheduler.service.runs.gangs import Gangs
+from hai_scheduler.service.runs.jobs import Jobs
+from hai_scheduler.service.runs.run_facts import RunBook
+from hai_scheduler.service.tasks.experiments import Experiments
+from hai_scheduler.service.tasks.submissions import Submissions
+from hai_scheduler.service.workspace.mount_rules import MountRules
+from hai_scheduler.service.workspace.named_environments import NamedEnvironments
+from hai_scheduler.service.workspace.surroundings import Surroundings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The use cases."""
+
+    store: Store
+    submissions: Submissions
+    administration: Administration
+    jobs: Jobs
+    run_book: RunBook
+    gangs: Gangs
+    rank_logs: RankLogs
+    queries: Queries
+    readiness: Readiness
+    health: Health
+    explanations: Explanations
+    decisions: Decisions
+    experiments: Experiments
+    forecasts: Forecasts
+    logs: Logs
+    failures: Failures
+    feed: Feed
+    orphans: Orphans
+    own_quotas: OwnQuotas
+    policy: PolicyChanges
+    mount_rules: MountRules
+    environments: NamedEnvironments
+    surroundings: Surroundings
+    metrics: Metrics

@@ -1,0 +1,1 @@
+"""The bodies and parameters of the interface as pydantic models."""

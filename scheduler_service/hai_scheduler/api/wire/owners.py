@@ -1,0 +1,12 @@
+"""The wire of who has live tasks; `schemas` has the rest."""
+
+from __future__ import annotations
+
+from hai_scheduler.api.wire.base import Output
+
+
+class OwnersOut(Output):
+    """Users with live tasks."""
+
+    #: Names of users with a task that is neither ended nor held, spot containers aside; in alphabetical order.
+    users: list[str]

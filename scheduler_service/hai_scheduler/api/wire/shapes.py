@@ -1,0 +1,132 @@
+"""What the OpenAPI document says of values beyond their types: the shapes that the service's own checks ask for.
+
+They are in the document alone. The checks stay where they are, in the service and the core, for their sentences name
+the field, the value and the remedy; a test holds both against each other. Patterns are those of ECMA 262, which is
+what JSON Schema has.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pydantic.config import JsonDict
+
+from hai_scheduler.core.model.leaving import SIGNAL_PATTERN
+from hai_scheduler.core.model.task import TaskState
+from hai_scheduler.core.workspace.environments import VARIABLE
+from hai_scheduler.core.workspace.mounts import MAX_PRIORITY
+from hai_scheduler.service.insight.forecast import MOST_HORIZON
+from hai_scheduler.service.workspace.environment import PLATFORM_VARIABLES
+
+_STATE: Final = "|".join(["live", *(state.value for state in TaskState)])
+
+#: Any text: no database and no environment can hold a NUL character.
+TEXT: Final = r"^[^\x00]*$"
+
+#: The name of a task: 1 to 63 characters, and not a number.
+TASK_NAME: Final[JsonDict] = {
+    "minLength": 1,
+    "maxLength": 63,
+    "pattern": r"^([A-Za-z]|[0-9]+[A-Za-z._-])[A-Za-z0-9._-]*$",
+}
+#: An absolute path.
+ABSOLUTE: Final[JsonDict] = {"pattern": r"^/[^\x00]*$"}
+#: Words to execute: the first names a program.
+COMMAND: Final[JsonDict] = {"prefixItems": [{"type": "string", "minLength": 1, "pattern": TEXT}]}
+#: Names of variables.
+VARIABLES: Final[JsonDict] = {"propertyNames": {"pattern": f"^{VARIABLE.pattern}$"}}
+#: Names of variables, without those that the platform sets.
+TASK_VARIABLES: Final[JsonDict] = {
+    "propertyNames": {"pattern": f"^{VARIABLE.pattern}$", "not": {"enum": [*sorted(PLATFORM_VARIABLES)]}}
+}
+#: Whom a mount rule or an environment is for.
+SUBJECT: Final[JsonDict] = {"pattern": r"^(public|(user|group):[^\x00-\x1f\x7f]+)$"}
+#: The rank of a mount rule among others of its kind.
+MOUNT_PRIORITY: Final[JsonDict] = {"minimum": -MAX_PRIORITY, "maximum": MAX_PRIORITY}
+
+#: How far ahead a forecast may look, in seconds.
+HORIZON: Final[JsonDict] = {"exclusiveMinimum": 0, "maximum": MOST_HORIZON.total_seconds()}
+
+#: Without retries there is nothing to say of them.
+RETRIES: Final[JsonDict] = {
+    "if": {"properties": {"retries": {"const": 0}}},
+    "then": {"properties": {"retry_backoff_s": {"const": 0}, "retry_exit_codes": {"maxItems": 0}}},
+}
+#: A signal, and at will the seconds before the deadline.
+SIGNAL: Final[JsonDict] = {"pattern": f"^{SIGNAL_PATTERN}$"}
+#: A task without retries says nothing of them, and one that is sent no signal chooses none.
+TASK: Final[JsonDict] = {
+    "allOf": [
+        RETRIES,
+        {
+            "if": {"properties": {"profile": {"enum": ["cooperative", "kill"]}}, "required": ["profile"]},
+            "then": {"properties": {"signal": {"type": "null"}}},
+        },
+    ]
+}
+#: What a mount rule that adds needs, and one that removes does not have.
+MOUNT: Final[JsonDict] = {
+    "if": {"properties": {"action": {"const": "remove"}}, "required": ["action"]},
+    "then": {"properties": {"kind": {"type": "null"}, "source": {"maxLength": 0}}},
+    "else": {
+        "properties": {"kind": {"type": "string"}, "source": {"type": "string", "minLength": 1}},
+        "required": ["kind", "source"],
+    },
+}
+#: A change of policy numbers names one at least.
+POLICY_CHANGE: Final[JsonDict] = {
+    "anyOf": [
+        {"properties": {"set": {"minProperties": 1}}, "required": ["set"]},
+        {"properties": {"unset": {"minItems": 1}}, "required": ["unset"]},
+    ]
+}
+
+
+def one_of(*names: str) -> JsonDict:
+    """Exactly one of these fields is there, and is not null."""
+    return {
+        "oneOf": [
+            {
+                "required": [name],
+                "properties": {
+                    other: {"not": {"type": "null"}} if other == name else {"type": "null"} for other in names
+                },
+            }
+            for name in names
+        ]
+    }
+
+
+#: Parts of paths that vary.
+PARTS: Final[dict[str, dict[str, Any]]] = {
+    "task": {"type": "string", "minLength": 1},
+    "name": {"type": "string", "minLength": 1},
+    "rule": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"},
+    "environment": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"},
+    "run_id": {"type": "string", "minLength": 1},
+    "rank": {"type": "integer", "minimum": 0, "maximum": 100_000},
+}
+#: Request headers.
+HEADERS: Final[dict[str, dict[str, Any]]] = {
+    "Idempotency-Key": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^[\x21-\x7e]*$"},
+    "Last-Event-ID": {"type": "string"},
+}
+#: States with commas between them.
+STATES: Final[JsonDict] = {"pattern": f"^({_STATE})(,({_STATE}))*$"}
+#: Where pages of tasks and of logs go on.
+TASK_CURSOR: Final[JsonDict] = {"pattern": "^[0-9]{1,18}$"}
+LOG_CURSOR: Final[JsonDict] = {"pattern": "^[1-9][0-9]{0,8}:(start|[0-9]{1,18})$"}
+
+
+def without_nul(schema: Any) -> None:
+    """Say of every text below a schema that it holds no NUL character, where nothing narrower is said."""
+    if isinstance(schema, list):
+        for part in schema:
+            without_nul(part)
+    elif isinstance(schema, dict):
+        free = not schema.keys() & {"pattern", "enum", "const", "format", "contentMediaType"}
+        if schema.get("type") == "string" and free and schema.get("maxLength") != 0:
+            schema["pattern"] = TEXT
+        for key, part in schema.items():
+            if key not in ("if", "then", "else", "not", "oneOf", "default"):
+                without_nul(part)

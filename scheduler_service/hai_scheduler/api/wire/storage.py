@@ -1,0 +1,174 @@
+"""Mount rules, environments, and what a development container gets of them, on the wire."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, Json
+
+from hai_scheduler.api.wire import shapes
+from hai_scheduler.api.wire.base import Input, Output
+
+MountKindName = Literal["host_path", "pvc"]
+MountActionName = Literal["add", "remove"]
+
+_Path = Annotated[str, Field(max_length=4095)]
+_Name = Annotated[str, Field(max_length=255)]
+_Text = Annotated[str, Field(max_length=1000)]
+
+
+class MountPut(Input):
+    """Write a mount rule, all of it. Paths may hold `{user}`, `{task}` and, in rules for a group, `{group}`."""
+
+    model_config = ConfigDict(json_schema_extra=shapes.MOUNT)
+
+    #: `user:NAME`, `group:NAME` or `public`.
+    subject: Annotated[str, Field(max_length=300, json_schema_extra=shapes.SUBJECT)]
+    #: `remove`: what weaker rules mount there is not mounted.
+    action: MountActionName = "add"
+    #: What is mounted; null for `remove`.
+    kind: MountKindName | None = None
+    #: `host_path`: a folder of the node. `pvc`: a claim, or `claim/folder in it`. Empty for `remove`.
+    source: _Path = ""
+    #: Where the container sees it.
+    mount_path: Annotated[_Path, Field(json_schema_extra=shapes.ABSOLUTE)]
+    read_only: bool = True
+    #: Among rules of the same kind of subject the higher wins.
+    priority: Annotated[int, Field(json_schema_extra=shapes.MOUNT_PRIORITY)] = 0
+    #: Only on nodes of this group; null: on all.
+    node_group: Annotated[str, Field(max_length=128)] | None = None
+    description: _Text = ""
+
+
+class MountRuleOut(Output):
+    """A mount rule."""
+
+    name: str
+    subject: str
+    action: MountActionName
+    kind: MountKindName | None
+    source: str
+    mount_path: str
+    read_only: bool
+    priority: int
+    node_group: str | None
+    description: str
+    #: In the answer to a change: what looks like a slip of the pen.
+    warnings: list[str] = Field(default=[])
+
+
+class MountRuleList(Output):
+    """All mount rules, by name."""
+
+    items: list[MountRuleOut]
+
+
+class EnvironmentPut(Input):
+    """Write an environment, all of it."""
+
+    #: Container image; null: the cluster's.
+    image: Annotated[str, Field(max_length=512)] | None = None
+    #: Absolute path of a Python program; null: the one that is found.
+    python: Annotated[_Path | None, Field(json_schema_extra=shapes.ABSOLUTE)] = None
+    #: Values may hold `{user}` and `{task}`. Everybody who may use it can read them: they are no place for secrets.
+    variables: dict[str, Annotated[str, Field(max_length=32_768)]] = Field(
+        default={}, max_length=200, json_schema_extra=shapes.VARIABLES
+    )
+    #: Who may use it: `user:NAME`, `group:NAME`, `public`.
+    subjects: Annotated[
+        list[Annotated[str, Field(max_length=300, json_schema_extra=shapes.SUBJECT)]],
+        Field(max_length=1000, json_schema_extra={"minItems": 1}),
+    ]
+    description: _Text = ""
+    #: It is taken where its subjects choose none.
+    default: bool = False
+
+
+class EnvironmentOut(Output):
+    """An environment."""
+
+    name: str
+    image: str | None
+    python: str | None
+    #: As they are written, with `{user}` and `{task}`.
+    variables: dict[str, str]
+    subjects: list[str]
+    description: str
+    default: bool
+    #: It is what the caller gets when he chooses none.
+    chosen: bool
+    #: In the answer to a change: what looks like a slip of the pen.
+    warnings: list[str] = Field(default=[])
+
+
+class EnvironmentList(Output):
+    """Environments, by name."""
+
+    items: list[EnvironmentOut]
+
+
+class MountedOut(Output):
+    """One folder that a container sees; nothing is left to fill in."""
+
+    #: Name of the rule that it comes from.
+    rule: str
+    kind: MountKindName
+    #: The folder of the node, or the claim.
+    source: str
+    #: Folder in the claim; empty: all of it.
+    sub_path: str
+    mount_path: str
+    read_only: bool
+
+
+class OverruledOut(Output):
+    """What a rule says of a mount path and a stronger one overrules."""
+
+    rule: str
+    mount_path: str
+    #: Half a sentence.
+    why: str
+
+
+class OfferedEnvironment(Output):
+    """An environment as a container can have it."""
+
+    name: str
+    description: str
+    image: str | None
+    python: str | None
+    #: Filled in; those that need a task are left out.
+    variables: dict[str, str]
+    #: It is taken when the user chooses none.
+    default: bool
+
+
+class PlacesOut(Output):
+    """What a development container of a user gets."""
+
+    user: str
+    groups: list[str]
+    node_group: str
+    #: By mount path, a folder before those below it.
+    mounts: list[MountedOut]
+    left_out: list[OverruledOut]
+    environments: list[OfferedEnvironment]
+    warnings: list[str]
+
+
+class EnvironmentQuery(Input):
+    """Which environments."""
+
+    #: Admins: also those that are for others.
+    all: bool = False
+
+
+class PlacesQuery(Input):
+    """Whose container, and where."""
+
+    #: Name of the user.
+    user: Annotated[str, Field(min_length=1, max_length=255)]
+    #: His groups as a JSON list of texts; default: those that the service saw him with last.
+    groups: Json[Annotated[list[_Name], Field(max_length=1000)]] | None = None
+    #: The group of the node that the container runs on.
+    node_group: Annotated[str, Field(max_length=128)] = "jupyter"

@@ -1,0 +1,409 @@
+"""The wire: every body of the REST interface as a pydantic model. The OpenAPI document is made from them.
+
+Input models refuse unknown keys and name the field, the value and the remedy. Times are RFC 3339 in UTC,
+lengths of time are seconds in fields that end in `_s`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from hai_scheduler.api.wire import shapes
+from hai_scheduler.api.wire.base import (
+    MAX_NUMBER,
+    MAX_SECONDS,
+    Input,
+    Moment,
+    Output,
+    PriorityChoice,
+    PriorityName,
+    ProfileName,
+    Seconds,
+    TaskStateName,
+)
+from hai_scheduler.api.wire.runs import CheckpointOut, FailureOut, NoticeOut, RunOut
+from hai_scheduler.service.tasks.submission import MAX_RANKS_PER_NODE
+
+
+class Problem(Output):
+    """An error (RFC 9457, `application/problem+json`)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    #: One sentence: what is wrong and what to do.
+    detail: str
+    #: Machine-readable word: invalid, not_found, forbidden, unauthorized, conflict, quota, too_large, unavailable;
+    #: also gone (410), method_not_allowed (405), unsupported_media_type (415), too_many (429), internal (500).
+    code: str
+    errors: list[FieldError] = []
+
+
+class FieldError(Output):
+    """What is wrong with one field."""
+
+    field: str
+    value: Any = None
+    message: str
+
+
+#: A number of processes on each node, or one for each GPU.
+RanksPerNodeChoice = Annotated[int, Field(strict=True, ge=1, le=MAX_RANKS_PER_NODE)] | Literal["gpu"]
+
+
+class TaskSubmit(Input):
+    """A task to submit."""
+
+    model_config = ConfigDict(json_schema_extra=shapes.TASK)
+
+    #: Letters, digits, `.`, `_` and `-`, beginning with a letter or digit; not a number.
+    name: Annotated[str, Field(max_length=128, json_schema_extra=shapes.TASK_NAME)]
+    #: The program and its arguments.
+    command: Annotated[list[str], Field(min_length=1, max_length=1000, json_schema_extra=shapes.COMMAND)]
+    #: The folder to start in, absolute.
+    cwd: Annotated[str, Field(max_length=4096, json_schema_extra=shapes.ABSOLUTE)]
+    nodes: Annotated[int, Field(ge=1, le=100_000)] = 1
+    #: GPUs on each of its nodes, which it then shares with other such tasks; null: whole nodes.
+    gpus: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    priority: PriorityChoice = "NORMAL"
+    group: Annotated[str, Field(max_length=128)] = "training"
+    #: Variables; names that the platform sets are refused.
+    env: Annotated[dict[str, str], Field(json_schema_extra=shapes.TASK_VARIABLES)] = {}
+    #: How it is told to leave; `auto` finds out by itself.
+    profile: ProfileName = "auto"
+    #: The signal to tell it with, and at will how many seconds before its deadline: `USR1@60`; null: the profile's.
+    signal: Annotated[Annotated[str, Field(max_length=16)] | None, Field(json_schema_extra=shapes.SIGNAL)] = None
+    #: None: the group's default.
+    grace_s: Seconds | None = None
+    time_limit_s: Annotated[float, Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)] | None = None
+    #: Absolute; null: a folder that the platform makes.
+    checkpoint_dir: Annotated[
+        Annotated[str, Field(max_length=4096)] | None, Field(json_schema_extra=shapes.ABSOLUTE)
+    ] = None
+    #: Paths, absolute or below cwd, whose changes count as checkpoints, beside those of the folder for checkpoints.
+    watch: Annotated[list[Annotated[str, Field(min_length=1, max_length=4096)]], Field(max_length=20)] = []
+    tags: Annotated[list[Annotated[str, Field(max_length=128)]], Field(max_length=50)] = []
+    hold: bool = False
+    #: How often it is started again when its command fails.
+    retries: Annotated[int, Field(ge=0, le=100)] = 0
+    #: Before the first retry; twice as long before each further one, a day at most.
+    retry_backoff_s: Seconds = 0.0
+    #: Exit statuses that are worth a retry; empty: any failure.
+    retry_exit_codes: Annotated[list[Annotated[int, Field(ge=1, le=255)]], Field(max_length=255)] = []
+    #: Name of the environment that it runs in (GET /environments); null: one's default, else the platform's own.
+    environment: Annotated[str, Field(max_length=128)] | None = None
+    #: How often the command runs on each node, with LOCAL_RANK and the like; `gpu`: once for each of its GPUs;
+    #: null: once, and RANK counts nodes.
+    ranks_per_node: RanksPerNodeChoice | None = None
+
+
+class PriorityChange(Input):
+    """A new priority."""
+
+    priority: PriorityChoice
+
+
+class OrderChange(Input):
+    """Move a waiting task directly before, or after, another waiting one of the same user and priority."""
+
+    model_config = ConfigDict(json_schema_extra=shapes.one_of("before", "after"))
+
+    before: Annotated[int, Field(ge=1, le=MAX_NUMBER)] | None = None
+    after: Annotated[int, Field(ge=1, le=MAX_NUMBER)] | None = None
+
+
+class HolderOut(Output):
+    """A task that holds nodes which another one needs."""
+
+    task_id: int
+    name: str
+    user: str
+    priority: PriorityName
+    nodes: int
+    #: On each of the nodes; null: whole nodes.
+    gpus: int | None = None
+
+
+class VerdictOut(Output):
+    """Why a task waits."""
+
+    kind: Literal[
+        "QUOTA", "CAPACITY", "TURN", "RESERVED", "DRAINING", "TOPOLOGY", "RETRY", "HELD", "PAUSED", "NEVER", "NEXT"
+    ]
+    sentence: str
+    #: Place among the waiting tasks of its group, from 1; None for a held one.
+    position: int | None
+    #: When it can start at the earliest, if that can be said.
+    earliest_start: datetime | None
+    #: What the kind needs said: needs, free, limit, used, subject, until, deadline, ...
+    data: dict[str, Any]
+    holders: list[HolderOut] = []
+
+
+class TaskSummary(Output):
+    """A task in a list."""
+
+    id: int
+    name: str
+    user: str
+    state: TaskStateName
+    held: bool
+    #: What was asked for.
+    priority: PriorityChoice
+    #: What it counts as now: of the run, or of the verdict for AUTO.
+    effective_priority: PriorityName | None
+    group: str
+    #: How many nodes it takes.
+    nodes: int
+    #: GPUs on each of them; null: whole nodes.
+    gpus: int | None = None
+    #: Where it runs now, in rank order.
+    node_names: list[str]
+    submitted_at: datetime
+    #: When its latest run was up.
+    running_since: datetime | None
+    ended_at: datetime | None
+    #: Running time so far over all runs.
+    served_s: float
+    run_count: int
+    suspensions: int
+    #: Interruptions in a row of which nothing shows that the task has saved (P8).
+    unsaved: int = 0
+    checkpoint: CheckpointOut | None
+    #: Why it ended, or why its last run did; a word of `Reason`.
+    reason: str | None
+    #: One sentence on what it does now or why it ended.
+    message: str
+    verdict: VerdictOut | None
+    #: Deadline of the notice that is out, if any.
+    deadline: datetime | None
+    tags: list[str] = []
+
+
+class TaskDetail(TaskSummary):
+    """A task with its runs and what it executes."""
+
+    command: list[str]
+    cwd: str
+    env: dict[str, str]
+    profile: ProfileName
+    signal: str | None = None
+    watch: list[str] = []
+    #: What its owner should know and can do, as sentences.
+    hint: str | None = None
+    grace_s: float
+    time_limit_s: float | None
+    checkpoint_dir: str
+    job_state: str | None
+    #: How often it may be started again when its command fails, and has been.
+    retries: int = 0
+    retries_used: int = 0
+    retry_backoff_s: float = 0.0
+    retry_exit_codes: list[int] = []
+    #: While it waits for a retry: it is not started before.
+    retry_at: datetime | None = None
+    #: Name of the environment that it runs in; null: the platform's own.
+    environment: str | None = None
+    #: How often the command runs on each node; null: once, without a launcher.
+    ranks_per_node: RanksPerNodeChoice | None = None
+    #: In the answer to a submission: what will probably not go as its user thinks.
+    warnings: list[str] = []
+    #: Why its latest run that is over has failed; null: it has not.
+    failure: FailureOut | None = None
+    runs: list[RunOut]
+
+
+class TaskPage(Output):
+    """A page of tasks, newest first."""
+
+    items: list[TaskSummary]
+    next_cursor: str | None
+
+
+class LogLine(Output):
+    """One line of a log. Lines of the platform itself (`rank` None) mark starts and ends of runs."""
+
+    run: int
+    rank: int | None
+    #: When the line was written.
+    at: datetime | None
+    text: str
+
+
+class LogPage(Output):
+    """Lines of one rank over the runs of a task, in order, as one story."""
+
+    lines: list[LogLine]
+    #: Hand it on, unchanged, to read further: `<run>:<offset>`, or `<run>:start` before a run's first line.
+    next_cursor: str
+    #: Nothing will ever be added.
+    final: bool
+
+
+class LogHits(Output):
+    """How often a text occurs, by run and rank, and the first lines that hold it."""
+
+    counts: list[LogCount]
+    lines: list[LogLine]
+    #: False: the log is so long that only a part was searched.
+    complete: bool = True
+
+
+class LogCount(Output):
+    """Hits in one rank of one run."""
+
+    run: int
+    rank: int
+    hits: int
+
+
+class EventOut(Output):
+    """One line of history."""
+
+    seq: int
+    at: datetime
+    kind: str
+    actor: str
+    user: str | None
+    task_id: int | None
+    data: dict[str, Any]
+
+
+class EventPage(Output):
+    """Events in order."""
+
+    items: list[EventOut]
+
+
+class NodeOut(Output):
+    """A node, its mark and what runs on it."""
+
+    name: str
+    group: str
+    leaf: str
+    zone: str
+    gpus: int
+    ready: bool
+    mark: Literal["none", "cordoned", "draining", "quarantined"]
+    #: The task that holds it, if one does and no other, and whose it is.
+    task_id: int | None
+    user: str | None
+    #: GPUs that no task holds.
+    gpus_free: int = 0
+    #: Every task that holds it, or GPUs of it.
+    tasks: list[NodeTask] = []
+    #: The orphaned run that holds it, which belongs to no task of the database; null: none does.
+    orphan: str | None = None
+
+
+class NodeTask(Output):
+    """A task on a node."""
+
+    task_id: int
+    user: str
+    #: Indices of the GPUs that it holds there; empty: the whole node.
+    gpus: list[int]
+
+
+class NodeList(Output):
+    """All nodes, by name."""
+
+    items: list[NodeOut]
+
+
+class LevelCount(Output):
+    """Tasks and nodes at one priority."""
+
+    priority: PriorityName
+    running_tasks: int
+    running_nodes: int
+    waiting_tasks: int
+    waiting_nodes: int
+
+
+class GroupOverview(Output):
+    """A node group at a glance."""
+
+    group: str
+    nodes: int
+    held: int
+    free: int
+    #: Cordoned, quarantined, draining or not ready, and not held.
+    unavailable: int
+    #: Of those held: nodes that have GPUs left for tasks that share nodes.
+    shared: int = 0
+    gpus: int = 0
+    #: On nodes that take new runs.
+    gpus_free: int = 0
+    levels: list[LevelCount]
+
+
+class ClusterOut(Output):
+    """The cluster at a glance."""
+
+    paused: bool
+    groups: list[GroupOverview]
+
+
+class PauseRequest(Input):
+    """How the platform is paused."""
+
+    #: The longest that a run gets to save, in seconds; null leaves each task its own grace.
+    grace_s: Seconds | None = None
+
+
+class HealthOut(Output):
+    """Whether the service is well. `status` is `ok` or `degraded`."""
+
+    status: Literal["ok", "degraded"]
+    version: str
+    #: Seconds since the last tick that went through.
+    last_tick_s: float | None
+    detail: str | None = None
+
+
+class NoticeAnswer(Output):
+    """What a rank's supervisor is told. notice None: go on."""
+
+    notice: NoticeOut | None
+
+
+class Addresses(Output):
+    """Where the ranks of a run reach each other, in rank order; null: not all of them are up yet."""
+
+    addresses: list[str] | None
+
+
+class LogTaken(Output):
+    """A piece of a rank's log is kept."""
+
+    #: Where the log goes on: bytes since the first line.
+    next: int
+
+
+class RankReport(Input):
+    """What a rank's supervisor reports. Repeating a report is harmless."""
+
+    #: received: the notice arrived. saving: asks for `seconds` more. saved: a checkpoint exists.
+    #: done: the rank has saved and may go. state: a short text to keep.
+    #: leaving: the cluster ends the rank in `seconds`; 410 says that the run was killed.
+    kind: Literal["received", "saving", "saved", "done", "state", "leaving"]
+    at: Moment
+    seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None = None
+    step: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)] | None = None
+    path: Annotated[str, Field(max_length=4096)] | None = None
+    #: With saved. told: the job said so. seen: its files have changed, `at` is when.
+    source: Literal["told", "seen"] = "told"
+    #: With done: it speaks for every rank.
+    all_ranks: bool = False
+    text: Annotated[str, Field(max_length=4096)] | None = None
+    #: With received: the revision of the notice.
+    revision: Annotated[int, Field(ge=0, le=MAX_NUMBER)] | None = None
+
+
+Problem.model_rebuild()
+NodeOut.model_rebuild()
+LogHits.model_rebuild()

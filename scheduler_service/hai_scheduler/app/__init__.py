@@ -1,0 +1,1 @@
+"""Settings and the composition root: it opens the adapters and puts the use cases around them."""

@@ -1,0 +1,386 @@
+"""Configuration of the service: traitlets, turned into frozen settings. Nothing below imports traitlets.
+
+`python -m hai_scheduler --help-all` lists everything. Secrets come from the environment or from files, never
+from the command line.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Literal, cast
+from urllib.parse import urlparse
+
+from traitlets import Dict, Enum, Float, Int, TraitError, Unicode
+from traitlets.config import Application, Configurable
+
+from hai_client.durations import parse_duration
+from hai_client.errors import Invalid
+from hai_client.secret_files import address_of, secret_of
+from hai_scheduler import __version__
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.api.server.kinds import LimitSettings
+from hai_scheduler.app.kubernetes_config import KubernetesSettings
+from hai_scheduler.app.limits_config import ApiLimits
+from hai_scheduler.core.model.policy import Policies, Policy, PolicyError
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.policy.numbers import BY_NAME, NUMBERS, Kind, changed
+from hai_scheduler.service.quota.default import ON_A_CLUSTER
+from hai_scheduler.service.shared.settings import ServiceSettings
+
+#: Characters of the secret that all replicas share, at least.
+LEAST_SECRET: Final = 32
+_SHORTEST_LEASE: Final = timedelta(seconds=1)
+
+
+#: `loop` decides and acts on the cluster; `api` answers people, programs and ranks.
+Role = Literal["loop", "api"]
+
+
+class ConfigError(ValueError):
+    """A setting is wrong; the message names it, its value and the remedy."""
+
+
+def _traits() -> dict[str, Any]:
+    """A trait for each number of the table."""
+    kinds: dict[Kind, Callable[..., Any]] = {
+        Kind.DURATION: Unicode,
+        Kind.FLOAT: Float,
+        Kind.INT: Int,
+        Kind.WEIGHTS: Dict,
+    }
+    return {
+        number.name: kinds[number.kind](
+            number.default, help=f"{number.rule}: {number.help}" if number.rule else number.help
+        ).tag(config=True)
+        for number in NUMBERS
+    }
+
+
+class SchedulingPolicy(Configurable):
+    """The numbers that the scheduling rules leave to an admin. Lengths of time: `90s`, `15m`, `4h`."""
+
+    # The namespace of a class body: the traits are there when traitlets looks for them.
+    vars().update(_traits())
+    groups = Dict(
+        help="Other numbers for some node groups: by group, then by number, for example "
+        '`{"training": {"slice": "1h"}}`.'
+    ).tag(config=True)
+
+    def numbers(self) -> tuple[Policies, frozenset[tuple[str | None, str]]]:
+        """The frozen form, and which numbers the configuration writes. Raises PolicyError."""
+        default = self._default()
+        groups = {group: self._of_group(default, group, numbers) for group, numbers in self.groups.items()}
+        for_all = {(None, name) for name in BY_NAME if name in self.config[type(self).__name__]}
+        for_groups = {(group, name) for group, numbers in self.groups.items() for name in numbers}
+        return Policies(default=default, groups=MappingProxyType(groups)), frozenset({*for_all, *for_groups})
+
+    def _default(self) -> Policy:
+        try:
+            return changed(Policy(), {name: getattr(self, name) for name in BY_NAME})
+        except PolicyError as error:
+            raise PolicyError(error.name, f"SchedulingPolicy.{error.name}: {error}") from None
+
+    def _of_group(self, default: Policy, group: object, numbers: object) -> Policy:
+        place = f"SchedulingPolicy.groups[{group!r}]"
+        if not isinstance(group, str) or not group or not isinstance(numbers, dict):
+            raise PolicyError(
+                "groups", f'{place}: is {numbers!r:.60}: write for example {{"training": {{"slice": "1h"}}}}'
+            )
+        try:
+            return changed(default, numbers)
+        except PolicyError as error:
+            raise PolicyError(error.name, f"{place}: {error}") from None
+
+
+def _duration(text: str, name: str = "duration") -> timedelta:
+    return timedelta(seconds=parse_duration(text, field=name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All that `app` needs to put the service together."""
+
+    #: Which of the two processes this is (docs/decisions/0017-the-loop-and-the-api-are-two-processes.md).
+    role: Role
+    state_dir: Path
+    #: It may hold a password.
+    db_url: str = field(repr=False)
+    #: Where the process of role `api` listens; what ranks are told to call follows from it.
+    ip: str
+    port: int
+    #: Where the process of role `loop` tells its health; port 0: any that is free.
+    health_ip: str
+    health_port: int
+    #: Path of the service under the Hub, with slashes at both ends.
+    prefix: str
+    nodes: int | None
+    gpus_per_node: int | None
+    nodes_file: Path | None
+    service: ServiceSettings
+    #: How much of the interface each client may have.
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    #: How the Unix accounts are named that tasks run as; empty: they run as the service's own.
+    unix_users: str = ""
+    #: Ranks are pods there; None: they are processes of this machine.
+    kubernetes: ClusterSettings | None = None
+    #: Where the bus between replicas is; None: this is the only one. It may hold a password.
+    redis_url: Secret | None = None
+    #: Computations at a time beside the service; 0: as many as suit the machine.
+    workers: int = 0
+    #: What signs run tokens and cookies; None: the one in the state folder.
+    service_secret: Secret | None = None
+
+
+class HaiScheduler(Application):
+    """Reads the command line and the configuration file."""
+
+    name = "hai-scheduler"
+    version = __version__
+    description = "The scheduler service of HAI. JupyterHub starts it; see docs/operations.md."
+    classes = [SchedulingPolicy, KubernetesSettings, ApiLimits]  # noqa: RUF012  # traitlets reads it so
+
+    role = Enum(
+        ["loop", "api"],
+        None,
+        allow_none=True,
+        help="Which process this is, `loop` or `api`; must be given. `loop` schedules, starts and ends runs; `api` "
+        "answers requests. A platform needs both.",
+    ).tag(config=True)
+    state_dir = Unicode("", help="Folder of the database, runs and logs. Must be given.").tag(config=True)
+    db_url = Unicode(
+        "",
+        help="Address of the database, `postgresql://USER@HOST/NAME` or `sqlite:///FILE`; empty is SQLite in the state "
+        "folder. The environment variable HAI_DB_URL wins over it: an address with a password belongs there, or into "
+        "the file that HAI_DB_URL_FILE names. HAI_DB_PASSWORD_FILE names one with the password alone.",
+    ).tag(config=True)
+    redis_url = Unicode(
+        "",
+        help="Address of the Redis that wakes up replicas, `redis://HOST:6379/0` or `rediss://...` for TLS; needed by "
+        "more than one replica. The environment variable HAI_REDIS_URL wins over it: an address with a password "
+        "belongs there, or into the file that HAI_REDIS_URL_FILE names. HAI_REDIS_PASSWORD_FILE names one with the "
+        "password alone.",
+    ).tag(config=True)
+    ip = Unicode("127.0.0.1", help="Address that the API listens on. Both roles must be told the same.").tag(
+        config=True
+    )
+    port = Int(
+        0,
+        help="Port that the API listens on; 0 takes it from JUPYTERHUB_SERVICE_URL. Both roles must be told the same: "
+        "the loop tells ranks of this machine where to call.",
+    ).tag(config=True)
+    health_ip = Unicode("127.0.0.1", help="Address on which the loop tells its health.").tag(config=True)
+    health_port = Int(
+        0, help="Port on which the loop answers `/health`, `/health/live` and `/health/ready`; 0 is any free one."
+    ).tag(config=True)
+    cluster = Enum(
+        ["local", "kubernetes"],
+        "local",
+        help="Where ranks run: as processes of this machine, or as pods (see KubernetesSettings).",
+    ).tag(config=True)
+    nodes = Int(None, allow_none=True, help="How many nodes this machine is cut into.").tag(config=True)
+    gpus_per_node = Int(None, allow_none=True, help="GPUs of each of them.").tag(config=True)
+    nodes_file = Unicode("", help="TOML file that describes the nodes instead.").tag(config=True)
+    unix_users = Unicode(
+        "",
+        help="On one machine: the Unix account that a user's tasks run as, `{username}` for the one of the user's own "
+        "name; empty: the service's own. It needs root, or CAP_CHOWN, CAP_KILL, CAP_SETGID and CAP_SETUID.",
+    ).tag(config=True)
+    config_file = Unicode("", help="Configuration file, Python or JSON.").tag(config=True)
+    tick_every = Unicode("1s", help="Longest time between two looks at the cluster.").tag(config=True)
+    lease_length = Unicode(
+        "5s",
+        help="How long a replica that has died stays leader. Longer than the database ever takes to answer.",
+    ).tag(config=True)
+    keep_ended = Unicode("720h", help="How long ended tasks and their logs are kept.").tag(config=True)
+    workers = Int(
+        0,
+        min=0,
+        help="How many forecasts, what-ifs, searches of logs and readings of experiment files are computed at a time, "
+        "beside the service and behind it in line for the processor; 0 is half of the cores, at least one.",
+    ).tag(config=True)
+    tasks_per_user = Int(10_000, help="Unfinished tasks that a user may have.").tag(config=True)
+    starts_at_once = Int(
+        0,
+        help="How many ranks are being started at once; of the others, runs of the highest priority go first. 0 is one "
+        "for each core of this machine and at least 4 or, on Kubernetes, KubernetesSettings.parallel.",
+    ).tag(config=True)
+
+    ended_per_user = Int(
+        20_000, help="Ended tasks that are kept of a user; beyond it the oldest are forgotten early, with their logs."
+    ).tag(config=True)
+    mib_per_user = Int(
+        256,
+        help="MiB that the descriptions of a user's tasks (command, variables, tags) may take. Ended tasks are "
+        "forgotten early to make room; what unfinished ones take beyond it is refused.",
+    ).tag(config=True)
+    lines_per_task = Int(
+        10_000, help="Lines of history that are kept of a task; beyond it the oldest but the first are forgotten."
+    ).tag(config=True)
+    default_quota = Unicode(
+        "",
+        help="What everybody may use on a new platform: a number is so many nodes for each user at NORMAL and at each "
+        "level below it, and none above; `0` is nothing; `all` is no limit at any level. Empty is `all` on one machine "
+        f"and `{ON_A_CLUSTER}` on Kubernetes. It is written once, when the database is new; afterwards use "
+        "`hai admin quota`.",
+    ).tag(config=True)
+
+    #: A configuration file that cannot be read must not mean the defaults.
+    raise_config_file_errors = True
+
+    aliases = {  # noqa: RUF012  # traitlets reads it so
+        "role": "HaiScheduler.role",
+        "state-dir": "HaiScheduler.state_dir",
+        "db-url": "HaiScheduler.db_url",
+        "ip": "HaiScheduler.ip",
+        "port": "HaiScheduler.port",
+        "health-ip": "HaiScheduler.health_ip",
+        "health-port": "HaiScheduler.health_port",
+        "cluster": "HaiScheduler.cluster",
+        "nodes": "HaiScheduler.nodes",
+        "gpus-per-node": "HaiScheduler.gpus_per_node",
+        "nodes-file": "HaiScheduler.nodes_file",
+        "unix-users": "HaiScheduler.unix_users",
+        "config": "HaiScheduler.config_file",
+        "log-level": "Application.log_level",
+        "min-run": "SchedulingPolicy.min_run",
+        "slice": "SchedulingPolicy.slice",
+    }
+
+    def settings(self, argv: list[str]) -> Settings:
+        """Parse and check everything. Raises ConfigError."""
+        try:
+            self.initialize(argv)
+            if self.config_file:
+                self._load(Path(self.config_file))
+                self.parse_command_line(argv)  # the command line wins over the file
+            return self._settings()
+        except (TraitError, ValueError, Invalid) as error:
+            raise ConfigError(str(error)) from None
+
+    def _load(self, file: Path) -> None:
+        if not file.is_file():
+            raise ConfigError(f"config: there is no file {file}")
+        try:
+            self.load_config_file(file.name, path=str(file.parent))
+        except (TraitError, ConfigError):
+            raise
+        except Exception as error:  # noqa: BLE001  # the file is the admin's Python: anything may come out of it
+            raise ConfigError(f"config: {file} cannot be used: {type(error).__name__}: {error}") from None
+
+    def _accounts(self) -> str:
+        if self.unix_users and self.cluster == "kubernetes":
+            raise ConfigError(
+                f"unix-users: is {self.unix_users!r}: it is for the processes of one machine; leave it out on "
+                "Kubernetes, where a rank's user is that of its pod"
+            )
+        return self.unix_users
+
+    def _settings(self) -> Settings:
+        if self.role is None:
+            raise ConfigError("role: is not given: start one process with --role loop and one with --role api")
+        if not self.state_dir:
+            raise ConfigError("state-dir: name the folder that holds the service's state: --state-dir DIR")
+        state_dir = Path(self.state_dir).resolve()
+        # `Auth` reads it; a file that is not there ends the service here, with a sentence.
+        secret_of("JUPYTERHUB_API_TOKEN", os.environ)
+        unix_users = self._accounts()
+        policy, policy_written = SchedulingPolicy(parent=self).numbers()
+        kubernetes = KubernetesSettings(parent=self).frozen() if self.cluster == "kubernetes" else None
+        return Settings(
+            role=cast("Role", self.role),
+            state_dir=state_dir,
+            db_url=_address("HAI_DB", self.db_url) or f"sqlite+aiosqlite:///{state_dir / 'hai.sqlite'}",
+            redis_url=_secret(_address("HAI_REDIS", self.redis_url)),
+            service_secret=_service_secret(),
+            ip=self.ip,
+            port=self.port or _hub_port(),
+            health_ip=self.health_ip,
+            health_port=self.health_port,
+            prefix=os.environ.get("JUPYTERHUB_SERVICE_PREFIX", "/services/hai/"),
+            nodes=self.nodes,
+            gpus_per_node=self.gpus_per_node,
+            nodes_file=Path(self.nodes_file) if self.nodes_file else None,
+            workers=self.workers,
+            unix_users=unix_users,
+            service=ServiceSettings(
+                policy=policy,
+                policy_written=policy_written,
+                tick_every=_duration(self.tick_every, "HaiScheduler.tick_every"),
+                lease_length=_lease(self.lease_length),
+                keep_ended=_duration(self.keep_ended, "HaiScheduler.keep_ended"),
+                tasks_per_user=self.tasks_per_user,
+                starts_at_once=_starts(self.starts_at_once, kubernetes),
+                ended_per_user=_at_least(self, "ended_per_user", 1),
+                bytes_per_user=_at_least(self, "mib_per_user", 2) * 1024 * 1024,
+                lines_per_task=_at_least(self, "lines_per_task", 100),
+                default_quota=self._default_quota(),
+            ),
+            limits=ApiLimits(parent=self).frozen(),
+            kubernetes=kubernetes,
+        )
+
+    def _default_quota(self) -> int | None:
+        """Nodes for each user at NORMAL and below; None is no limit at any level."""
+        text = self.default_quota.strip() or ("all" if self.cluster == "local" else str(ON_A_CLUSTER))
+        if text == "all":
+            return None
+        if not (text.isascii() and text.isdigit()):
+            raise ConfigError(
+                f"HaiScheduler.default_quota is {self.default_quota!r:.60}: write a number of nodes, such as 4, or all"
+            )
+        return int(text)
+
+
+def _starts(number: int, kubernetes: ClusterSettings | None) -> int:
+    """How many ranks are being started at once."""
+    if number < 0:
+        raise ConfigError(f"HaiScheduler.starts_at_once is {number}: give at least 1, or 0 for the default")
+    # More than the machine has cores would only make each of them, and the service, wait.
+    return number or (max(4, os.cpu_count() or 1) if kubernetes is None else kubernetes.parallel)
+
+
+def _at_least(application: HaiScheduler, name: str, least: int) -> int:
+    value = int(getattr(application, name))
+    if value < least:
+        raise ConfigError(f"HaiScheduler.{name} is {value}: give {least} or more")
+    return value
+
+
+def _lease(text: str) -> timedelta:
+    length = _duration(text, "HaiScheduler.lease_length")
+    if length < _SHORTEST_LEASE:
+        message = f"HaiScheduler.lease_length is {text!r}: give at least 1s"
+        raise ConfigError(message)
+    return length
+
+
+def _secret(text: str) -> Secret | None:
+    return Secret(text) if text else None
+
+
+def _address(prefix: str, written: str) -> str:
+    """The address in the environment, else the one that is written, with the environment's password. Raises Invalid."""
+    return address_of(f"{prefix}_URL", f"{prefix}_PASSWORD", os.environ, default=written)
+
+
+def _service_secret() -> Secret | None:
+    """The secret that all replicas share, from the environment. Raises ConfigError, which does not show it."""
+    secret = secret_of("HAI_SERVICE_SECRET", os.environ)
+    if secret and len(secret) < LEAST_SECRET:
+        raise ConfigError(
+            f"HAI_SERVICE_SECRET: has {len(secret)} characters, and needs {LEAST_SECRET}: "
+            "use a random one, for example of `openssl rand -hex 32`"
+        )
+    return _secret(secret)
+
+
+def _hub_port() -> int:
+    port = urlparse(os.environ.get("JUPYTERHUB_SERVICE_URL", "")).port
+    if port is None:
+        raise ConfigError("port: give --port, or let JupyterHub start the service with JUPYTERHUB_SERVICE_URL")
+    return port

@@ -1,0 +1,35 @@
+"""Opens a Kubernetes cluster. The package for it is imported here alone, and only when it is asked for."""
+
+from __future__ import annotations
+
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.adapters.kubernetes.shared_logs import SharedLogs
+from hai_scheduler.app.config import ConfigError
+from hai_scheduler.ports.logs import LogSource
+from hai_scheduler.ports.store import Clock, Cluster
+
+
+async def open_kubernetes(settings: ClusterSettings, kept: LogSource, clock: Clock, *, acts: bool) -> Cluster:
+    """Connect and see that the cluster can be used.
+
+    Args:
+        settings: The cluster.
+        kept: Where logs are that ranks have sent, for a cluster without a shared log volume.
+        clock: Time.
+        acts: Whether runs are to be started and ended through it, or only looked at.
+
+    Raises:
+        ConfigError: the package is missing, or the cluster cannot be used; the message says what to do.
+    """
+    try:
+        from hai_scheduler.adapters.kubernetes.client import Unusable
+        from hai_scheduler.adapters.kubernetes.cluster import open_cluster
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"HaiScheduler.cluster: is kubernetes, and {error.name} is missing: pip install 'hai-platform[kubernetes]'"
+        ) from None
+    logs = SharedLogs(settings.log_dir) if settings.log_dir is not None else kept
+    try:
+        return await open_cluster(settings, logs, clock, acts=acts)
+    except Unusable as error:
+        raise ConfigError(str(error)) from None

@@ -1,0 +1,86 @@
+"""Settings of the interface's limits: traitlets, turned into frozen numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any, Final
+
+from traitlets import Dict, Float, Int, Unicode
+from traitlets.config import Configurable
+
+from hai_client.durations import parse_duration
+from hai_scheduler.api.server.kinds import DEFAULTS, Budget, Kind, LimitSettings
+
+_NUMBERS: Final = tuple(field.name for field in fields(Budget))
+_MEANINGS: Final[Mapping[Kind, str]] = {
+    Kind.PUBLIC: "Requests without a token (health, the interface's description), by address.",
+    Kind.LOGIN: "Requests with a token that the Hub must be asked about, by address; `rate` and `burst` count "
+    "those alone that the Hub does not know.",
+    Kind.READ: "Requests that read, by user.",
+    Kind.WRITE: "Requests that change something, by user.",
+    Kind.EXPENSIVE: "Requests that compute, by user: experiment files, forecasts, dry runs, explanations, "
+    "searches in logs.",
+    Kind.STREAM: "Open streams of events and logs, by user.",
+    Kind.RUN: "Reports and logs of ranks, by run.",
+    Kind.RUN_WAIT: "Requests of ranks that wait for a notice or for each other, by run.",
+}
+_SHORTEST_UNIT: Final = 1024
+_MOST: Final = 1_000_000
+
+
+class LimitsError(ValueError):
+    """A limit is wrong; the message names it, its value and the remedy."""
+
+
+def _traits() -> dict[str, Any]:
+    return {
+        kind.value: Dict(
+            default_value={name: getattr(DEFAULTS[kind], name) for name in _NUMBERS},
+            # As on the command line, where all is text.
+            value_trait=Float(),
+            help=_MEANINGS[kind],
+        ).tag(config=True)
+        for kind in Kind
+    }
+
+
+class ApiLimits(Configurable):
+    """How much of the REST interface each client may have, in each process that serves it.
+
+    Of each kind of request: `at_once` (of one client), `total` (of all clients, who take turns), `rate` (of one client,
+    a second), `burst` (beyond the rate, after a pause) and `waiting` (of one client, for their turn). A number that is
+    left out keeps its default.
+    """
+
+    # The namespace of a class body: the traits are there when traitlets looks for them.
+    vars().update(_traits())
+    wait = Unicode("5s", help="How long a request waits for its turn before it is refused (429).").tag(config=True)
+    unit = Int(
+        LimitSettings().unit,
+        help="Bytes of a user's body or answer that count as much as one more request: pages cost what they return.",
+    ).tag(config=True)
+
+    def frozen(self) -> LimitSettings:
+        """The frozen form. Raises LimitsError."""
+        if self.unit < _SHORTEST_UNIT:
+            raise LimitsError(f"ApiLimits.unit is {self.unit}: give {_SHORTEST_UNIT} bytes or more")
+        return LimitSettings(
+            budgets={kind: _budget(kind, getattr(self, kind.value)) for kind in Kind},
+            wait=parse_duration(self.wait, field="ApiLimits.wait"),
+            unit=self.unit,
+        )
+
+
+def _budget(kind: Kind, given: Mapping[str, float]) -> Budget:
+    numbers: dict[str, Any] = {}
+    for name, value in given.items():
+        place = f"ApiLimits.{kind.value}[{name!r}]"
+        if name not in _NUMBERS:
+            raise LimitsError(f"{place}: there is no such number: choose from {', '.join(_NUMBERS)}")
+        least = 0 if name == "waiting" else 0.01 if name == "rate" else 1
+        if not least <= value <= _MOST or (name != "rate" and value != int(value)):
+            what = "a number" if name == "rate" else "a whole number"
+            raise LimitsError(f"{place} is {value:g}: give {what} from {least} to {_MOST}")
+        numbers[name] = value if name == "rate" else int(value)
+    return replace(DEFAULTS[kind], **numbers)

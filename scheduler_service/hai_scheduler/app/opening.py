@@ -1,0 +1,142 @@
+"""Opens what the settings choose: the store, the cluster and the bus of one process."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from hai_scheduler.adapters.kubernetes.files import PodFiles
+from hai_scheduler.adapters.local.accounts import Accounts, users_folder
+from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
+from hai_scheduler.adapters.local.files import LocalFiles
+from hai_scheduler.adapters.local.nodes import local_nodes
+from hai_scheduler.adapters.memory.clock import SystemClock
+from hai_scheduler.adapters.sql.store import SqlStore, open_store
+from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
+from hai_scheduler.app.config import ConfigError, Settings
+from hai_scheduler.app.kubernetes_start import open_kubernetes
+from hai_scheduler.app.starting import writable
+from hai_scheduler.ports.files import Files
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.ports.store import Bus, Clock, Cluster, Store
+from hai_scheduler.service.shared.orders import Workers
+from hai_scheduler.service.workspace.environment import Places
+from hai_scheduler.worker.pool import ProcessWorkers, default_number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """The adapters that were chosen."""
+
+    store: Store
+    cluster: Cluster
+    bus: Bus
+    clock: Clock
+    files: Files | None = None
+    #: Who computes; None: this process does.
+    workers: Workers | None = None
+
+
+async def open_world(settings: Settings, api_url: str, accounts: Accounts | None) -> World:
+    """Connect to all of it. Raises ConfigError, Temporary, and what the adapters raise of wrong settings."""
+    clock = SystemClock()
+    if settings.kubernetes is not None:
+        store = await _open_store(settings)
+        try:
+            pods = await open_kubernetes(settings.kubernetes, store.logs, clock, acts=settings.role == "loop")
+        except BaseException:
+            await store.close()
+            raise
+        bus = await _open_bus(settings, clock)
+        return World(store=store, cluster=pods, bus=bus, clock=clock, files=PodFiles(), workers=_workers(settings))
+    nodes = local_nodes(count=settings.nodes, gpus_per_node=settings.gpus_per_node, file=settings.nodes_file)
+    cluster = LocalCluster(
+        LocalSettings(
+            runs_dir=settings.state_dir / "runs",
+            nodes=nodes,
+            api_url=api_url,
+            path_prefix=(str(Path(sys.executable).parent),),
+            # The loop makes and removes folders; the API sees them only if it looks.
+            shared=settings.redis_url is not None or settings.role == "api",
+            accounts=accounts,
+        )
+    )
+    store = await _open_store(settings)
+    bus = await _open_bus(settings, clock)
+    workers, files = _workers(settings), LocalFiles(accounts)
+    return World(store=store, cluster=cluster, bus=bus, clock=clock, files=files, workers=workers)
+
+
+def _workers(settings: Settings) -> Workers | None:
+    """Those of the process that answers. Nothing is started yet."""
+    if settings.role == "loop":
+        return None
+    return ProcessWorkers(Secret(settings.db_url), number=settings.workers or default_number())
+
+
+async def _open_store(settings: Settings) -> SqlStore:
+    try:
+        return await open_store(settings.db_url)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"HaiScheduler.db_url: {error.name} is missing: pip install 'hai-platform[postgres]'"
+        ) from None
+    except ValueError as error:
+        raise ConfigError(f"HaiScheduler.db_url: {error}") from None
+
+
+async def _open_bus(settings: Settings, clock: Clock) -> Bus:
+    """The doorbell of this process and of the others: those of this machine, or all replicas."""
+    here = MemoryBus(clock)
+    if settings.redis_url is None:
+        with writable("state-dir", settings.state_dir / "bus", ConfigError):
+            return await open_socket_bus(settings.state_dir / "bus", here)
+    try:
+        # Only where it is used must the client of Redis be installed.
+        from hai_scheduler.adapters.system.redis_bus import open_bus
+
+        return await open_bus(settings.redis_url.reveal(), here)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"HaiScheduler.redis_url: {error.name} is missing: pip install 'hai-platform[redis]'"
+        ) from None
+    except ValueError as error:
+        raise ConfigError(f"HaiScheduler.redis_url: {error}") from None
+
+
+async def close_world(world: World) -> None:
+    """Let go of all of it."""
+    if world.workers is not None:
+        await world.workers.close()
+    await world.bus.close()
+    await world.cluster.close()
+    await world.store.close()
+
+
+def accounts_of(settings: Settings) -> Accounts | None:
+    """Who runs as whom on this machine; None: everybody as this process. Raises ConfigError."""
+    if not settings.unix_users:
+        return None
+    try:
+        return Accounts.open(settings.unix_users, users_folder(settings.state_dir))
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"unix-users: {error}") from None
+
+
+def places_of(settings: Settings, accounts: Accounts | None) -> Places:
+    """Where ranks find things, as they see them."""
+    if settings.kubernetes is not None:
+        return Places(api_url=settings.kubernetes.api_url, checkpoint_root=settings.kubernetes.checkpoint_root)
+    return Places(
+        api_url=f"http://{_reachable(settings.ip)}:{settings.port}{settings.prefix}api/v1",
+        checkpoint_root=str(settings.state_dir / "checkpoints" if accounts is None else accounts.checkpoints),
+    )
+
+
+def _reachable(ip: str) -> str:
+    """The address at which local ranks reach a service that listens on `ip`."""
+    if ip in ("", "0.0.0.0", "::"):  # noqa: S104  # compared with, not bound to
+        return "127.0.0.1"
+    return f"[{ip}]" if ":" in ip else ip

@@ -1,0 +1,52 @@
+"""The service's own secret: it signs run tokens and cookies, and is the same in every replica."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import os
+import secrets
+from pathlib import Path
+from typing import Final
+
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.ports.store import Store
+
+log = logging.getLogger(__name__)
+
+#: Name of the setting in the store that tells secrets apart without telling them.
+SETTING: Final = "service_secret_fingerprint"
+
+
+def kept_secret(path: Path) -> Secret:
+    """The secret in the file: made at the first start, 0600, the same for ever, so that run tokens outlive restarts."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+        file.write(secrets.token_hex(32))
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        # Of replicas that start together one is the first, and none reads a file that is not whole.
+        path.hardlink_to(draft)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+    return Secret(path.read_text(encoding="ascii").strip())
+
+
+async def compare_secrets(store: Store, secret: Secret) -> bool:
+    """Say so if the secret is another than the last one used on this database; whether it is the same."""
+    mine = hmac.new(secret.reveal().encode(), SETTING.encode(), hashlib.sha256).hexdigest()
+    async with store.write() as tx:
+        known = await tx.setting(SETTING)
+        if known == mine:
+            return True
+        await tx.put_setting(SETTING, mine)
+    if known is not None:
+        log.error(
+            "the service's secret is another than the one last used on this database: runs that were started with that"
+            " one cannot report or be told to leave. All replicas must be given the same HAI_SERVICE_SECRET."
+        )
+    return known is None

@@ -1,0 +1,163 @@
+"""When a task can start at the earliest, and on which nodes (rule B1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from heapq import nsmallest
+from operator import itemgetter
+
+from hai_scheduler.core.capacity.ledger import Ledger
+from hai_scheduler.core.capacity.spots import Spot, held_by
+from hai_scheduler.core.model.task import Priority, Task, TaskId
+from hai_scheduler.core.ordering.rules import Rules
+from hai_scheduler.core.ordering.turns import Turn
+
+#: From when a task can have its part of nodes, and the nodes.
+_Times = tuple[datetime, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """Nodes that the head of the queue can have by then."""
+
+    task: Task
+    priority: Priority
+    rank: float
+    at: datetime
+    nodes: tuple[str, ...]
+
+
+def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules: Rules) -> Reservation | None:
+    """When enough nodes can be the task's, as far as is known, and which; None if that cannot be said.
+
+    Known are free nodes, deadlines of those who are leaving, ends of turns that equals may ask for (P2), tasks of
+    lower priority (P1), and time limits. What is promised to others does not count. Nodes of several zones can be
+    the task's when few enough others span zones (F2).
+    """
+    if not ledger.floor.can_ever(task):
+        return None
+    leaves = _Leaves(task, priority, rank, rules)
+    times = _times(task, priority, ledger, leaves)
+    within = (_first(times, task.nodes, ledger, zone) for zone in ledger.floor.zones)
+    options = [(option[-1][0], option) for option in within if option]
+    across_at = _across_at(task, priority, ledger, leaves) if len(ledger.floor.zones) > 1 else None
+    if across_at is not None and (option := _first(times, task.nodes, ledger, None)):
+        options.append((max(across_at, option[-1][0]), option))
+    if not options:
+        return None
+    at, best = min(options, key=lambda option: option[0])  # of equals the first: within a zone (F1)
+    return Reservation(task=task, priority=priority, rank=rank, at=at, nodes=tuple(name for _, name in best))
+
+
+def _across_at(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> datetime | None:
+    """From when the task may span zones (F2); None if that cannot be said."""
+    too_many = ledger.crossing(task, priority, soon=False) + 1 - leaves.most_across
+    if too_many <= 0:
+        return leaves.now
+    times = sorted(when for turn in ledger.crossers if (when := leaves.at(turn)) is not None)
+    return times[too_many - 1] if len(times) >= too_many else None
+
+
+def _first(times: list[_Times], nodes: int, ledger: Ledger, zone: str | None) -> list[tuple[datetime, str]]:
+    """The nodes that can be had first, in one zone or, None, anywhere; ties by name. Empty if there are too few."""
+    found: list[tuple[datetime, str]] = []
+    zone_of = ledger.floor.zone_of
+    for when, names in times:
+        if len(found) >= nodes and when > found[-1][0]:
+            break
+        found += [(when, name) for name in names if zone is None or zone_of[name] == zone]
+    return nsmallest(nodes, found) if len(found) >= nodes else []
+
+
+def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> list[_Times]:
+    """When the task can have its part of each node, as far as that can be said; soonest first."""
+    if ledger.floor.mixed and task.gpus is not None:
+        found = _times_of(ledger.spots.all(), task, priority, ledger, leaves)
+    else:
+        found = _times_of(ledger.others, task, priority, ledger, leaves)
+        nodes = ledger.gang_nodes - task.avoid
+        known = [turn for turn in ledger.gangs if turn.priority <= priority or turn.ends_at is not None or turn.leaving]
+        for turn in known:
+            when = leaves.at(turn)
+            if when is not None:
+                whole = nodes.issuperset(turn.nodes)
+                found.append((when, turn.nodes if whole else [name for name in turn.nodes if name in nodes]))
+    return sorted(found, key=itemgetter(0))
+
+
+def _times_of(spots: Iterable[Spot], task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> list[_Times]:
+    suiting = [spot for spot in spots if ledger.suits(spot, task)]
+    times = [(_available(spot, task, priority, ledger, leaves), (spot.name,)) for spot in suiting]
+    return [(when, names) for when, names in times if when is not None]
+
+
+class _Leaves:
+    """When turns can be over for the task; each is asked once, however many nodes it holds."""
+
+    def __init__(self, task: Task, priority: Priority, rank: float, rules: Rules) -> None:
+        self._ask = (task, priority, rank, rules)
+        self._priority = priority
+        self._known: dict[TaskId, datetime | None] = {}
+        self.now = rules.now
+        self.most_across = rules.policy.max_cross_zone
+
+    def at(self, turn: Turn) -> datetime | None:
+        """See `leaves_at`; those who leave by their own time limits alone, or at once, are most."""
+        if not turn.leaving:
+            if turn.priority > self._priority:
+                return turn.ends_at if turn.ends_at is None or turn.ends_at > self.now else self.now
+            if turn.priority < self._priority:
+                return self.now
+        task_id = turn.task.id
+        if task_id not in self._known:
+            self._known[task_id] = leaves_at(turn, *self._ask)
+        return self._known[task_id]
+
+
+def _available(spot: Spot, task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> datetime | None:
+    """When the task can have its part of the node; None if that cannot be said."""
+    have = len(spot.free) - ledger.kept_from(spot, task, priority)
+    want = spot.amount(task)
+    if have >= want:
+        return leaves.now
+    times = [(when, held_by(turn, spot)) for turn in spot.turns if (when := leaves.at(turn)) is not None]
+    if len(times) > 1:
+        times.sort()
+    for when, gpus in times:
+        have += gpus
+        if have >= want:
+            return when
+    return None
+
+
+def passes(task: Task, head: Reservation, rules: Rules) -> bool:
+    """Whether a task may use nodes that are kept for the head, because it gives them back in time (B2).
+
+    It does if it ends by its time limit before the head can start, or if the head may have its nodes back by then.
+    """
+    until = head.at - rules.now
+    if task.time_limit is not None and task.time_limit - task.served <= until:
+        return True
+    if until < rules.policy.min_run:
+        return False  # no turn gives back sooner (P2)
+    if task.user == head.task.user:
+        return False  # P3: it would not have to give them back
+    gives_back = rules.gives_back(task, head.rank)
+    return gives_back is not None and gives_back <= until
+
+
+def leaves_at(turn: Turn, task: Task, priority: Priority, rank: float, rules: Rules) -> datetime | None:
+    """When the turn can be over for a waiting task of that priority and rank; None if that cannot be said."""
+    if turn.leaving:
+        deadline = rules.now + turn.task.grace if turn.run.notice is None else turn.run.notice.deadline
+        return max(rules.now, deadline)
+    if turn.priority < priority:
+        return rules.now
+    when = turn.ends_at
+    if turn.priority == priority and turn.task.user != task.user:
+        gives_back = rules.equal_at(turn, rank)
+        if when is None or (gives_back is not None and gives_back < when):
+            when = gives_back
+    return when if when is None or when > rules.now else rules.now

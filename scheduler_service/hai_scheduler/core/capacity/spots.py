@@ -1,0 +1,98 @@
+"""The nodes of one node group while a plan is made: who holds them, and whom they are promised to (U2, B3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hai_scheduler.core.model.task import Node, Priority, Task, TaskId
+from hai_scheduler.core.nodes.floor import Floor
+from hai_scheduler.core.nodes.placement import Leaf
+from hai_scheduler.core.ordering.turns import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """GPUs of a node that are kept for a waiting task (B3)."""
+
+    task_id: TaskId
+    priority: Priority
+    gpus: int
+
+
+@dataclass(slots=True, eq=False)
+class Spot:
+    """One node while a plan is made. A node without GPUs counts as having one, so that it can be held."""
+
+    node: Node
+    size: int
+    #: Indices of GPUs that nobody holds.
+    free: list[int]
+    #: Whether new runs may be placed here (F3).
+    usable: bool
+    turns: list[Turn]
+    promises: list[Promise]
+    #: Kept free for the head of the queue (B1).
+    reserved: bool = False
+    #: GPUs that the pools show as open.
+    shown: int = 0
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.node.name
+
+    @property
+    def leaf(self) -> Leaf:
+        """Where it sits."""
+        return self.node.zone, self.node.leaf
+
+    def amount(self, task: Task) -> int:
+        """How many GPUs the task wants here: all, or its k (U2). More than there are, if it does not fit."""
+        return self.size if task.gpus is None else task.gpus
+
+    def leaving(self) -> int:
+        """GPUs whose holders have been told to leave."""
+        return sum([held_by(turn, self) for turn in self.turns if turn.leaving])
+
+    def kept(self, priority: Priority | None = None) -> int:
+        """GPUs that are promised, at that priority or a higher one if one is given."""
+        if not self.promises:
+            return 0
+        return sum([promise.gpus for promise in self.promises if priority is None or promise.priority >= priority])
+
+
+def held_by(turn: Turn, spot: Spot) -> int:
+    """How many GPUs of the node the turn holds."""
+    return spot.size if turn.task.gpus is None else turn.task.gpus
+
+
+class Spots(dict[str, Spot]):
+    """The nodes by name. Each is made when it is first asked for: most are held by gangs and never are.
+
+    So only `spots[name]`, which raises KeyError for a node that is not there, `find` and `all` are of use.
+    """
+
+    def __init__(self, floor: Floor, gangs: list[Turn]) -> None:
+        """`gangs` hold whole nodes, and no two of them the same."""
+        self._floor = floor
+        self._gangs = {name: turn for turn in gangs for name in turn.nodes}
+
+    def __missing__(self, name: str) -> Spot:
+        node, gang = self._floor.nodes[name], self._gangs.get(name)
+        size = node.gpus or 1
+        free, turns = (list(range(size)), []) if gang is None else ([], [gang])
+        made = self[name] = Spot(node, size, free, name in self._floor.usable, turns, [])
+        return made
+
+    def find(self, name: str) -> Spot | None:
+        """The node, if it is there: one that a run holds may have gone."""
+        return self[name] if name in self._floor.nodes else None
+
+    def all(self) -> Iterator[Spot]:
+        """All nodes, by name."""
+        return (self[name] for name in self._floor.nodes)
+
+    def of_gangs(self) -> set[str]:
+        """The names of those that a gang holds and that can be used."""
+        return self._floor.usable & self._gangs.keys()

@@ -1,0 +1,127 @@
+"""How a run whose ranks are all gone ended (docs/scheduling.md, "Suspending, in time", and rules H1, H2, H4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hai_scheduler.core.model.leaving import Left, Profile
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Rank, RankState, Run, Task, TaskState
+
+#: Exit statuses that mean "left as asked" for a run that was told to leave (peers: Slurm, Lightning, submitit).
+#: 143 SIGTERM, 130 SIGINT, 138 SIGUSR1, 75 EX_TEMPFAIL. The kernel gives 128 and more to who has no handler as well:
+#: they say that the job left by itself, never that it saved.
+LEFT_AS_ASKED: dict[Profile, frozenset[int]] = {
+    Profile.AUTO: frozenset({0, 143, 130, 75}),
+    Profile.SIGTERM: frozenset({0, 143, 130, 75}),
+    Profile.SLURM: frozenset({0, 143, 138}),
+    Profile.COOPERATIVE: frozenset(),
+    Profile.KILL: frozenset(),
+}
+#: Profiles whose notice may come with a signal to the workers.
+SIGNALLING = frozenset({Profile.AUTO, Profile.SIGTERM, Profile.SLURM})
+
+
+def as_asked(task: Task) -> frozenset[int]:
+    """The exit statuses with which the task's ranks leave as they were asked to."""
+    chosen = frozenset() if task.signal is None else frozenset({128 + task.signal.name})
+    return LEFT_AS_ASKED[task.profile] | chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What becomes of the task and why; left is None for a run that nobody asked to leave."""
+
+    state: TaskState
+    reason: Reason
+    left: Left | None = None
+
+
+def ending_of(task: Task, run: Run) -> Ending:
+    """Read the ending from the ranks, the notice and the profile. Every rank must be gone."""
+    codes = [rank.exit_code for rank in run.ranks if rank.state is RankState.EXITED]
+    lost = any(rank.state is RankState.LOST for rank in run.ranks)
+    if run.failed_ranks and task.state is not TaskState.STOPPING:
+        # Whatever befell the others while they were being ended, or whoever asked them to leave meanwhile (H2).
+        return Ending(TaskState.FAILED, Reason.FAILED)
+    if run.notice is not None:
+        if not run.done and all(_came_to_its_end(rank) for rank in run.ranks):
+            # The notice, or the order to end it, came too late for all of it: there is nothing left to resume.
+            return Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)
+        return _told(task, run, codes, lost)
+    if lost:
+        return Ending(TaskState.SUSPENDED, Reason.SUPERVISOR_KILLED if own_loss(run) else Reason.NODE_LOST)
+    if all(code == 0 for code in codes):
+        return Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)
+    return Ending(TaskState.FAILED, Reason.FAILED)
+
+
+def own_loss(run: Run) -> bool:
+    """Whether every rank that was lost was lost because its supervisor was killed on a node that was well (H4)."""
+    return all(rank.supervisor_killed for rank in run.ranks if rank.state is RankState.LOST)
+
+
+def _came_to_its_end(rank: Rank) -> bool:
+    """Whether the rank ended with 0 before anybody had told its command to leave, for certain.
+
+    Under `auto` a job that reads the notice by itself counts as told by it, whoever else does not hear of it.
+    """
+    return rank.state is RankState.EXITED and rank.exit_code == 0 and rank.signalled is False and not rank.done
+
+
+def doubt(task: Task, run: Run) -> str | None:
+    """What a user is to know of a run that is resumed though it may have finished, in a sentence; None: nothing.
+
+    Of a run that ended with 0 after the signal of its profile there is none: that is how such jobs leave.
+    """
+    if task.state is not TaskState.SUSPENDED or run.notice is None or run.done:
+        return None
+    if any(rank.exit_code != 0 or rank.state is not RankState.EXITED or rank.done for rank in run.ranks):
+        return None
+    if any(rank.signalled is None and rank.notified_at is None for rank in run.ranks):
+        return (
+            "Every rank ended with status 0, and it is not known whether all of them had been told to leave before:"
+            " the task counts as suspended, and its command is started again."
+        )
+    if run.killed_at is not None:
+        return (
+            "Every rank ended with status 0, but some of them only while they were being ended:"
+            " the task counts as suspended, and its command is started again."
+        )
+    return None
+
+
+def saved_since(run: Run) -> bool:
+    """Whether a checkpoint, told or seen, is of the time since the notice.
+
+    Ranks date their checkpoints by their own clocks, and when they received the notice as well: a rank whose clock is
+    slow has saved after its notice all the same.
+    """
+    if run.notice is None or run.checkpoint is None:
+        return False
+    heard = [rank.notified_at for rank in run.ranks if rank.notified_at is not None]
+    return run.checkpoint.at >= min([run.notice.at, *heard])
+
+
+def _told(task: Task, run: Run, codes: list[int | None], lost: bool) -> Ending:
+    assert run.notice is not None
+    reason = run.notice.reason
+    all_zero = all(code == 0 for code in codes)
+    # One rank may speak for ranks that just end, as in a script that lets only the master report.
+    done = run.done or (all_zero and not lost and any(rank.done for rank in run.ranks))
+    if done or saved_since(run):
+        left = Left.SAVED
+    elif run.killed_at is None and not lost and as_asked(task).issuperset(codes):
+        left = Left.UNKNOWN
+    else:
+        left = Left.ENDED
+    if task.state is TaskState.STOPPING:
+        state = TaskState.FAILED if reason is Reason.TIME_LIMIT else TaskState.STOPPED
+        return Ending(state, reason, left)
+    if task.profile is Profile.COOPERATIVE and run.killed_at is None and not done and not lost:
+        # The job polls and says when it leaves for a later turn; without that word an exit is an ending.
+        if all_zero:
+            return Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)
+        if reason is not Reason.EVICTED:  # else the cluster may have ended it before the service could
+            return Ending(TaskState.FAILED, Reason.FAILED)
+    return Ending(TaskState.SUSPENDED, reason, left)

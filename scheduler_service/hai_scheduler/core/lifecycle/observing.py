@@ -1,0 +1,180 @@
+"""From what the cluster shows to events: low-level facts in, causes out. Level-triggered: only states are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from hai_scheduler.core.lifecycle.events import (
+    AskedToSuspend,
+    Done,
+    Event,
+    Overdue,
+    RanksSeen,
+    Saved,
+    StartFailed,
+    StateKept,
+)
+from hai_scheduler.core.lifecycle.starts import row_with
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Blame, Observation, Rank, RankObservation, RankState, Run, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What an observation means for a task."""
+
+    events: tuple[Event, ...]
+    #: Ranks of the run have never been seen and are still wanted: order the run again.
+    launch_again: bool = False
+
+
+def read(
+    task: Task,
+    observation: Observation | None,
+    now: datetime,
+    *,
+    max_failed_starts: int,
+    trouble: str | None = None,
+    older: bool = False,
+) -> Seen:
+    """The events that bring a live task up to what the cluster shows of its run.
+
+    Args:
+        task: The task.
+        observation: What the cluster shows of its run; None if that is nothing.
+        now: The time.
+        max_failed_starts: After so many starts in a row that came to nothing, the task is given up.
+        trouble: What keeps the ranks from being launched that the cluster does not show.
+        older: Its run was decided before the database was restored: of what it was told, the end may be lost.
+    """
+    run = task.live_run
+    assert run is not None, f"task {task.id} has no live run"
+    # What is shown may have been forged: a rank that the run does not have is none.
+    there = () if observation is None else observation.ranks
+    shown = {rank.rank: rank for rank in there if rank.rank < len(run.ranks)}
+    never = observation is not None and observation.killed
+    ranks = tuple(_merge(rank, shown.get(rank.rank), run, trouble, never=never) for rank in run.ranks)
+    events: list[Event] = _said(task, run, shown, now)
+    if all(rank.state.gone for rank in ranks) and any(rank.unstarted for rank in ranks):
+        give_up = task.failed_starts + 1 >= max_failed_starts
+        return Seen((*events, _start_failed(ranks, now, give_up=give_up)))
+    taken = _taken_away(run, shown, ranks, now)
+    if taken is None and (never or (older and any(rank.signalled or rank.notified_at for rank in ranks))):
+        taken = _told_in_the_past(run, now, ended=never)
+    if taken is not None:
+        # First of all: what ends because of it has neither failed nor given its nodes back.
+        events.insert(0, taken)
+    if ranks != run.ranks:
+        events.append(RanksSeen(at=now, ranks=ranks, give_up=row_with(task, now) >= max_failed_starts))
+    if taken is not None or all(rank.state.gone for rank in ranks):
+        return Seen(tuple(events))
+    missing = any(rank.state is RankState.PENDING and rank.rank not in shown for rank in ranks)
+    # Told to leave before all of it was there: what is there ends, the rest never starts.
+    if run.notice is not None and run.killed_at is None and (missing or now >= run.notice.deadline):
+        events.append(Overdue(at=now))
+    return Seen(tuple(events), launch_again=missing and run.notice is None and run.killed_at is None)
+
+
+def _told_in_the_past(run: Run, now: datetime, *, ended: bool) -> AskedToSuspend | None:
+    """The run was told to leave, or `ended`, in a past that the database has lost: it is told so once more."""
+    if run.notice is not None or run.killed_at is not None:
+        return None
+    nothing = timedelta(0)
+    return AskedToSuspend(at=now, reason=Reason.RESTORED, at_most=nothing if ended else None, limit=nothing)
+
+
+def _start_failed(ranks: tuple[Rank, ...], now: datetime, *, give_up: bool) -> StartFailed:
+    unstarted = [rank for rank in ranks if rank.unstarted]
+    return StartFailed(
+        at=now,
+        message=next((rank.message for rank in unstarted if rank.message), ""),
+        nodes=frozenset(rank.node for rank in unstarted if rank.unstarted is Blame.NODE),
+        doubtful=frozenset(rank.node for rank in unstarted if rank.unstarted is Blame.UNKNOWN),
+        give_up=give_up,
+    )
+
+
+def _taken_away(
+    run: Run, shown: dict[int, RankObservation], ranks: tuple[Rank, ...], now: datetime
+) -> AskedToSuspend | None:
+    """The cluster ends a rank of the run, or has done so while nobody looked; None if not, or if it leaves anyway."""
+    if run.notice is not None or run.killed_at is not None:
+        return None
+    times = list(_leaving_times(run, shown))
+    if not times:
+        return None
+    if all(rank.state.gone for rank in ranks):
+        return AskedToSuspend(at=now, reason=Reason.EVICTED)
+    left = max(timedelta(0), min(times) - now)
+    return AskedToSuspend(at=now, reason=Reason.EVICTED, at_most=left, limit=left)
+
+
+def _leaving_times(run: Run, shown: dict[int, RankObservation]) -> Iterator[datetime]:
+    for seen in shown.values():
+        if seen.leaving_by is not None and not run.ranks[seen.rank].state.gone:
+            yield seen.leaving_by
+
+
+def _said(task: Task, run: Run, shown: dict[int, RankObservation], now: datetime) -> list[Event]:
+    """What the job said that the service has not heard yet: reports may have been lost with the service."""
+    events: list[Event] = []
+    for rank in shown.values():
+        newest = run.checkpoint.at if run.checkpoint else None
+        if rank.checkpoint is not None and (newest is None or rank.checkpoint.at > newest):
+            run = replace(run, checkpoint=rank.checkpoint)
+            events.append(Saved(at=now, checkpoint=rank.checkpoint))
+        if rank.rank == 0 and rank.job_state is not None and rank.job_state != task.job_state:
+            events.append(StateKept(at=now, text=rank.job_state))
+        if rank.done and not run.ranks[rank.rank].done:
+            events.append(Done(at=now, rank=None if rank.done_all else rank.rank))
+    return events
+
+
+def _merge(rank: Rank, shown: RankObservation | None, run: Run, trouble: str | None, *, never: bool) -> Rank:
+    """The rank as it is shown; `never`: what is not shown is never started any more."""
+    if rank.state.gone:
+        return rank
+    if shown is not None:
+        shown = _believed(rank, shown, run)
+        return replace(
+            rank,
+            state=shown.state,
+            exit_code=shown.exit_code,
+            signal=shown.signal,
+            ended_at=shown.ended_at,
+            notified_at=rank.notified_at or shown.notified_at,
+            signalled=shown.signalled,
+            caught=shown.caught,
+            done=rank.done or shown.done or shown.done_all,
+            message=shown.start_error or shown.message,
+            unstarted=shown.blame if shown.start_error is not None else None,
+            supervisor_killed=shown.state is RankState.LOST and shown.supervisor_killed,
+        )
+    if rank.state is RankState.RUNNING:
+        return replace(rank, state=RankState.LOST, message="its node no longer knows of it")
+    if run.killed_at is not None and never:
+        # Not before the cluster has the order: another replica may be about to start it (decision 0013).
+        return replace(rank, state=RankState.EXITED, message="it was never started")
+    return replace(rank, message=trouble)
+
+
+def _believed(rank: Rank, shown: RankObservation, run: Run) -> RankObservation:
+    """What is shown, but no failed start of a rank that has been seen to run, or whose run was told to leave before.
+
+    Clusters forget: a node that comes back may say of what ran on it that it never did.
+    """
+    if shown.start_error is None:
+        return shown
+    ended = replace(shown, start_error=None, message=shown.start_error)
+    if _told_to_leave(run):
+        return ended
+    if run.running_at is None and rank.state is not RankState.RUNNING:
+        return shown
+    return ended if run.killed_at is not None else replace(ended, state=RankState.LOST)
+
+
+def _told_to_leave(run: Run) -> bool:
+    """Whether the run leaves because it was asked to, and not because it could not be whole."""
+    return run.notice is not None and (run.killed_at is None or run.killed_at >= run.notice.at)

@@ -1,0 +1,481 @@
+"""The states of a task as a table: `advance(task, event) -> (task, effects)`.
+
+Every pair of state and event is in `TRANSITIONS` or raises `InvalidTransition`; a test walks them all.
+How a run ended is read in `endings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import TypeVar
+
+from hai_scheduler.core.lifecycle.endings import Ending, ending_of
+from hai_scheduler.core.lifecycle.events import (
+    AskedToStop,
+    AskedToSuspend,
+    Done,
+    Event,
+    Held,
+    NoticeReceived,
+    Overdue,
+    Promised,
+    RanksSeen,
+    Released,
+    Saved,
+    Saving,
+    Started,
+    StartFailed,
+    StateKept,
+    TimeSkipped,
+)
+from hai_scheduler.core.lifecycle.starts import row_with, wait_after
+from hai_scheduler.core.model.leaving import Left, Profile, Source
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import KEPT_ROTATIONS, Notice, Rank, RankState, Run, RunId, Task, TaskId, TaskState
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Start every rank of the run."""
+
+    task_id: TaskId
+    run_id: RunId
+
+
+@dataclass(frozen=True, slots=True)
+class Notify:
+    """The run's notice is new or has changed: whoever waits for it should look."""
+
+    run_id: RunId
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """End what is left of the run."""
+
+    run_id: RunId
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """The end of the run is recorded: the cluster may drop what showed it."""
+
+    run_id: RunId
+
+
+Effect = Launch | Notify | Kill | Settle
+Advanced = tuple[Task, tuple[Effect, ...]]
+
+
+class InvalidTransition(Exception):
+    """The event cannot happen in that state: the caller should have known better."""
+
+    def __init__(self, task: Task, event: Event) -> None:
+        super().__init__(f"task {task.id} is {task.state.value}: {type(event).__name__} cannot happen now")
+        self.task = task
+        self.event = event
+
+
+def advance(task: Task, event: Event) -> Advanced:
+    """The task after the event, and what is to be done outside. Raises InvalidTransition."""
+    handler = TRANSITIONS.get((task.state, type(event)))
+    if handler is None:
+        raise InvalidTransition(task, event)
+    return handler(task, event)
+
+
+def _live(task: Task) -> Run:
+    run = task.live_run
+    assert run is not None, f"task {task.id} is {task.state.value} without a live run"
+    return run
+
+
+# -- waiting ------------------------------------------------------------------------------------------
+
+
+def _start(task: Task, event: Started) -> Advanced:
+    number = max(event.above, 0 if task.run is None else task.run.number) + 1
+    run = Run(
+        id=task.run_id(number),
+        number=number,
+        ranks=tuple(
+            Rank(rank=i, node=node, gpus=event.gpus[i] if event.gpus else ()) for i, node in enumerate(event.nodes)
+        ),
+        priority=event.priority,
+        started_at=event.at,
+        origin=event.origin,
+    )
+    task = replace(task, state=TaskState.STARTING, run=run, reason=None, promise=frozenset(), not_before=None)
+    return task, (Launch(task.id, run.id),)
+
+
+def _promise(task: Task, event: Promised) -> Advanced:
+    return replace(task, promise=event.nodes), ()
+
+
+def _stop_waiting(task: Task, event: AskedToStop) -> Advanced:
+    return replace(task, state=TaskState.STOPPED, reason=event.reason, ended_at=event.at, held=False), ()
+
+
+def _hold(task: Task, _event: Held | AskedToSuspend) -> Advanced:
+    return replace(task, held=True, promise=frozenset()), ()
+
+
+def _release(task: Task, event: Released) -> Advanced:
+    """A task that was held begins to wait now: what its owner made it wait does not count as starving (O2)."""
+    since = event.at if task.held and task.state.waiting else task.waiting_since
+    return replace(task, held=False, waiting_since=since), ()
+
+
+def _ignore(task: Task, _event: Event) -> Advanced:
+    return task, ()
+
+
+# -- telling a run to leave ---------------------------------------------------------------------------
+
+
+def _tell(task: Task, event: AskedToSuspend | AskedToStop, at_most: timedelta | None) -> Advanced:
+    run = _live(task)
+    grace = timedelta(0) if task.profile is Profile.KILL else task.grace
+    if at_most is not None:
+        grace = min(grace, at_most)
+    notice = Notice(
+        reason=event.reason,
+        at=event.at,
+        deadline=event.at + grace,
+        limit=event.at + max(grace, event.limit if at_most is None else at_most),
+        beneficiary=event.beneficiary if isinstance(event, AskedToSuspend) else None,
+        revision=1 if run.notice is None else run.notice.revision + 1,
+    )
+    told = replace(task, run=replace(run, notice=notice))
+    if grace <= timedelta(0):
+        told, effects = _kill(told, event.at)
+        return told, (Notify(run.id), *effects)
+    return told, (Notify(run.id),)
+
+
+def _suspend(task: Task, event: AskedToSuspend) -> Advanced:
+    held = replace(task, state=TaskState.SUSPENDING, held=task.held or event.hold)
+    if event.reason is Reason.TURN_OVER:
+        held = replace(held, rotations=(*task.rotations, event.at)[-KEPT_ROTATIONS:])
+    return _tell(held, event, event.at_most)
+
+
+def _suspend_again(task: Task, event: AskedToSuspend) -> Advanced:
+    """A second wish to leave: the first notice stands, unless less time is left now."""
+    run = _live(task)
+    assert run.notice is not None
+    if event.hold and task.state is TaskState.SUSPENDING:
+        task = replace(task, held=True)
+    latest = run.notice.deadline if event.at_most is None else event.at + event.at_most
+    if latest >= run.notice.deadline:
+        return task, ()
+    notice = replace(run.notice, deadline=latest, limit=latest, revision=run.notice.revision + 1)
+    return replace(task, run=replace(run, notice=notice)), (Notify(run.id),)
+
+
+def _stop(task: Task, event: AskedToStop) -> Advanced:
+    return _tell(replace(task, state=TaskState.STOPPING, held=False), event, None)
+
+
+def _stop_leaving(task: Task, event: AskedToStop) -> Advanced:
+    """It is leaving already: the deadline that it was told stands."""
+    run = _live(task)
+    assert run.notice is not None
+    notice = replace(run.notice, reason=event.reason, beneficiary=None, revision=run.notice.revision + 1)
+    run = replace(run, notice=notice)
+    return replace(task, state=TaskState.STOPPING, held=False, run=run), (Notify(run.id),)
+
+
+def _more_time(task: Task, event: Saving) -> Advanced:
+    run = _live(task)
+    if run.notice is None or run.killed_at is not None:
+        return task, ()
+    asked = min(event.at + timedelta(seconds=event.seconds), run.notice.limit)
+    if asked <= run.notice.deadline:
+        return task, ()
+    notice = replace(run.notice, deadline=asked, revision=run.notice.revision + 1)
+    return replace(task, run=replace(run, notice=notice)), (Notify(run.id),)
+
+
+def _kill(task: Task, at: datetime) -> Advanced:
+    run = _live(task)
+    run = replace(run, killed_at=run.killed_at or at)
+    return replace(task, run=run), (Kill(run.id),)
+
+
+def _overdue(task: Task, event: Overdue) -> Advanced:
+    return _kill(task, event.at)
+
+
+def _with_done(task: Task, event: Done) -> Task:
+    """Mark the rank; the run is done when every rank has said so or is gone (or one spoke for all)."""
+    run = _live(task)
+    ranks = tuple(replace(rank, done=True) if event.rank in (None, rank.rank) else rank for rank in run.ranks)
+    done = all(rank.done or rank.state.gone for rank in ranks)
+    return replace(task, run=replace(run, ranks=ranks, done=done))
+
+
+def _done(task: Task, event: Done) -> Advanced:
+    """All of it has saved and may go: its nodes are freed at once."""
+    task = _with_done(task, event)
+    return _kill(task, event.at) if _live(task).done else (task, ())
+
+
+def _yield(task: Task, event: Done) -> Advanced:
+    """The job gives its nodes back though nobody asked."""
+    task = _with_done(task, event)
+    run = _live(task)
+    if not run.done or run.killed_at is not None:  # being ended already, for a reason of its own (H1, H2)
+        return task, ()
+    notice = Notice(reason=Reason.YIELDED, at=event.at, deadline=event.at, limit=event.at)
+    return _kill(replace(task, state=TaskState.SUSPENDING, run=replace(run, notice=notice)), event.at)
+
+
+def _skip(task: Task, event: TimeSkipped) -> Advanced:
+    """The times of the run move with the clock: what did not pass is neither served nor taken from its deadlines."""
+    run, by = _live(task), event.by
+    notice, checkpoint = run.notice, run.checkpoint
+    if notice is not None:
+        notice = replace(
+            notice,
+            at=notice.at + by,
+            deadline=notice.deadline + by,
+            limit=notice.limit + by,
+            revision=notice.revision + 1,
+        )
+    run = replace(
+        run,
+        started_at=run.started_at + by,
+        running_at=None if run.running_at is None else run.running_at + by,
+        notice=notice,
+        killed_at=None if run.killed_at is None else run.killed_at + by,
+        checkpoint=None if checkpoint is None else replace(checkpoint, at=checkpoint.at + by),
+    )
+    return replace(task, run=run), () if notice is None else (Notify(run.id),)
+
+
+# -- what the job and the cluster say -----------------------------------------------------------------
+
+
+def _received(task: Task, event: NoticeReceived) -> Advanced:
+    run = _live(task)
+    ranks = tuple(
+        replace(rank, notified_at=rank.notified_at or event.at) if rank.rank == event.rank else rank
+        for rank in run.ranks
+    )
+    return replace(task, run=replace(run, ranks=ranks)), ()
+
+
+def _saved(task: Task, event: Saved) -> Advanced:
+    run, new = _live(task), event.checkpoint
+    if new.source is Source.SEEN and run.checkpoint is not None and new.at <= run.checkpoint.at:
+        return task, ()  # the files of what the job has told since, or of what is known
+    return replace(task, run=replace(run, checkpoint=new), checkpoint=new, unsaved=0), ()
+
+
+def _keep_state(task: Task, event: StateKept) -> Advanced:
+    return replace(task, job_state=event.text), ()
+
+
+def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
+    run = replace(_live(task), ranks=event.ranks)
+    if all(rank.state.gone for rank in run.ranks):  # B4
+        return _end(replace(task, run=run), event.at, give_up=event.give_up)
+    effects: tuple[Effect, ...] = ()
+    if run.killed_at is None and _broken(run):
+        # What failed may have failed for a rank that was lost (H1), or that never started.
+        excused = any(rank.state is RankState.LOST or rank.unstarted for rank in run.ranks)
+        run = replace(run, killed_at=event.at, failed_ranks=() if excused else _failed_ranks(run))
+        effects = (Kill(run.id),)
+    started = all(rank.state is not RankState.PENDING and not rank.unstarted for rank in run.ranks)
+    state = task.state
+    if started and run.running_at is None:
+        run = replace(run, running_at=event.at)
+        task = replace(task, starting_took=event.at - run.started_at)
+    if state is TaskState.STARTING and started:
+        state = TaskState.RUNNING
+    return replace(task, state=state, run=run), effects
+
+
+def _broken(run: Run) -> bool:
+    """Whether the gang is no longer whole: a rank was lost (H1), or failed (H2) while nobody had asked it to leave.
+
+    A rank that could not be started breaks it as a lost one does.
+    """
+    if any(rank.state is RankState.LOST or rank.unstarted for rank in run.ranks):
+        return True
+    return bool(_failed_ranks(run)) and run.notice is None
+
+
+def _failed_ranks(run: Run) -> tuple[int, ...]:
+    """Ranks that have started and ended otherwise than with 0, so far."""
+    ended = (rank for rank in run.ranks if rank.state is RankState.EXITED and not rank.unstarted)
+    return tuple(rank.rank for rank in ended if rank.exit_code != 0)
+
+
+def _end(task: Task, at: datetime, *, give_up: bool) -> Advanced:
+    run = _live(task)
+    row = row_with(task, at)
+    ending = ending_of(task, run)
+    if ending.reason is Reason.FAILED and run.killed_at is None:  # else it was noted when the others were ended
+        run = replace(run, failed_ranks=_failed_ranks(run))
+    # Not less than nothing: replicas' clocks may disagree.
+    served = timedelta(0) if run.running_at is None else max(timedelta(0), at - run.running_at)
+    lost = _lost_work(run, ending, at)
+    ended = replace(run, ended_at=at, reason=ending.reason, left=ending.left, lost=lost)
+    task = replace(task, run=ended, served=task.served + served, reason=ending.reason)
+    task = replace(task, unsaved=_unsaved(task, ended, ending))
+    if ending.reason is Reason.SUPERVISOR_KILLED:
+        # Its own doing (H4): it waits as after a start that failed, and is given up in the end.
+        task = _wait_for_next_start(replace(task, failed_starts=row - 1), at)
+        if give_up:
+            ending, task = replace(ending, state=TaskState.FAILED), replace(task, not_before=None)
+    elif ending.reason is Reason.START_FAILED:  # what was up of it had to go first (B4)
+        task = _wait_for_next_start(task, at)
+    else:
+        task = replace(task, failed_starts=0)
+    if ending.state is TaskState.FAILED and _worth_a_retry(task, run, ending):
+        return _retry(task, at), ()
+    if ending.state is not TaskState.SUSPENDED:
+        return replace(task, state=ending.state, ended_at=at, held=False), ()
+    return _back_in_queue(task, ending, at), ()
+
+
+def _worth_a_retry(task: Task, run: Run, ending: Ending) -> bool:
+    """Whether the task's retry policy wants its failed command started again (H2)."""
+    retry = task.retry
+    if retry is None or ending.reason is not Reason.FAILED or task.retries >= retry.count:
+        return False
+    return not retry.exit_codes or bool(run.failure_codes & retry.exit_codes)
+
+
+def _retry(task: Task, at: datetime) -> Task:
+    assert task.retry is not None
+    # Bounded before it is doubled as well: no length of time holds 2 ** 20 times any other.
+    wait = min(MOST_BACKOFF, min(MOST_BACKOFF, task.retry.backoff) * 2 ** min(task.retries, 20))
+    return replace(
+        task, state=TaskState.SUSPENDED, retries=task.retries + 1, not_before=at + wait, waiting_since=at + wait
+    )
+
+
+def _back_in_queue(task: Task, ending: Ending, at: datetime) -> Task:
+    """It waits for its next turn from now on (O2); its place among its user's tasks stays (O3, H1)."""
+    run = task.run
+    ranks = () if run is None else run.ranks
+    lost = {rank.node for rank in ranks if rank.state is RankState.LOST and not rank.supervisor_killed}
+    return replace(
+        task,
+        state=TaskState.SUSPENDED,
+        waiting_since=at,
+        leaving_took=task.leaving_took if run is None or run.notice is None else at - run.notice.at,
+        suspensions=task.suspensions + (0 if ending.reason.unplanned else 1),
+        avoid=task.avoid.union(lost),
+    )
+
+
+def _unsaved(task: Task, run: Run, ending: Ending) -> int:
+    """How many runs in a row were interrupted without evidence of a checkpoint, with this one (P8).
+
+    A run that was never up, and one that nobody asked to leave, says nothing of how the job saves.
+    """
+    if ending.left is Left.SAVED or run.checkpoint is not None:
+        return 0
+    interrupted = ending.state is TaskState.SUSPENDED and ending.left is not None and run.running_at is not None
+    return task.unsaved + interrupted
+
+
+def _lost_work(run: Run, ending: Ending, at: datetime) -> timedelta | None:
+    """Node time since the last checkpoint, told or seen, of a run that will be resumed.
+
+    One that left by itself, saved, has lost nothing. One that saved after its notice and worked on until it was ended
+    has lost what came after.
+    """
+    if ending.state is not TaskState.SUSPENDED:
+        return None
+    stayed = run.killed_at is not None and not run.done
+    if run.running_at is None or (ending.left is Left.SAVED and not stayed):
+        return timedelta(0)
+    since = run.running_at if run.checkpoint is None else max(run.running_at, run.checkpoint.at)
+    return max(timedelta(0), at - since) * len(run.ranks)
+
+
+def _start_failed(task: Task, event: StartFailed) -> Advanced:
+    run = _live(task)
+    failed = event.nodes | event.doubtful or run.nodes[:1]
+    ranks = tuple(
+        replace(r, message=event.message, unstarted=r.unstarted or event.blame_of(r.node)) if r.node in failed else r
+        for r in run.ranks
+    )
+    task = replace(
+        task,
+        run=replace(run, ranks=ranks, ended_at=event.at, reason=Reason.START_FAILED),
+        reason=Reason.START_FAILED,
+        avoid=task.avoid | event.nodes | event.doubtful,
+    )
+    waiting = _wait_for_next_start(task, event.at)
+    if task.state is TaskState.STOPPING:
+        return replace(waiting, state=TaskState.STOPPED, not_before=None, ended_at=event.at), ()
+    if event.give_up:
+        return replace(waiting, state=TaskState.FAILED, not_before=None, ended_at=event.at), ()
+    return replace(waiting, state=TaskState.SUSPENDED, waiting_since=event.at), ()
+
+
+def _wait_for_next_start(task: Task, at: datetime) -> Task:
+    failed = task.failed_starts + 1
+    return replace(task, failed_starts=failed, not_before=at + wait_after(failed))
+
+
+# -- the table ----------------------------------------------------------------------------------------
+
+#: The longest wait before a retry (H2).
+MOST_BACKOFF = timedelta(days=1)
+
+E_ = TypeVar("E_", bound=Event)
+Handler = Callable[[Task, Event], Advanced]
+
+
+def _rows(
+    event: type[E_], handler: Callable[[Task, E_], Advanced], *states: TaskState
+) -> dict[tuple[TaskState, type[Event]], Handler]:
+    return {(state, event): handler for state in states}  # type: ignore[misc]  # the key picks the handler
+
+
+_WAITING = (TaskState.QUEUED, TaskState.SUSPENDED)
+_UP = (TaskState.STARTING, TaskState.RUNNING)
+_LEAVING = (TaskState.SUSPENDING, TaskState.STOPPING)
+_ENDED = (TaskState.SUCCEEDED, TaskState.FAILED, TaskState.STOPPED)
+
+#: What happens to a task in that state at that event. A pair that is not here cannot happen.
+TRANSITIONS: Mapping[tuple[TaskState, type[Event]], Handler] = MappingProxyType(
+    _rows(Started, _start, *_WAITING)
+    | _rows(Promised, _promise, *_WAITING)
+    | _rows(AskedToStop, _stop_waiting, *_WAITING)
+    | _rows(AskedToStop, _stop, *_UP)
+    | _rows(AskedToStop, _stop_leaving, TaskState.SUSPENDING)
+    | _rows(AskedToStop, _ignore, TaskState.STOPPING)
+    | _rows(AskedToSuspend, _hold, *_WAITING)
+    | _rows(AskedToSuspend, _suspend, *_UP)
+    | _rows(AskedToSuspend, _suspend_again, *_LEAVING)
+    | _rows(Held, _hold, *_WAITING, *_UP, TaskState.SUSPENDING)
+    | _rows(Released, _release, *_WAITING, *_UP, TaskState.SUSPENDING)
+    | _rows(RanksSeen, _ranks_seen, *_UP, *_LEAVING)
+    | _rows(StartFailed, _start_failed, *_UP, *_LEAVING)
+    | _rows(TimeSkipped, _skip, *_UP, *_LEAVING)
+    | _rows(Saving, _more_time, *_UP, *_LEAVING)
+    | _rows(Saved, _saved, *_UP, *_LEAVING)
+    | _rows(StateKept, _keep_state, *_UP, *_LEAVING)
+    | _rows(NoticeReceived, _received, *_LEAVING)
+    | _rows(Done, _yield, *_UP)
+    | _rows(Done, _done, *_LEAVING)
+    | _rows(Overdue, _overdue, *_LEAVING)
+    # What arrives late, from a run that has ended meanwhile, changes nothing.
+    | _rows(NoticeReceived, _ignore, *_WAITING, *_UP, *_ENDED)
+    | _rows(Saving, _ignore, *_WAITING, *_ENDED)
+    | _rows(Saved, _ignore, *_WAITING, *_ENDED)
+    | _rows(StateKept, _ignore, *_WAITING, *_ENDED)
+    | _rows(Done, _ignore, *_WAITING, *_ENDED)
+)

@@ -1,0 +1,1 @@
+"""The values that everything speaks of: tasks, runs, nodes, quota, policy, decisions and verdicts."""

@@ -1,0 +1,59 @@
+"""All that a plan is made from, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from hai_scheduler.core.model.task import Node, Quota, Strike, Task, TaskId, Use
+
+
+class BrokenSnapshot(AssertionError):
+    """A snapshot contradicts itself: a bug of the shell, never of a user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The cluster and the queue at one moment."""
+
+    now: datetime
+    nodes: tuple[Node, ...]
+    #: Every task that has not ended.
+    tasks: tuple[Task, ...]
+    quotas: tuple[Quota, ...] = ()
+    #: What users have held of each node group lately, in runs that have ended (O3).
+    uses: tuple[Use, ...] = ()
+    #: Recent failures on nodes that were not the users' (H3).
+    strikes: tuple[Strike, ...] = ()
+    #: The user groups of each user.
+    groups_of: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    #: How much longer each task will run, for the disciplines that know (SJF, SRTF): never in production.
+    remaining: Mapping[TaskId, timedelta] = field(default_factory=dict)
+    #: Nothing starts, and everything that runs is asked to leave.
+    paused: bool = False
+    #: While paused: the longest that a task gets to save; None leaves each its own grace.
+    pause_grace: timedelta | None = None
+
+    def check(self) -> None:
+        """Raise BrokenSnapshot unless the invariants hold: names are unique, no GPU is held by two runs (B4, U2)."""
+        names = [node.name for node in self.nodes]
+        if len(set(names)) != len(names):
+            raise BrokenSnapshot("two nodes have one name")
+        holders: dict[tuple[str, int | None], Task] = {}
+        shared = {
+            rank.node for task in self.tasks if task.live_run is not None for rank in task.live_run.ranks if rank.gpus
+        }
+        for task in self.tasks:
+            if task.state.ended:
+                raise BrokenSnapshot(f"task {task.id} has ended")
+            if task.state.live != (task.live_run is not None):
+                raise BrokenSnapshot(f"task {task.id} is {task.state.value} but its run says otherwise")
+            for rank in task.live_run.ranks if task.live_run else ():
+                if not rank.gpus and rank.node in shared:
+                    raise BrokenSnapshot(f"node {rank.node} is held whole by task {task.id}, and shared")
+                for gpu in rank.gpus or (None,):
+                    other = holders.setdefault((rank.node, gpu), task)
+                    if other is not task:
+                        part = rank.node if gpu is None else f"GPU {gpu} of {rank.node}"
+                        raise BrokenSnapshot(f"node {part} is held by tasks {other.id} and {task.id}")

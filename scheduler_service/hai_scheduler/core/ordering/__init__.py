@@ -1,0 +1,1 @@
+"""Who goes first, who may hold how much, and how long a turn lasts."""

@@ -1,0 +1,140 @@
+"""Where each task stands in the queue, found without putting the whole queue in order (rules O1 to O3)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from operator import itemgetter
+
+from hai_scheduler.core.model.task import Priority, Task, TaskId
+from hai_scheduler.core.ordering.order import Seat
+from hai_scheduler.core.ordering.parts import SEAT, Part, dealt_seats
+from hai_scheduler.core.ordering.queue import Lane
+from hai_scheduler.core.ordering.quota import LEVELS
+
+#: Once so many lists have been searched for each of some equals, it is cheaper to put them in order.
+_ENOUGH = 2
+
+#: Rank, and use of the user.
+_Among = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a task stands in the queue: position from 1."""
+
+    priority: Priority
+    rank: float
+    position: int
+
+
+class Queue:
+    """Lanes by priority, and where each task stands in all of them together, the queue having been served."""
+
+    def __init__(self, lanes: Mapping[Priority, Lane]) -> None:
+        self.lanes = lanes
+        self._ahead: dict[Priority, dict[_Among, _Equals]] = {}
+        self._places: dict[TaskId, Place] = {}
+        #: What AUTO tasks count as.
+        self._auto: dict[TaskId, Priority] | None = None
+
+    def place_of(self, task: Task, rank: float) -> Place:
+        """Where the task, which is of that rank, stands. Raises KeyError."""
+        place = self._places.get(task.id)
+        if place is None:
+            level = self.level_of(task, rank)
+            among = rank, self.lanes[level].use[task.user]
+            place = self._places[task.id] = Place(level, rank, self._equals(level)[among].position(task))
+        return place
+
+    def level_of(self, task: Task, rank: float) -> Priority:
+        """What the task, which is of that rank, counts as (Q4). Raises KeyError."""
+        if task.priority is None:
+            if self._auto is None:
+                self._auto = {each: level for level, lane in self.lanes.items() for each in _auto(lane)}
+            return self._auto[task.id]
+        for level in (task.priority, *LEVELS):
+            if self.lanes[level].holds(task, rank):
+                return level
+        raise KeyError(task.id)
+
+    def _equals(self, priority: Priority) -> Mapping[_Among, _Equals]:
+        """The tasks of a priority by rank and use."""
+        if not self._ahead:
+            before = 0
+            for level in LEVELS:
+                self._ahead[level], before = _all_equals(self.lanes[level], before)
+        return self._ahead[priority]
+
+
+class _Equals:
+    """The tasks of one priority and rank whose users have equal use: they stand in order of their seats."""
+
+    def __init__(self, parts: Iterable[Part], gone: Iterable[Task], before: int) -> None:
+        """`gone` are those of them that wait at another priority; `before` is how many others stand before them all."""
+        self._parts = list(parts)
+        self._gone = {task.id: task for task in gone}
+        self._before = before
+        self._all = sum(map(len, self._parts))
+        self._searched = 0
+        #: Found when the first position is asked for: seats that users have dealt out, those of `gone`, lists by seat.
+        self._dealt: dict[TaskId, Seat] = {}
+        self._left: list[Seat] = []
+        self._lists: list[list[Task]] = []
+        self._order: dict[TaskId, int] = {}
+
+    @property
+    def after(self) -> int:
+        """How many tasks stand before those that come after them."""
+        return self._before + self._all - len(self._gone)
+
+    def position(self, task: Task) -> int:
+        """Which place the task has in the queue, from 1."""
+        if not self._lists:
+            self._begin()
+        if not self._order and self._searched >= _ENOUGH * self._all:
+            everybody = (each for tasks in self._lists for each in tasks if each.id not in self._gone)
+            order = sorted(everybody, key=self._seat if self._dealt else SEAT)
+            self._order = {each.id: self._before + number for number, each in enumerate(order, 1)}
+        if self._order:
+            return self._order[task.id]
+        self._searched += len(self._lists)
+        seat = self._seat(task)
+        # Whoever orders his tasks deals out the seats that they have: as many of them as before are before this one.
+        first = sum(bisect_left(tasks, seat, key=SEAT) for tasks in self._lists)
+        return self._before + first - bisect_left(self._left, seat) + 1
+
+    def _begin(self) -> None:
+        self._dealt = dealt_seats(self._parts)
+        alone = [part.first for part in self._parts if len(part) == 1]
+        self._lists = [tasks for part in self._parts if len(part) > 1 for tasks in part.by_size.values()]
+        self._lists.append(sorted(alone, key=SEAT))
+        self._left = sorted(map(self._seat, self._gone.values()))
+
+    def _seat(self, task: Task) -> Seat:
+        return self._dealt.get(task.id) or (task.submitted_at, task.id)
+
+
+def _auto(lane: Lane) -> Iterator[TaskId]:
+    """The AUTO tasks that count in this lane."""
+    for part in lane.auto:
+        for task in part.tasks():
+            if task.id not in lane.gone:
+                yield task.id
+
+
+def _all_equals(lane: Lane, before: int) -> tuple[dict[_Among, _Equals], int]:
+    """The lane's tasks in their order, of which so many stand before them all; and how many before the next lane's."""
+    parts: defaultdict[_Among, list[Part]] = defaultdict(list)
+    gone: defaultdict[_Among, list[Task]] = defaultdict(list)
+    for rank, user in lane.stands():
+        parts[rank, lane.use[user]] += lane.parts_at((rank, user))
+    for task, rank in lane.gone.values():
+        gone[rank, lane.use[task.user]].append(task)
+    found: dict[_Among, _Equals] = {}
+    for among, members in sorted(parts.items(), key=itemgetter(0)):
+        found[among] = _Equals(members, gone.get(among, ()), before)
+        before = found[among].after
+    return found, before

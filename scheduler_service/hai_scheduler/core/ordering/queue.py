@@ -1,0 +1,201 @@
+"""The waiting tasks of one node group, in order (rules O1 to O3, Q4)."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import datetime
+from operator import itemgetter
+
+from hai_scheduler.core.model.task import Task, TaskId
+from hai_scheduler.core.ordering.order import Seat
+from hai_scheduler.core.ordering.parts import SEAT, Part, Size, Stand, dealt_seats
+
+#: Rank, use of the user, seat (first submission, id), the task: smaller goes first within a priority (O2, O3).
+Entry = tuple[float, float, datetime, TaskId, Task]
+#: So many of equals are taken one by one from the heads of their lists; then the rest is put in order at once.
+FEW = 64
+
+_SEAT = itemgetter(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Hopeless:
+    """The tasks that nothing can be done for any more."""
+
+    #: Sizes of which no task has any hope, unless it was promised nodes.
+    sizes: AbstractSet[Size]
+    task: Callable[[Task], bool]
+    #: What `task` says of every task of a user and size that was promised no nodes; None if that depends on the task.
+    every: Callable[[str, Size], bool | None] = lambda _user, _size: None
+    #: Gives `task` for those for whom `every` says None; it goes on saying what is true now.
+    lasting: Callable[[], Callable[[Task], bool]] | None = None
+
+
+class Lane:
+    """The tasks that wait at one priority. Most are never looked at: order is made as it is asked for."""
+
+    def __init__(self, parts: Mapping[Stand, Part], use: Mapping[str, float]) -> None:
+        """`parts` are the tasks that need not come in by `add`; `use` is what their users have held lately (O3)."""
+        self.use = use
+        self._parts = parts
+        #: AUTO tasks, and those that have been promised nodes, were unlucky on some, or fell from a higher level.
+        self._added: defaultdict[Stand, list[Part]] = defaultdict(list)
+        #: Those of them that came in one by one.
+        self._alone: set[TaskId] = set()
+        #: Who was not begun, smallest first, and what is left to look at of those who were.
+        self._heap: list[tuple[float, float, str]] = []
+        self._begun: Iterator[Entry] = iter(())
+        #: Tasks that wait in another lane, and their ranks.
+        self.gone: dict[TaskId, tuple[Task, float]] = {}
+        #: AUTO tasks in it (Q4), and tasks with promised nodes (B3).
+        self.auto: list[Part] = []
+        self._promised: list[Task] = []
+        #: What its tasks ask for.
+        self.sizes: set[Size] = set().union(*[part.by_size for part in parts.values()])
+        #: How many tasks with promised nodes have not been looked at (B3).
+        self.promised = 0
+
+    def add(self, part: Part, rank: float) -> None:
+        """Put tasks in. Nothing has been taken out yet."""
+        user, asked = part.hand
+        self._added[rank, user].append(part)
+        self.sizes |= part.by_size.keys()
+        if len(part) == 1:
+            self._alone.add(part.first.id)
+        if asked is None:
+            self.auto.append(part)
+        if part.promised:
+            self._promised += [task for task in part.tasks() if task.promise]
+
+    def begin(self) -> None:
+        """All tasks are in it, and are looked at from the first on: from now, or once more."""
+        self._begun = iter(())
+        self._heap = [(rank, self.use[user], user) for rank, user in self.stands()]
+        heapq.heapify(self._heap)
+        self.promised = sum(task.id not in self.gone for task in self._promised)
+
+    def pop(self, hopeless: Hopeless) -> Entry | None:
+        """The next in order; None when all have been looked at, but for those that are hopeless already."""
+        while True:
+            for entry in self._begun:
+                if entry[4].id not in self.gone:
+                    self.promised -= bool(entry[4].promise)
+                    return entry
+            if not self._heap:
+                return None
+            rank, _, user = self._heap[0]
+            if self._is_over((rank, user), hopeless.sizes):
+                heapq.heappop(self._heap)
+            else:
+                self._begun = self._next(self._heap, hopeless)
+
+    def _is_over(self, stand: Stand, refused: AbstractSet[Size]) -> bool:
+        return all(part.is_over(refused) for part in self.parts_at(stand))
+
+    def _next(self, heap: list[tuple[float, float, str]], hopeless: Hopeless) -> Iterator[Entry]:
+        """The tasks of the next rank, and of the next user or users with equal use, in order."""
+        rank, use, user = heapq.heappop(heap)
+        stands = [(rank, user)]
+        while heap and heap[0][1] == use and heap[0][0] == rank:
+            stands.append((rank, heapq.heappop(heap)[2]))
+        left = _left([part for stand in stands for part in self.parts_at(stand)], hopeless)
+        return ((rank, use, *seat, task) for seat, task in _merged(left))
+
+    def remove(self, task: Task, rank: float) -> None:
+        """The task, which is in it at that rank, waits in another lane."""
+        self.gone[task.id] = task, rank
+
+    def holds(self, task: Task, rank: float) -> bool:
+        """Whether the task, which is of that rank, waits in it."""
+        if task.id in self.gone:
+            return False
+        if task.id in self._alone:
+            return True
+        stand = rank, task.user
+        part, added = self._parts.get(stand), self._added.get(stand)
+        if part is not None and task in part:
+            return True
+        return added is not None and any(task in part for part in added)
+
+    def is_gone(self, task: Task) -> bool:
+        """Whether the task was removed."""
+        return task.id in self.gone
+
+    def ranks(self) -> set[float]:
+        """The ranks of its tasks."""
+        return {rank for rank, _ in self._parts} | {rank for rank, _ in self._added}
+
+    def stands(self) -> list[Stand]:
+        """Whose tasks, of which rank, there are, in no order."""
+        return [*self._parts, *(stand for stand in self._added if stand not in self._parts)]
+
+    def parts_at(self, stand: Stand) -> Sequence[Part]:
+        """The user's tasks of that rank, those that were removed among them."""
+        part, added = self._parts.get(stand), self._added.get(stand, ())
+        return added if part is None else (part, *added)
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """Tasks in the order of their seats, of which some may be hopeless."""
+
+    tasks: Sequence[Task]
+    seat: Callable[[Task], Seat] = SEAT
+    hopeless: Callable[[Task], bool] | None = None
+
+    def rest(self, begin: int) -> Iterable[tuple[Seat, Task]]:
+        """Those from a place on that have hope, with their seats."""
+        for place in range(begin, len(self.tasks)):
+            task = self.tasks[place]
+            if self.hopeless is None or not self.hopeless(task):
+                yield self.seat(task), task
+
+
+def _left(parts: Sequence[Part], hopeless: Hopeless) -> list[_List]:
+    """The tasks without the hopeless, as they are now: in own seats, or as their user has dealt them out (O3)."""
+    dealt = dealt_seats(parts)
+    lists, own = [], []
+    for part in parts:
+        found = _with_hope(part, hopeless)
+        if dealt and part.first.id in dealt:
+            own += [task for each in found for _, task in each.rest(0)]
+        else:
+            lists += found
+    return [*lists, _List(sorted(own, key=lambda task: dealt[task.id]), lambda task: dealt[task.id])]
+
+
+def _with_hope(part: Part, hopeless: Hopeless) -> list[_List]:
+    if part.promised:
+        return [_List(sorted((task for task in part.tasks() if not hopeless.task(task)), key=SEAT))]
+    lists = []
+    for size, tasks in part.by_size.items():
+        over = size in hopeless.sizes or hopeless.every(part.hand[0], size)
+        if over is None:
+            lists.append(_List(tasks, hopeless=hopeless.lasting() if hopeless.lasting else hopeless.task))
+        elif not over:
+            lists.append(_List(tasks))
+    return lists
+
+
+def _merged(lists: Sequence[_List]) -> Iterator[tuple[Seat, Task]]:
+    """All of their tasks in order: a few from the heads of the lists, then the rest, if anybody asks so far."""
+    heads = [(each.seat(each.tasks[0]), number, 0) for number, each in enumerate(lists) if each.tasks]
+    heapq.heapify(heads)
+    for _ in range(FEW):
+        if not heads:
+            return
+        seat, number, place = heads[0]
+        tasks, hopeless = lists[number].tasks, lists[number].hopeless
+        if hopeless is None or not hopeless(tasks[place]):
+            yield seat, tasks[place]
+        if place + 1 < len(tasks):
+            heapq.heapreplace(heads, (lists[number].seat(tasks[place + 1]), number, place + 1))
+        else:
+            heapq.heappop(heads)
+    rest = [entry for _, number, place in heads for entry in lists[number].rest(place)]
+    rest.sort(key=_SEAT)
+    yield from rest

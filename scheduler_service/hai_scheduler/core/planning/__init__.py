@@ -1,0 +1,1 @@
+"""The plan: what is decided for every task of a snapshot, and what is remembered from plan to plan."""

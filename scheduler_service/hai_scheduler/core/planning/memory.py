@@ -1,0 +1,99 @@
+"""What plans that are made one after the other keep of a cluster: only what has changed is looked at.
+
+Of ten thousand tasks a handful changes in a second. Tasks never change, they are replaced: what is the same object is
+the same task. A plan with an empty memory is a plan from scratch, and both decide the same (docs/decisions/0015).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.snapshot import Snapshot
+from hai_scheduler.core.model.task import Node, Quota, Task
+from hai_scheduler.core.nodes.floor import Floor
+from hai_scheduler.core.ordering.discipline import Discipline
+from hai_scheduler.core.ordering.quota import QuotaBook
+from hai_scheduler.core.planning.standing import Standing
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+#: So many tasks are compared at once.
+_BLOCK = 128
+
+
+class Memory:
+    """What the last plan knew of a cluster: its tasks and its nodes by node group, and the rows of quota.
+
+    Of a plan that was not finished nothing is kept.
+    """
+
+    def __init__(self) -> None:
+        self.groups: defaultdict[str, Standing] = defaultdict(Standing)
+        self.floors: dict[str, Floor] = {}
+        self.book = QuotaBook((), {}, _LONG_AGO)
+        self._finished = True
+        self._rules: tuple[Policy | Policies, Discipline] | None = None
+        self._rows: tuple[tuple[Quota, ...], Mapping[str, frozenset[str]]] = ((), {})
+        self._now = _LONG_AGO
+        self._nodes: tuple[Node, ...] = ()
+        self._tasks: tuple[Task, ...] = ()
+
+    def update(self, snapshot: Snapshot, policies: Policy | Policies, discipline: Discipline) -> None:
+        """Take in what has changed. Whoever makes the plan says at the end of it that it is `finished`."""
+        self._update_tasks(snapshot, (policies, discipline))
+        if snapshot.nodes != self._nodes:
+            self._nodes = snapshot.nodes
+            nodes: defaultdict[str, list[Node]] = defaultdict(list)
+            for node in snapshot.nodes:
+                nodes[node.group].append(node)
+            self.floors = {group: Floor(members) for group, members in nodes.items()}
+        rows = (snapshot.quotas, dict(snapshot.groups_of))
+        if self._rows != rows or not self._now <= snapshot.now < self.book.good_until:
+            self._rows, self.book = rows, QuotaBook(*rows, snapshot.now)
+        self._now = snapshot.now
+
+    def finished(self) -> None:
+        """The plan was made."""
+        self._finished = True
+
+    def _update_tasks(self, snapshot: Snapshot, rules: tuple[Policy | Policies, Discipline]) -> None:
+        """Everything is new if the rules are, which ranks and turns are made by, or if the clock was set back."""
+        if not self._finished or self._rules != rules or snapshot.now < self._now:
+            self.groups.clear()
+            self._tasks = ()
+        self._rules, self._finished = rules, False
+        gone, come = differences(self._tasks, snapshot.tasks)
+        for task in gone:
+            self.groups[task.group].remove(task)
+        for task in come:
+            self.groups[task.group].add(task)
+        self._tasks = snapshot.tasks
+
+
+def differences(before: Sequence[Task], now: Sequence[Task]) -> tuple[list[Task], list[Task]]:
+    """Which tasks have gone and which have come; one that has changed, or has another place, does both.
+
+    Both are best in order of id: where nothing has changed, whole blocks are then compared at once.
+    """
+    gone: list[Task] = []
+    come: list[Task] = []
+    at, to = 0, 0
+    while at < len(before) and to < len(now):
+        if before[at : at + _BLOCK] == now[to : to + _BLOCK]:
+            at, to = at + _BLOCK, to + _BLOCK
+            continue
+        for _ in range(_BLOCK):
+            if at >= len(before) or to >= len(now):
+                break
+            old, new = before[at], now[to]
+            if old.id <= new.id:
+                at += 1
+                if old is not new:
+                    gone.append(old)
+            if new.id <= old.id:
+                to += 1
+                if old is not new:
+                    come.append(new)
+    return [*gone, *before[at:]], [*come, *now[to:]]

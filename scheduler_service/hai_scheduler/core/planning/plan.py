@@ -1,0 +1,59 @@
+"""`plan(snapshot, policies) -> Plan`: who starts, who leaves, and why everybody else waits.
+
+The same function runs in production, in simulations, in forecasts and in tests. Each node group is planned apart (U3),
+in `group_plan`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+from hai_scheduler.core.model.decisions import Plan
+from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.snapshot import Snapshot
+from hai_scheduler.core.model.verdicts import Verdicts
+from hai_scheduler.core.ordering.discipline import Discipline
+from hai_scheduler.core.planning.group_plan import GroupPlan
+from hai_scheduler.core.planning.horizon import changes_at, reorders_at
+from hai_scheduler.core.planning.memory import Memory
+
+
+def plan(
+    snapshot: Snapshot,
+    policies: Policy | Policies,
+    discipline: Discipline = Discipline.HAI,
+    memory: Memory | None = None,
+) -> Plan:
+    """Decide. Pure: equal snapshots give equal plans, whatever the order of their parts (F4).
+
+    Whoever plans again and again passes a memory of his own, which saves much of the work and changes no decision.
+    """
+    memory = Memory() if memory is None else memory
+    memory.update(snapshot, policies, discipline)
+    parts = {
+        group: GroupPlan(group, snapshot, policies.of(group), discipline, memory)
+        for group in sorted({*memory.floors, *(group for group, standing in memory.groups.items() if standing)})
+    }
+    for part in parts.values():
+        part.run()
+    memory.finished()
+    return Plan(
+        decisions=tuple([decision for part in parts.values() for decision in part.decisions]),
+        verdicts=Verdicts([part.answers for part in parts.values()]),
+        work=sum(part.work for part in parts.values()),
+        later=lambda: _first(snapshot, parts.values()),
+        stays=lambda: _stays(snapshot, parts.values()),
+    )
+
+
+def _first(snapshot: Snapshot, parts: Collection[GroupPlan]) -> datetime | None:
+    times = [when for part in parts for when in changes_at(part) if when > snapshot.now]
+    times += [row.expires_at for row in snapshot.quotas if row.expires_at is not None and row.expires_at > snapshot.now]
+    return min(times, default=None)
+
+
+def _stays(snapshot: Snapshot, parts: Collection[GroupPlan]) -> datetime | None:
+    times = [when for part in parts for when in reorders_at(part) if when > snapshot.now]
+    first = _first(snapshot, parts)
+    return min([*times, first] if first is not None else times, default=None)

@@ -1,0 +1,139 @@
+"""The unfinished tasks of one node group, sorted out as a plan wants them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
+from heapq import heappop, heappush
+from operator import itemgetter
+
+from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.task import Priority, Task, TaskId, TaskState
+from hai_scheduler.core.nodes.floor import Floor
+from hai_scheduler.core.ordering.parts import Part, Size, Stand, size_of
+from hai_scheduler.core.ordering.rules import Rules
+from hai_scheduler.core.ordering.turns import Span, Turn, span_of, turn_at
+
+#: Where a task waits: the level that it asks for and, if that is AUTO, so that each plan has to find its level (Q4),
+#: how much it asks for.
+_Bin = tuple[Priority | None, Size | None]
+
+_QUEUED, _SUSPENDED = TaskState.QUEUED, TaskState.SUSPENDED
+
+
+class Standing:
+    """The unfinished tasks of one node group."""
+
+    def __init__(self) -> None:
+        self.held: dict[TaskId, Task] = {}
+        #: Tasks that wait for a turn.
+        self.waiting: dict[TaskId, Task] = {}
+        #: Those of them that each plan has to look at: they have been promised nodes (B3), or unlucky on some (F3).
+        self.special: dict[TaskId, Task] = {}
+        #: The others. Parts and mappings are replaced, never changed: the verdicts of earlier plans are read from them.
+        self._bins: dict[_Bin, dict[Stand, Part]] = {}
+        self._places: dict[TaskId, tuple[_Bin, Stand]] = {}
+        self._come: list[Task] = []
+        self._gone: list[Task] = []
+        #: When time alone may change the ranks of tasks; of those that have gone meanwhile too.
+        self._rises: list[tuple[datetime, TaskId]] = []
+        self._live: dict[TaskId, Task] = {}
+        self._begun: list[Task] = []
+        self._spans: dict[TaskId, Span] = {}
+        self._floor = Floor(())
+
+    def __bool__(self) -> bool:
+        return bool(self._live or self.held or self.waiting)
+
+    def add(self, task: Task) -> None:
+        """Take in a task."""
+        if task.state is not _QUEUED and task.state is not _SUSPENDED:
+            self._live[task.id] = task
+            self._begun.append(task)
+        elif task.held:
+            self.held[task.id] = task
+        else:
+            self.waiting[task.id] = task
+            if task.promise or task.avoid:
+                self.special[task.id] = task
+            else:
+                self._come.append(task)
+
+    def remove(self, task: Task) -> None:
+        """Let a task go; another state of it may come in afterwards."""
+        if self._live.pop(task.id, None) is not None:
+            self._spans.pop(task.id, None)
+        elif self.held.pop(task.id, None) is None:
+            del self.waiting[task.id]
+            if self.special.pop(task.id, None) is None:
+                self._gone.append(task)
+
+    # -- who holds nodes --------------------------------------------------------------------------
+
+    def turns(self, policy: Policy, now: datetime, floor: Floor) -> dict[TaskId, Turn]:
+        """The turns of those who hold nodes, in order of id; the policy is always the same (`Memory` sees to it)."""
+        begun = self._begun
+        if floor is not self._floor:
+            begun = list(self._live.values())
+            self._spans.clear()
+        for task in begun:
+            run = task.live_run
+            if run is not None and self._live.get(task.id) is task:
+                self._spans[task.id] = span_of(task, run, policy, floor)
+        self._floor, self._begun = floor, []
+        return {task_id: turn_at(span, now) for task_id, span in sorted(self._spans.items(), key=itemgetter(0))}
+
+    # -- who waits --------------------------------------------------------------------------------
+
+    def plain(self, level: Priority) -> Mapping[Stand, Part]:
+        """Those who ask for the level, but the special."""
+        return self._bins.get((level, None), {})
+
+    def auto(self) -> Iterator[tuple[Stand, Part]]:
+        """AUTO tasks, but the special. All tasks of a part have the same level, whichever it is (Q4)."""
+        for (level, _), parts in self._bins.items():
+            if level is None:
+                yield from parts.items()
+
+    def users(self) -> set[str]:
+        """All who wait."""
+        users = {user for parts in self._bins.values() for _, user in parts}
+        return users | {task.user for task in self.special.values()}
+
+    def line_up(self, rules: Rules) -> None:
+        """Put where it belongs what has come, take out what has gone, and move what time has moved (O2)."""
+        moved = self._risen(rules)
+        lost: defaultdict[tuple[_Bin, Stand], list[Task]] = defaultdict(list)
+        for task in (*self._gone, *moved):
+            lost[self._places.pop(task.id)].append(task)
+        come = [*self._come, *moved]
+        found: defaultdict[tuple[_Bin, Stand], list[Task]] = defaultdict(list)
+        for rank, task in zip(rules.ranks(come), come, strict=True):
+            level = task.priority
+            place = self._places[task.id] = (level, size_of(task) if level is None else None), (rank, task.user)
+            found[place].append(task)
+            if rank and (until := rules.rank_until(task)) is not None:
+                heappush(self._rises, (until, task.id))
+        changed = lost.keys() | found.keys()
+        self._bins |= {key: dict(self._bins.get(key, {})) for key in {key for key, _ in changed}}
+        for key, stand in changed:
+            self._change(key, stand, lost.get((key, stand), ()), found.get((key, stand), ()))
+        self._come, self._gone = [], []
+
+    def _risen(self, rules: Rules) -> list[Task]:
+        """The tasks that have come no sooner and are not gone, but may have other ranks than before."""
+        risen: set[TaskId] = set()
+        while self._rises and self._rises[0][0] < rules.now:
+            risen.add(heappop(self._rises)[1])
+        if rules.volatile:
+            risen |= self._places.keys()
+        risen -= {task.id for task in self._gone}
+        return [self.waiting[task_id] for task_id in risen if task_id in self._places]
+
+    def _change(self, key: _Bin, stand: Stand, lost: Collection[Task], found: Collection[Task]) -> None:
+        parts = self._bins[key]
+        before = parts.pop(stand, None)
+        after = Part(found) if before is None else before.changed(lost, found)
+        if after is not None:
+            parts[stand] = after

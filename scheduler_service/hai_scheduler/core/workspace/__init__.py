@@ -1,0 +1,1 @@
+"""What a task finds around it by rules: environments and mounts, and for whom they hold."""

@@ -1,0 +1,317 @@
+"""Mount rules: which folders the containers of a user see, and where.
+
+A rule says of one mount path that its subject sees a folder there, or (`remove`) does not. Of all rules that speak of
+the same mount path the strongest decides: a user's own before those of his groups before those for everybody, then
+the higher priority, then the name. What weaker rules say of it is left out, and told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from hai_scheduler.core.model.task import TaskId
+from hai_scheduler.core.workspace.subjects import check_subject, group_of, rank, speaks_of
+from hai_scheduler.core.workspace.templates import (
+    Field,
+    PathTemplate,
+    TemplateError,
+    Unresolvable,
+    Values,
+    Wrong,
+    below,
+)
+
+#: Nothing may be mounted on these, nor below them: the system's, and the platform's own folder.
+RESERVED: Final = ("/proc", "/sys", "/dev", "/etc", "/hai")
+MAX_PRIORITY: Final = 1000
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_CLAIM: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+
+
+class MountKind(StrEnum):
+    """What is mounted."""
+
+    #: A folder of the node.
+    HOST_PATH = "host_path"
+    #: A persistent volume claim of the namespace.
+    PVC = "pvc"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """One folder that a rank sees, its rule resolved: no template is left in it."""
+
+    kind: MountKind
+    #: The absolute folder on the node, or the name of the claim.
+    source: str
+    #: Folder within the claim; empty is all of it.
+    sub_path: str = ""
+    #: Absolute, without `..`.
+    mount_path: str
+    read_only: bool = True
+
+
+class Action(StrEnum):
+    """What a rule does."""
+
+    ADD = "add"
+    #: What weaker rules mount there is not mounted.
+    REMOVE = "remove"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MountRule:
+    """One rule. `source` and `mount_path` are templates (core/workspace/templates.py)."""
+
+    name: str
+    #: `user:NAME`, `group:NAME` or `public`.
+    subject: str
+    action: Action = Action.ADD
+    #: None where the rule removes.
+    kind: MountKind | None = MountKind.HOST_PATH
+    #: A folder of the node; or a claim, and behind its first slash a folder in it. Empty where the rule removes.
+    source: str = ""
+    mount_path: str
+    read_only: bool = True
+    #: Among rules of the same subject the higher wins.
+    priority: int = 0
+    #: For containers on nodes of this group; None is on all.
+    node_group: str | None = None
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A mount and the rule that it comes from."""
+
+    rule: str
+    mount: Mount
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What a rule says of a mount path and a stronger one overrules."""
+
+    rule: str
+    mount_path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a container sees."""
+
+    #: By mount path, so that a folder comes before those below it.
+    placed: tuple[Placed, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def mounts(self) -> tuple[Mount, ...]:
+        """The mounts alone."""
+        return tuple(one.mount for one in self.placed)
+
+
+# -- resolving ----------------------------------------------------------------------------------------
+
+
+def resolve(
+    rules: Iterable[MountRule], user: str, groups: Collection[str], task_id: TaskId | None, node_group: str
+) -> tuple[Mount, ...]:
+    """What a container of the user sees: a task's, or with None a development container.
+
+    The order of the rules says nothing. Raises Unresolvable.
+    """
+    return explain(rules, user, groups, task_id, node_group).mounts
+
+
+def explain(
+    rules: Iterable[MountRule], user: str, groups: Collection[str], task_id: TaskId | None, node_group: str
+) -> Resolution:
+    """As `resolve`, with the rules that each mount comes from and those that were overruled. Raises Unresolvable."""
+    placed: list[Placed] = []
+    left_out: list[LeftOut] = []
+    strongest: dict[str, MountRule] = {}
+    for rule in sorted(_applicable(rules, user, groups, task_id, node_group), key=_strength):
+        values = _values(rule, user, task_id)
+        path = _mount_path(rule, values)
+        decided = strongest.setdefault(path, rule)
+        if decided is not rule:
+            left_out.append(LeftOut(rule.name, path, _why(decided)))
+        elif rule.action is Action.ADD:
+            placed.append(Placed(rule.name, _mount(rule, path, values)))
+    return Resolution(
+        tuple(sorted(placed, key=lambda one: one.mount.mount_path.split("/"))),
+        tuple(sorted(left_out, key=lambda one: (one.mount_path.split("/"), one.rule))),
+    )
+
+
+def _applicable(
+    rules: Iterable[MountRule], user: str, groups: Collection[str], task_id: TaskId | None, node_group: str
+) -> Iterable[MountRule]:
+    for rule in rules:
+        if not speaks_of(rule.subject, user, groups) or rule.node_group not in (None, node_group):
+            continue
+        if task_id is None and Field.TASK in _fields(rule):
+            continue
+        yield rule
+
+
+def _strength(rule: MountRule) -> tuple[int, int, str]:
+    """The strongest first."""
+    return rank(rule.subject), -rule.priority, rule.name
+
+
+def _values(rule: MountRule, user: str, task_id: TaskId | None) -> Values:
+    values = {Field.USER: user}
+    group = group_of(rule.subject)
+    if group is not None:
+        values[Field.GROUP] = group
+    if task_id is not None:
+        values[Field.TASK] = str(task_id)
+    return values
+
+
+def _mount_path(rule: MountRule, values: Values) -> str:
+    try:
+        path = _path(rule).fill(values)
+    except Unresolvable as error:
+        raise Unresolvable(f"mount rule {rule.name!r}: mount_path: {error}") from None
+    if reserved := _reserved(path):
+        raise Unresolvable(f"mount rule {rule.name!r}: mount_path: {reserved}")
+    return path
+
+
+def _mount(rule: MountRule, path: str, values: Values) -> Mount:
+    try:
+        if rule.kind is MountKind.PVC:
+            return _of_claim(rule, path, values)
+        source = _folder(rule.source, rule.subject).fill(values)
+    except Unresolvable as error:
+        raise Unresolvable(f"mount rule {rule.name!r}: source: {error}") from None
+    return Mount(kind=MountKind.HOST_PATH, source=source, mount_path=path, read_only=rule.read_only)
+
+
+def _of_claim(rule: MountRule, path: str, values: Values) -> Mount:
+    template = _claim(rule.source, rule.subject)
+    claim, _, sub_path = template.fill(values).partition("/")
+    if not _CLAIM.fullmatch(claim):
+        raise Unresolvable(f"{claim[:80]!r} is not the name of a claim: small letters, digits, '-' and '.'")
+    return Mount(kind=MountKind.PVC, source=claim, sub_path=sub_path, mount_path=path, read_only=rule.read_only)
+
+
+def _why(stronger: MountRule) -> str:
+    does = "takes it away" if stronger.action is Action.REMOVE else "is stronger"
+    return f"rule {stronger.name!r} of {stronger.subject} {does}"
+
+
+# -- admission ----------------------------------------------------------------------------------------
+
+
+def admitted(rule: MountRule, others: Iterable[MountRule]) -> MountRule:
+    """The rule, its paths normalised, if it may stand beside the others. Raises Wrong."""
+    if not NAME.fullmatch(rule.name):
+        raise Wrong(
+            "name", rule.name, "use 1 to 63 letters, digits, '.', '_' or '-', beginning with a letter or a digit"
+        )
+    check_subject("subject", rule.subject)
+    if not -MAX_PRIORITY <= rule.priority <= MAX_PRIORITY:
+        raise Wrong("priority", rule.priority, f"set it between -{MAX_PRIORITY} and {MAX_PRIORITY}")
+    rule = replace(rule, mount_path=_admitted_mount_path(rule), source=_admitted_source(rule))
+    _check_alone(rule, others)
+    return rule
+
+
+def _admitted_mount_path(rule: MountRule) -> str:
+    try:
+        template = _path(rule)
+    except TemplateError as error:
+        raise Wrong("mount_path", rule.mount_path, str(error)) from None
+    if reserved := _reserved(str(template)):
+        raise Wrong("mount_path", rule.mount_path, f"{reserved}: choose another folder")
+    return str(template)
+
+
+def _admitted_source(rule: MountRule) -> str:
+    if rule.action is Action.REMOVE:
+        if rule.kind is not None or rule.source:
+            raise Wrong("source", rule.source or None, "a rule that removes has no source and no kind: leave them out")
+        return ""
+    if rule.kind is None:
+        raise Wrong("kind", None, "a rule that adds mounts a host_path or a pvc: say which")
+    try:
+        if rule.kind is MountKind.PVC:
+            return str(_checked_claim(rule))
+        template = _folder(rule.source, rule.subject)
+    except TemplateError as error:
+        raise Wrong("source", rule.source, str(error)) from None
+    if not template.components:
+        raise Wrong("source", rule.source, "is the node's whole file system: name a folder in it")
+    return str(template)
+
+
+def _checked_claim(rule: MountRule) -> PathTemplate:
+    template = _claim(rule.source, rule.subject)
+    name = template.components[0].pieces if template.components else ()
+    start = name[0] if name else None
+    # Without a word of its own in front, a user could be called like somebody else's claim.
+    if not isinstance(start, str) or rule.source.startswith("/"):
+        raise TemplateError("write the claim's name, then if need be '/' and a folder in it; begin it with a letter")
+    if not _CLAIM.fullmatch("".join(piece if isinstance(piece, str) else "x" for piece in name)):
+        raise TemplateError("the claim's name, before the first '/', has small letters, digits, '-' and '.' only")
+    return template
+
+
+def _check_alone(rule: MountRule, others: Iterable[MountRule]) -> None:
+    """Two rules for the same people that only their names would rank are a mistake."""
+    for other in others:
+        same = (other.subject, other.priority, other.mount_path) == (rule.subject, rule.priority, rule.mount_path)
+        overlap = None in (other.node_group, rule.node_group) or other.node_group == rule.node_group
+        if other.name != rule.name and same and overlap:
+            raise Wrong(
+                "priority",
+                rule.priority,
+                f"rule {other.name!r} of {other.subject} says something of {other.mount_path} at the same priority: "
+                "give one of them a higher priority, or another mount path",
+            )
+
+
+def _reserved(path: str) -> str | None:
+    """Why nothing may be mounted there, if nothing may."""
+    if path == "/":
+        return "nothing may cover '/'"
+    if ":" in path:
+        return f"{path!r} holds a ':', which no mount path can"
+    folder = next((folder for folder in RESERVED if below(path, folder)), None)
+    return None if folder is None else f"nothing may be mounted in {folder}"
+
+
+# -- reading ------------------------------------------------------------------------------------------
+
+
+def _allowed(subject: str) -> tuple[Field, ...]:
+    """`{group}` is the group of the subject, so other subjects have none."""
+    return tuple(Field) if group_of(subject) is not None else (Field.USER, Field.TASK)
+
+
+def _path(rule: MountRule) -> PathTemplate:
+    return PathTemplate.parse(rule.mount_path, allowed=_allowed(rule.subject))
+
+
+def _folder(source: str, subject: str) -> PathTemplate:
+    return PathTemplate.parse(source, allowed=_allowed(subject))
+
+
+def _claim(source: str, subject: str) -> PathTemplate:
+    return PathTemplate.parse(source, allowed=_allowed(subject), absolute=False)
+
+
+def _fields(rule: MountRule) -> frozenset[Field]:
+    if rule.action is Action.REMOVE:
+        return _path(rule).fields
+    claim = rule.kind is MountKind.PVC
+    return _path(rule).fields | (_claim if claim else _folder)(rule.source, rule.subject).fields

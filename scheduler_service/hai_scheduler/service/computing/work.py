@@ -1,0 +1,144 @@
+"""How orders are carried out: what is read from the store first, then a computation that needs nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from hai_scheduler.core.explaining.alternatives import ChangeKind, WhatIf
+from hai_scheduler.core.explaining.what_if import counterfactuals, with_task
+from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
+from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.snapshot import Snapshot
+from hai_scheduler.core.model.task import (
+    Blame,
+    Checkpoint,
+    Node,
+    NodeMark,
+    Notice,
+    Origin,
+    Priority,
+    Rank,
+    RankState,
+    Retry,
+    Run,
+    Task,
+    TaskId,
+    TaskState,
+)
+from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
+from hai_scheduler.ports.logs import LogChunk, LogPlace
+from hai_scheduler.ports.store import NotFound, Store, TaskFilter
+from hai_scheduler.service.computing.plain import Plain
+from hai_scheduler.service.insight.forecast import Assumption, Bounds, Cost, Forecast, Outcome, foretell
+from hai_scheduler.service.insight.history import KEPT, Basis, History
+from hai_scheduler.service.logs.lines import Cursor, Hits, Line
+from hai_scheduler.service.logs.search import CHUNK, Search, ranks_of, search
+from hai_scheduler.service.scheduling.world import snapshot_of
+from hai_scheduler.service.shared.orders import (
+    ExperimentOrder,
+    Facts,
+    Fault,
+    Faults,
+    ForecastOrder,
+    Order,
+    RunLog,
+    SearchOrder,
+    WhatIfOrder,
+)
+from hai_scheduler.service.tasks.experiments import InvalidExperiment, read_experiment
+from hai_scheduler.service.tasks.submissions import Submission
+
+#: All that orders and their answers are made of.
+PLAIN: Final = Plain(
+    *(Assumption, Basis, Blame, Bounds, ChangeKind, Checkpoint, Cost, Cursor, ExperimentOrder, Facts, Fault, Faults),
+    *(Forecast, ForecastOrder, Hits, Holder, Line, LogPlace, Node, NodeMark, Notice, Origin, Outcome, Policies, Policy),
+    *(Left, Priority, Profile, Rank, RankState, Reason, Retry, Run, RunLog, SearchOrder, Signal, SignalName, Source),
+    *(Submission, Task, TaskState, Verdict, VerdictKind, WhatIf, WhatIfOrder),
+)
+
+_ENDED: Final = frozenset(state for state in TaskState if state.ended)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """Where orders are carried out."""
+
+    store: Store
+    #: Gives a piece of a rank's log, from a place that is a folder. Raises NotFound and Temporary.
+    read_log: Callable[[LogPlace, int, int, int], LogChunk]
+
+
+async def begin(order: Order, facts: Facts | None, desk: Desk) -> Callable[[], object]:
+    """Read what the order needs; what is left to do needs no store, and may take as long as it is let.
+
+    Raises Temporary.
+    """
+    match order:
+        case ExperimentOrder():
+            return lambda: _read_experiment(order.text)
+        case SearchOrder():
+            if any(log.place.folder is None for log in order.logs):
+                kept = await _search_kept(order, desk.store)
+                return lambda: kept
+            return lambda: search(order, lambda log, rank, offset: desk.read_log(log.place, rank, offset, CHUNK))
+        case WhatIfOrder():
+            snapshot, policies = await _snapshot(order, facts, desk.store), _policies(facts)
+            # The task may have changed, or come, since it was read; plans are slow enough to keep others waiting.
+            now = with_task(snapshot, order.task)
+            return lambda: counterfactuals(now, policies, order.task.id, most_plans=order.most_plans)
+        case ForecastOrder():
+            return await _forecast(order, facts, desk.store)
+
+
+async def _forecast(order: ForecastOrder, facts: Facts | None, store: Store) -> Callable[[], Forecast]:
+    snapshot, policies, task = await _snapshot(order, facts, store), _policies(facts), order.task
+    if order.groups is not None:
+        snapshot = replace(snapshot, groups_of={**snapshot.groups_of, task.user: order.groups})
+    if order.hypothetical:
+        task = replace(task, id=TaskId(max((one.id for one in snapshot.tasks), default=0) + 1))
+    async with store.read() as tx:
+        ended = await tx.list_tasks(TaskFilter(states=_ENDED, group=task.group), before=None, limit=KEPT)
+    return lambda: foretell(snapshot, policies, task, History(ended), order.bounds, hypothetical=order.hypothetical)
+
+
+async def _snapshot(order: ForecastOrder | WhatIfOrder, facts: Facts | None, store: Store) -> Snapshot:
+    """The cluster as the latest tick saw it, and the queue as it is."""
+    assert facts is not None, "plans need nodes"
+    async with store.read() as tx:
+        tasks, uses, strikes = await tx.unfinished_tasks(), await tx.uses(), await tx.strikes()
+        return await snapshot_of(tx, order.now, facts.nodes, tasks, uses, strikes)
+
+
+def _policies(facts: Facts | None) -> Policies:
+    return Policies() if facts is None else facts.policies
+
+
+def _read_experiment(text: str) -> Submission | Faults:
+    try:
+        return read_experiment(text)
+    except InvalidExperiment as error:
+        return Faults(
+            faults=tuple(Fault(field=one.field, value=one.value, message=one.message) for one in error.faults)
+        )
+
+
+async def _search_kept(order: SearchOrder, store: Store) -> Hits:
+    """Search logs that the store keeps."""
+    found = Search(order)
+    for log, rank in ranks_of(order.logs):
+        offset = 0
+        while found.goes_on:
+            try:
+                chunk = await store.logs.read(log.run_id, rank, offset=offset, limit=CHUNK, ended=False)
+            except NotFound:
+                break
+            if not chunk.data:
+                break
+            found.take(log.run, rank, chunk)
+            offset = chunk.next
+            await asyncio.sleep(0)  # others may have something to say
+    return found.hits()

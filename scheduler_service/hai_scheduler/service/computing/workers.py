@@ -1,0 +1,34 @@
+"""Workers without a process of their own: for a store that lives in this one."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from hai_scheduler.ports.logs import LogChunk, LogPlace
+from hai_scheduler.ports.store import NotFound, Store
+from hai_scheduler.service.computing.fair_queue import FairQueue
+from hai_scheduler.service.computing.work import Desk, begin
+from hai_scheduler.service.shared.orders import Facts, Order
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """See `orders.Workers`: computes in a thread. A computation that has begun cannot be ended."""
+
+    store: Store
+    queue: FairQueue = field(default_factory=lambda: FairQueue(1))
+
+    async def do(self, user: str, order: Order, facts: Facts | None = None) -> Any:
+        """Carry out the order when its user's turn has come."""
+        async with self.queue.place(user):
+            compute = await begin(order, facts, Desk(store=self.store, read_log=_no_folders))
+            return await asyncio.to_thread(compute)
+
+    async def close(self) -> None:
+        """There is nothing to end."""
+
+
+def _no_folders(place: LogPlace, rank: int, offset: int, _limit: int) -> LogChunk:
+    raise NotFound(f"there is no folder {place.folder} for rank {rank} at {offset}")

@@ -1,0 +1,1 @@
+"""What users read of the scheduler's mind: tasks, the cluster, decisions, explanations, forecasts."""

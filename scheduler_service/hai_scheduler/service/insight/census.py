@@ -1,0 +1,103 @@
+"""How many unfinished tasks there are of each kind, found from what has changed since they were last counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hai_scheduler.core.model.task import Priority, Task, TaskId, TaskState
+from hai_scheduler.core.model.verdicts import Verdict, Verdicts
+from hai_scheduler.core.planning.memory import differences
+from hai_scheduler.service.shared.undisturbed import undisturbed
+
+
+class TaskKind(NamedTuple):
+    """What tasks are counted by."""
+
+    group: str
+    state: TaskState
+    #: What it counts as now (Q4); None for a task of AUTO that no tick has looked at.
+    level: Priority | None
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Tasks of one kind."""
+
+    tasks: int
+    #: Nodes that they hold or wait for.
+    nodes: int
+
+
+class Census:
+    """The counts of the latest tasks and verdicts that were asked for.
+
+    Only a waiting task of AUTO counts by its verdict; all others say themselves at which level they are.
+    """
+
+    def __init__(self) -> None:
+        self._tasks: Sequence[Task] = ()
+        self._verdicts: Mapping[TaskId, Verdict] = {}
+        self._known: Counter[TaskKind] = Counter()
+        self._nodes: Counter[TaskKind] = Counter()
+        #: Those that count by their verdicts.
+        self._auto: dict[TaskId, Task] = {}
+        self._found: Mapping[TaskKind, Count] = {}
+
+    def of(self, tasks: Sequence[Task], verdicts: Mapping[TaskId, Verdict]) -> Mapping[TaskKind, Count]:
+        """How many there are of each kind; kinds of which there is none are left out. `tasks` are by id."""
+        if tasks is not self._tasks or verdicts is not self._verdicts:
+            gone, come = differences(self._tasks, tasks)
+            for task in gone:
+                self._take(task, -1)
+            for task in come:
+                self._take(task, 1)
+            self._tasks, self._verdicts = tasks, verdicts
+            self._found = self._counts()
+        return self._found
+
+    def _take(self, task: Task, times: int) -> None:
+        level = own_level(task)
+        if level is None:
+            self._auto.pop(task.id, None)
+            if times > 0:
+                self._auto[task.id] = task
+            return
+        kind = TaskKind(task.group, task.state, level)
+        self._known[kind] += times
+        self._nodes[kind] += times * task.nodes
+
+    def _counts(self) -> Mapping[TaskKind, Count]:
+        count, nodes = self._known.copy(), self._nodes.copy()
+        with undisturbed():
+            for task in self._auto.values():
+                kind = TaskKind(task.group, task.state, level_of(task, self._verdicts))
+                count[kind] += 1
+                nodes[kind] += task.nodes
+        return {kind: Count(number, nodes[kind]) for kind, number in count.items() if number}
+
+
+def own_level(task: Task) -> Priority | None:
+    """What the task counts as whatever its verdict is: the level of its run or, while it waits, that asked for."""
+    run = task.live_run
+    return run.priority if run is not None else task.priority
+
+
+def level_of(task: Task, verdicts: Mapping[TaskId, Verdict]) -> Priority | None:
+    """What the task counts as now (Q4), if that is known."""
+    level = own_level(task)
+    if level is None and task.state.waiting:
+        level = _by_verdict(task.id, verdicts)
+        if level is None and task.held:
+            level = Priority.NORMAL
+    if level is None and task.run is not None:
+        level = task.run.priority
+    return level
+
+
+def _by_verdict(task_id: TaskId, verdicts: Mapping[TaskId, Verdict]) -> Priority | None:
+    if isinstance(verdicts, Verdicts):
+        return verdicts.level_of(task_id)  # without all else that a verdict says
+    return verdicts[task_id].priority if task_id in verdicts else None

@@ -1,0 +1,119 @@
+"""What was decided on a task, in order: the lines of its history that are decisions, as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from hai_scheduler.core.explaining.explain import clock, node_names, span
+from hai_scheduler.core.model.leaving import Left
+from hai_scheduler.core.model.reasons import Reason, sentence_of
+from hai_scheduler.core.model.task import TaskState
+from hai_scheduler.ports.store import Event, Store
+from hai_scheduler.service.scheduling.decision_log import VERDICT
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.lookup import find
+
+#: Events read from the store at once.
+PAGE: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A line of history with what it says."""
+
+    event: Event
+    #: With a capital and a full stop.
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decisions:
+    """The reader of the decision log."""
+
+    store: Store
+
+    async def of_task(self, caller: Caller, ref: str, *, after: int, limit: int) -> Sequence[Decision]:
+        """At most `limit` decisions on the task after that number, in order. Raises Unknown."""
+        found: list[Decision] = []
+        async with self.store.read() as tx:
+            task = await find(tx, caller, ref)
+            while len(found) < limit:
+                page = await tx.events(after=after, limit=PAGE, task_id=task.id)
+                found += [
+                    Decision(event=event, sentence=sentence)
+                    for event in page
+                    if (sentence := sentence_of_event(event)) is not None
+                ]
+                if len(page) < PAGE:
+                    break
+                after = page[-1].seq
+        return found[:limit]
+
+
+def sentence_of_event(event: Event) -> str | None:
+    """What a line of history says of a decision on a task; None if it tells of none."""
+    write = _SENTENCES.get(event.kind)
+    return None if write is None else write(event)
+
+
+def _because(data: Mapping[str, Any]) -> str:
+    """The reason as a part of a sentence; words of other versions are shown as they are."""
+    word = data.get("reason")
+    if word is None:
+        return "no reason was kept"
+    return sentence_of(Reason(word)) if word in set(Reason) else str(word)
+
+
+def _state(event: Event) -> str | None:
+    """A start or an end. That a run is told to leave is in its notice, and that it is up is no decision."""
+    data = event.data
+    after = data.get("to")
+    if after == TaskState.STARTING:
+        return f"Run {data.get('run')} starts on {node_names(tuple(data.get('nodes', ())))}."
+    if after == TaskState.SUSPENDED:
+        message = f" ({data['message']})" if data.get("message") else ""
+        return f"Run {data.get('run')} has left its nodes{_saved(data)}: {_because(data)}{message}."
+    if after in (TaskState.SUCCEEDED, TaskState.FAILED, TaskState.STOPPED):
+        return f"{str(after).capitalize()}: {_because(data)}."
+    return None
+
+
+def _saved(data: Mapping[str, Any]) -> str:
+    """What is known of its work, as a part of a sentence; nothing of a run that nobody asked to leave."""
+    left, lost = data.get("left"), data.get("lost_s")
+    back = f" ({span(timedelta(seconds=lost))} of work lost)" if isinstance(lost, int | float) and lost >= 1 else ""
+    match left:
+        case Left.SAVED:
+            return f", with its work saved{back}"
+        case Left.UNKNOWN:
+            return f" by itself, and nothing shows that it saved when it was told{back}"
+        case Left.ENDED:
+            return f" before it had saved{back}"
+        case _:
+            return ""
+
+
+def _notice(event: Event) -> str:
+    data = event.data
+    deadline = clock(datetime.fromisoformat(data["deadline"]), event.at)
+    told = "is told to leave by" if data.get("revision") == 1 else "now has to leave by"
+    other = f" (task {data['beneficiary']})" if data.get("beneficiary") is not None else ""
+    return f"Run {data.get('run')} {told} {deadline}: {_because(data)}{other}."
+
+
+def _held(event: Event) -> str:
+    return f"Held by {event.actor}." if event.data.get("held") else f"Released by {event.actor}."
+
+
+_SENTENCES: Final[Mapping[str, Callable[[Event], str | None]]] = {
+    VERDICT: lambda event: str(event.data.get("sentence", "")),
+    "task.state": _state,
+    "run.notice": _notice,
+    "task.held": _held,
+    "task.priority": lambda event: f"Given the priority {event.data.get('priority')} by {event.actor}.",
+    "task.order": lambda event: f"Moved among the waiting tasks of its owner by {event.actor}.",
+    "task.alarm": lambda event: str(event.data.get("message", "")),
+}

@@ -1,0 +1,64 @@
+"""Why a task waits, with what would let it start: the latest tick's view, asked of `plan` itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from hai_scheduler.core.explaining.alternatives import WhatIf
+from hai_scheduler.core.explaining.what_if import MOST_PLANS
+from hai_scheduler.core.model.task import Task
+from hai_scheduler.ports.store import Clock
+from hai_scheduler.service.insight.queries import Queries, TaskView
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.orders import Facts, WhatIfOrder, Workers
+from hai_scheduler.service.shared.watch import Watch
+
+#: How long one explanation may take, about: the longer a plan takes, the fewer are made.
+SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """A task as it is now, and what would let it start."""
+
+    view: TaskView
+    what_if: Sequence[WhatIf]
+
+
+@dataclass(slots=True, kw_only=True)
+class Explanations:
+    """The use case. What was found for a task holds until the next tick."""
+
+    queries: Queries
+    clock: Clock
+    watch: Watch
+    workers: Workers
+    _found: dict[Task, tuple[WhatIf, ...]] = field(default_factory=dict)
+    #: The tick that `_found` belongs to.
+    _tick: int = -1
+
+    async def explain(self, caller: Caller, ref: str) -> Explanation:
+        """The task and its counterfactuals, none before the first look. Raises Unknown, TooMany, Unavailable."""
+        await self.watch.asked()
+        view = await self.queries.summary(caller, ref)
+        return Explanation(view=view, what_if=await self._what_if(caller, view.task))
+
+    async def _what_if(self, caller: Caller, task: Task) -> tuple[WhatIf, ...]:
+        snapshot, tick = self.watch.snapshot, self.watch.ticks
+        most_plans = min(MOST_PLANS, int(SECONDS / max(self.watch.plan_seconds, 1e-6)))
+        # The first plan only shows how it is.
+        if snapshot is None or not task.state.waiting or most_plans < 2:
+            return ()
+        if self._tick != tick:
+            self._tick = tick
+            self._found.clear()
+        if task not in self._found:
+            order = WhatIfOrder(task=task, now=self.clock.now(), most_plans=most_plans)
+            facts = Facts(nodes=snapshot.nodes, policies=self.watch.policies)
+            found = tuple(await self.workers.do(caller.name, order, facts))
+            if self._tick != tick:
+                return found  # of a tick that is over: it is not kept
+            self._found[task] = found
+        return self._found[task]

@@ -1,0 +1,90 @@
+"""History as it happens: the events of the store, read once for all who follow, resumable from any number."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from hai_scheduler.ports.store import Event, Store
+from hai_scheduler.service.insight.queries import sees_quota_of, whose
+from hai_scheduler.service.scheduling.decision_log import VERDICT
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.news import PAGE, News
+
+#: Kinds of events without an owner that every reader gets. They tell what `GET /nodes`, `/cluster` and `/policy`, which
+#: every reader may ask, show anyway. A kind that is not listed is for admins.
+FOR_EVERYBODY: Final = frozenset({"node.mark", "cluster.paused", "cluster.resumed", "policy.changed"})
+#: Kinds of events that tell of a row of quota: for those for whom the row can count.
+OF_QUOTA: Final = frozenset({"quota.put", "quota.deleted"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feed:
+    """Events of a user and of the cluster, in order, each once.
+
+    What a task waits for (`task.verdict`) is left out: such lines are many, nothing has happened to the task, and
+    every panel would read everything again for each. They are in the task's own history.
+    """
+
+    store: Store
+    news: News
+
+    async def begin(self, after: int | None) -> int:
+        """Where a reader starts who has seen everything up to `after` (None: who wants only what comes now).
+
+        A number from the future, as after a restored backup, starts now.
+        """
+        async with self.store.read() as tx:
+            last = await tx.last_event_seq()
+        return last if after is None else min(after, last)
+
+    async def follow(
+        self, caller: Caller, *, after: int, user: str | None = None
+    ) -> AsyncGenerator[Event | None, None]:
+        """Events after that number, for ever; None when a look has found nothing new.
+
+        `user` is as in `Queries.tasks`. Raises NotAllowed at the first step.
+        """
+        only = whose(caller, user)
+        async with self.news.read() as paper:
+            while True:
+                behind = not paper.holds(after)
+                page, last = await self._page(after, only) if behind else (paper.later(after), after)
+                for event in page:
+                    after = event.seq
+                    if event.kind != VERDICT and _concerns(event, only) and may_see(caller, event):
+                        yield event
+                after = max(after, last)
+                if (behind and paper.begun and not paper.holds(after)) or paper.later(after):
+                    continue
+                yield None
+                # More may have come while the reader took his time.
+                if not paper.later(after):
+                    await paper.more(self.news.look_every)
+
+    async def _page(self, after: int, only: str | None) -> tuple[Sequence[Event], int]:
+        """Events after that number from the store, and up to where there are no others."""
+        async with self.store.read() as tx:
+            page = await tx.events(after=after, limit=PAGE, user=only)
+            return page, after if len(page) == PAGE else await tx.last_event_seq()
+
+
+def _concerns(event: Event, only: str | None) -> bool:
+    """Whether it is about that user, or about the cluster; None is any user."""
+    return only is None or event.user is None or event.user == only
+
+
+def may_see(caller: Caller, event: Event) -> bool:
+    """Whether an event is for the caller.
+
+    An admin may see all. Everybody else sees what happens to his own tasks, the listed events of the cluster, and
+    changes of quota that can count for him.
+    """
+    if caller.admin:
+        return True
+    if event.user is not None:
+        return caller.may_see(event.user)
+    if event.kind in OF_QUOTA:
+        return sees_quota_of(caller, str(event.data.get("subject", "")))
+    return event.kind in FOR_EVERYBODY

@@ -1,0 +1,417 @@
+"""What users read: tasks with their runs and verdicts, the cluster at a glance, nodes, quota.
+
+Everything is read from the store in one view; only nodes and verdicts come from the last tick.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from hai_scheduler.core.explaining.explain import message_of
+from hai_scheduler.core.model.task import Node, NodeMark, Priority, Quota, Run, Task, TaskId, TaskSpec
+from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
+from hai_scheduler.core.ordering.quota import LEVELS, QuotaBook
+from hai_scheduler.core.ordering.use import share_of
+from hai_scheduler.ports.store import Clock, Event, Store, TaskFilter, Tx
+from hai_scheduler.service.insight.census import Census, Count, TaskKind, level_of
+from hai_scheduler.service.quota.own import expired
+from hai_scheduler.service.scheduling.unfinished import LiveTasks
+from hai_scheduler.service.scheduling.unsaved_alarm import hint_of
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.errors import Invalid, NotAllowed, Unknown
+from hai_scheduler.service.shared.lookup import find
+from hai_scheduler.service.shared.watch import Watch
+from hai_scheduler.service.workspace.environment import Places, checkpoint_dir
+
+#: Tasks that are read, or looked at, without letting others on: some milliseconds.
+PIECE = 50
+#: How old the reasons why tasks wait may be for those who read tasks, in seconds. Rings renew them at once; one may be
+#: lost, and what depends on the time alone does not ring.
+VIEW_BEARABLE: Final = 15.0
+#: `?user=` of an admin who asks for everybody.
+EVERYBODY = "*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskView:
+    """A task with what can be said of it now."""
+
+    task: Task
+    #: Why it waits, if it does and a tick has looked at it.
+    verdict: Verdict | None
+    #: One sentence on what it does now, or why it ended.
+    message: str
+    #: What it counts as now (Q4), if that is known.
+    effective: Priority | None
+    #: Running time over all runs, the present one included.
+    served: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskStory:
+    """A task with what it executes and all its runs, by number."""
+
+    view: TaskView
+    spec: TaskSpec
+    runs: Sequence[Run]
+    #: Where it keeps its checkpoints: its own choice or the platform's.
+    checkpoint_dir: str
+    #: What its owner should know and can do, as sentences.
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskList:
+    """A page of tasks, newest first; cursor None says that it is the last."""
+
+    items: Sequence[TaskView]
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeHolder:
+    """A task that holds a node, or GPUs of it."""
+
+    task_id: TaskId
+    #: Whose it is. Every reader is told: who holds nodes is no secret among those who share them (docs/security.md).
+    user: str
+    #: Indices of the GPUs that it holds there; empty is the whole node (U2).
+    gpus: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeView:
+    """A node and what holds it: one task all of it, or several some of its GPUs each."""
+
+    node: Node
+    #: In the order of their GPUs.
+    holders: tuple[NodeHolder, ...] = ()
+
+    @property
+    def gpus_free(self) -> int:
+        """GPUs that no task holds, and no orphaned run."""
+        if self.node.orphan is not None or any(not holder.gpus for holder in self.holders):
+            return 0
+        return self.node.gpus - sum(len(holder.gpus) for holder in self.holders)
+
+    @property
+    def only(self) -> NodeHolder | None:
+        """The task that holds it, if it is held by one."""
+        return self.holders[0] if len(self.holders) == 1 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelView:
+    """Tasks and nodes at one priority."""
+
+    priority: Priority
+    running_tasks: int
+    running_nodes: int
+    waiting_tasks: int
+    waiting_nodes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupView:
+    """A node group at a glance. Every node is held, free or unavailable; one that is held in part is held."""
+
+    group: str
+    nodes: int
+    held: int
+    free: int
+    unavailable: int
+    #: Of those held: nodes that have GPUs left.
+    shared: int
+    gpus: int
+    #: On nodes that take new runs.
+    gpus_free: int
+    levels: Sequence[LevelView]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterView:
+    """The cluster at a glance."""
+
+    paused: bool
+    groups: Sequence[GroupView]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaView:
+    """What a user may hold at a level, by which row, and holds."""
+
+    group: str
+    priority: Priority
+    limit: int | None
+    source: str
+    #: Nodes; k GPUs of a node count k / GPUs-of-the-node (Q1).
+    used: float
+    #: Up to what he may raise it himself (Q3).
+    ceiling: int | None = None
+    #: When the row that counts runs out.
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queries:
+    """All reads of the interface."""
+
+    store: Store
+    clock: Clock
+    watch: Watch
+    places: Places
+    census: Census = field(default_factory=Census)
+    live: LiveTasks = field(default_factory=LiveTasks)
+
+    async def task(self, caller: Caller, ref: str) -> TaskStory:
+        """One task with everything. Raises Unknown."""
+        await self.watch.asked(VIEW_BEARABLE)
+        async with self.store.read() as tx:
+            task = await find(tx, caller, ref)
+            spec, runs = await tx.get_spec(task.id), await tx.runs(task.id)
+        return self._story(task, spec, runs)
+
+    def fresh(self, task: Task, spec: TaskSpec) -> TaskStory:
+        """A task that was stored a moment ago, as `task` shows it before its first run; nothing is read."""
+        return self._story(task, spec, ())
+
+    def _story(self, task: Task, spec: TaskSpec, runs: Sequence[Run]) -> TaskStory:
+        return TaskStory(
+            view=self.view(task),
+            spec=spec,
+            runs=runs,
+            checkpoint_dir=checkpoint_dir(task, spec, self.places),
+            hint=hint_of(task, self.watch.policies.of(task.group)),
+        )
+
+    async def summary(self, caller: Caller, ref: str) -> TaskView:
+        """One task without its runs. Raises Unknown."""
+        await self.watch.asked(VIEW_BEARABLE)
+        async with self.store.read() as tx:
+            return self.view(await find(tx, caller, ref))
+
+    async def runs(self, caller: Caller, ref: str) -> Sequence[Run]:
+        """Its runs, by number. Raises Unknown."""
+        async with self.store.read() as tx:
+            return await tx.runs((await find(tx, caller, ref)).id)
+
+    async def events(self, caller: Caller, ref: str, *, after: int, limit: int) -> Sequence[Event]:
+        """Its history after that number. Raises Unknown."""
+        async with self.store.read() as tx:
+            task = await find(tx, caller, ref)
+            return await tx.events(after=after, limit=limit, task_id=task.id)
+
+    async def tasks(self, caller: Caller, where: TaskFilter, *, cursor: str | None, limit: int) -> TaskList:
+        """A page of tasks; `where.user` None is the caller himself. Raises NotAllowed and Invalid."""
+        where = replace(where, user=whose(caller, where.user))
+        before = None if cursor is None else _before(cursor)
+        await self.watch.asked(VIEW_BEARABLE)
+        async with self.store.read() as tx:
+            found = await _in_pieces(tx, where, before=before, limit=limit + 1)
+            if not found and before is None:
+                await self._check_filter(tx, caller, where)
+        more = len(found) > limit
+        page = found[:limit]
+        return TaskList(items=[self.view(task) for task in page], cursor=str(page[-1].id) if more and page else None)
+
+    async def _check_filter(self, tx: Tx, caller: Caller, where: TaskFilter) -> None:
+        """Nothing was found: say so if that is because a name is misspelt. Raises Invalid."""
+        user, groups = where.user, self.watch.groups()
+        if user not in (None, caller.name) and user not in {known.name for known in await tx.users()}:
+            raise Invalid("user", user, f"no user {user!r} has used HAI yet: check the spelling")
+        if where.group is not None and groups and where.group not in groups:
+            raise Invalid(
+                "group",
+                where.group,
+                f"there is no node group {where.group!r}: choose one of {', '.join(sorted(groups))}",
+            )
+
+    def now(self) -> datetime:
+        """What time it is for the service."""
+        return self.clock.now()
+
+    def view(self, task: Task) -> TaskView:
+        """The task as it looks now."""
+        now, verdict = self.clock.now(), self._verdict(task)
+        return TaskView(
+            task=task,
+            verdict=verdict,
+            message=message_of(task, verdict, now),
+            effective=level_of(task, self.watch.verdicts),
+            served=task.served + _running_for(task.live_run, now),
+        )
+
+    def _verdict(self, task: Task) -> Verdict | None:
+        """The last tick's verdict, unless the task has changed since."""
+        if not task.state.waiting:
+            return None
+        verdict = self.watch.verdicts.get(task.id)
+        if task.held and (verdict is None or verdict.kind is not VerdictKind.HELD):
+            level = verdict.priority if verdict else task.priority or Priority.NORMAL
+            return Verdict(kind=VerdictKind.HELD, priority=level)
+        if verdict is not None and verdict.kind is VerdictKind.HELD and not task.held:
+            return None
+        return verdict
+
+    async def nodes(self) -> Sequence[NodeView]:
+        """Every node, by name, with the tasks that hold it."""
+        return (await self.everything())[1]
+
+    async def everything(self) -> tuple[Mapping[TaskKind, Count], Sequence[NodeView]]:
+        """How many unfinished tasks there are of each kind, and all nodes, for nobody in particular."""
+        await self.watch.asked()
+        async with self.store.read() as tx:
+            nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
+        return self.census.of(tasks, self.watch.verdicts), _node_views(nodes, self.live.of(tasks))
+
+    async def node(self, name: str) -> NodeView:
+        """One node. Raises Unknown."""
+        for view in await self.nodes():
+            if view.node.name == name:
+                return view
+        raise Unknown(f"There is no node {name!r}: `hai nodes` lists them.")
+
+    async def _nodes(self, tx: Tx) -> list[Node]:
+        # A mark is shown from the moment it is written, not from the next tick on.
+        marks = await tx.node_marks()
+        nodes = (replace(node, mark=marks.get(node.name, NodeMark.NONE)) for node in self.watch.nodes)
+        return sorted(nodes, key=lambda node: node.name)
+
+    async def cluster(self) -> ClusterView:
+        """The cluster at a glance."""
+        await self.watch.asked()
+        async with self.store.read() as tx:
+            nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
+            paused = await tx.setting("paused") is not None
+        counts = self.census.of(tasks, self.watch.verdicts)
+        names = sorted({node.group for node in nodes} | {kind.group for kind in counts})
+        held = _node_views(nodes, self.live.of(tasks))
+        return ClusterView(paused=paused, groups=[_group_view(name, held, counts) for name in names])
+
+    async def quotas(self, caller: Caller) -> Sequence[Quota]:
+        """All rows for an admin; for others those that can count for them, without what has expired."""
+        now = self.clock.now()
+        async with self.store.read() as tx:
+            rows = await tx.quotas()
+        return [row for row in rows if sees_quota_of(caller, row.subject) and (caller.admin or not expired(row, now))]
+
+    async def own_quota(self, caller: Caller) -> Sequence[QuotaView]:
+        """What the caller may hold and holds, wherever there is a row or a held node; highest level first."""
+        async with self.store.read() as tx:
+            rows, tasks = await tx.quotas(), await tx.unfinished_tasks()
+        book = QuotaBook(rows, {caller.name: caller.groups}, self.clock.now())
+        ends = {(row.subject, row.group, row.priority): row.expires_at for row in rows}
+        used: defaultdict[tuple[str, Priority], float] = defaultdict(float)
+        for task in self.live.of(tasks):
+            if task.user == caller.name and task.live_run:
+                used[task.group, task.live_run.priority] += share_of(task, self.watch.gpus_per_node(task.group))
+        groups = sorted(set(self.watch.groups()) | {row.group for row in rows} | {group for group, _ in used})
+        views = []
+        for group in groups:
+            for level in LEVELS:
+                cap = book.cap(caller.name, group, level)
+                if cap.source != "none" or used[group, level]:
+                    views.append(
+                        QuotaView(
+                            group=group,
+                            priority=level,
+                            limit=cap.limit,
+                            source=cap.source,
+                            used=used[group, level],
+                            ceiling=cap.ceiling,
+                            expires_at=ends.get((cap.source, group, level)),
+                        )
+                    )
+        return views
+
+    def groups(self) -> list[str]:
+        """Names of the node groups."""
+        return sorted(self.watch.groups())
+
+
+def whose(caller: Caller, user: str | None) -> str | None:
+    """Whose things to show: None is everybody's. Raises NotAllowed."""
+    if user is None or user == caller.name:
+        return caller.name
+    if not caller.admin:
+        raise NotAllowed("Only an admin may ask for other users' tasks: leave `user` out to see your own.")
+    return None if user == EVERYBODY else user
+
+
+def sees_quota_of(caller: Caller, subject: str) -> bool:
+    """Whether rows of that subject can count for the caller."""
+    kinds = ("group", "total")
+    own = {"public", f"user:{caller.name}", *(f"{kind}:{group}" for kind in kinds for group in caller.groups)}
+    return caller.admin or subject in own
+
+
+async def _in_pieces(tx: Tx, where: TaskFilter, *, before: TaskId | None, limit: int) -> Sequence[Task]:
+    """A page as `Tx.list_tasks` gives it, read so that nobody else waits for all of it."""
+    found: list[Task] = []
+    while len(found) < limit:
+        part = await tx.list_tasks(where, before=before, limit=min(PIECE, limit - len(found)))
+        found += part
+        if len(part) < PIECE:
+            break
+        before = part[-1].id
+    return found
+
+
+def _before(cursor: str) -> TaskId:
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= 18):
+        raise Invalid("cursor", cursor, "is not a cursor: use `next_cursor` of the page before, unchanged")
+    return TaskId(int(cursor))
+
+
+def _running_for(run: Run | None, now: datetime) -> timedelta:
+    if run is None or run.running_at is None:
+        return timedelta(0)
+    return max(timedelta(0), now - run.running_at)
+
+
+def _node_views(nodes: Iterable[Node], tasks: Iterable[Task]) -> list[NodeView]:
+    holders: defaultdict[str, list[NodeHolder]] = defaultdict(list)
+    for task in tasks:
+        for rank in task.live_run.ranks if task.live_run else ():
+            holders[rank.node].append(NodeHolder(task_id=task.id, user=task.user, gpus=rank.gpus))
+    return [
+        NodeView(node=node, holders=tuple(sorted(holders[node.name], key=lambda holder: holder.gpus))) for node in nodes
+    ]
+
+
+def _group_view(group: str, nodes: Iterable[NodeView], counts: Mapping[TaskKind, Count]) -> GroupView:
+    own = [view for view in nodes if view.node.group == group]
+    members = {kind: count for kind, count in counts.items() if kind.group == group}
+    held = sum(bool(view.holders) for view in own)
+    free = sum(view.node.schedulable and not view.holders for view in own)
+    return GroupView(
+        group=group,
+        nodes=len(own),
+        held=held,
+        free=free,
+        unavailable=len(own) - held - free,
+        shared=sum(bool(view.holders) and view.gpus_free > 0 for view in own),
+        gpus=sum(view.node.gpus for view in own),
+        gpus_free=sum(view.gpus_free for view in own if view.node.schedulable),
+        levels=[level for priority in LEVELS if (level := _level_view(priority, members)) is not None],
+    )
+
+
+def _level_view(priority: Priority, counts: Mapping[TaskKind, Count]) -> LevelView | None:
+    """One row; a task of AUTO that no tick has looked at counts as NORMAL. None if there is nothing."""
+    at_level = {kind: count for kind, count in counts.items() if (kind.level or Priority.NORMAL) is priority}
+    if not at_level:
+        return None
+    running = [count for kind, count in at_level.items() if not kind.state.waiting]
+    waiting = [count for kind, count in at_level.items() if kind.state.waiting]
+    return LevelView(
+        priority=priority,
+        running_tasks=sum(count.tasks for count in running),
+        running_nodes=sum(count.nodes for count in running),
+        waiting_tasks=sum(count.tasks for count in waiting),
+        waiting_nodes=sum(count.nodes for count in waiting),
+    )

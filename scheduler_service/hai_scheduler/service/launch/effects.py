@@ -1,0 +1,116 @@
+"""Carries out what a committed change wants of the world. Everything is idempotent by run id, so repeating is safe."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from hai_scheduler.core.lifecycle.events import AskedToSuspend, StartFailed
+from hai_scheduler.core.lifecycle.transitions import Effect, Kill, Launch, Notify, Settle
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Node, RankState
+from hai_scheduler.core.workspace.templates import Unresolvable
+from hai_scheduler.ports.store import Bus, Clock, Cluster, NotFound, Store, Temporary
+from hai_scheduler.service.launch.launch_orders import LaunchOrders, still_wanted
+from hai_scheduler.service.launch.troubles import Troubles
+from hai_scheduler.service.origin.orphan_book import left_alone, read_orphans
+from hai_scheduler.service.policy.book import PolicyBook
+from hai_scheduler.service.shared.changes import SCHEDULER, change
+
+log = logging.getLogger(__name__)
+
+#: Bus topics.
+TICK = "tick"
+FEED = "feed"
+
+
+def run_topic(run_id: str) -> str:
+    """What is rung when the notice of a run has changed."""
+    return f"run:{run_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effects:
+    """The hands of the service."""
+
+    store: Store
+    cluster: Cluster
+    bus: Bus
+    clock: Clock
+    orders: LaunchOrders
+    policies: PolicyBook
+    #: What keeps runs from being launched.
+    troubles: Troubles = field(default_factory=Troubles)
+
+    async def carry_out(self, effects: Iterable[Effect], *, nodes: Mapping[str, Node]) -> str | None:
+        """Do all of them. What fails for now is wanted again by the next tick, so it is only logged.
+
+        Returns:
+            What stands in the way of one of them, if something does.
+        """
+        done = await asyncio.gather(*(self._one(effect, nodes) for effect in effects))
+        return next((trouble for trouble in done if trouble is not None), None)
+
+    async def _one(self, effect: Effect, nodes: Mapping[str, Node]) -> str | None:
+        try:
+            match effect:
+                case Launch():
+                    if (waits := self.troubles.waits(effect.run_id, self.clock.now())) is not None:
+                        return waits
+                    await self._launch(effect, nodes)
+                    self.troubles.clear(effect.run_id)
+                case Notify():
+                    await self.bus.ring(run_topic(effect.run_id))
+                case Kill() | Settle():
+                    self.troubles.clear(effect.run_id)
+                    await self._end(effect)
+        except (Temporary, NotFound, OSError) as error:
+            log.warning("%s of run %s will be tried again: %s", type(effect).__name__, effect.run_id, error)
+            if isinstance(effect, Launch):
+                self.troubles.note(effect.run_id, str(error), self.clock.now())
+            return str(error)
+        return None
+
+    async def _end(self, effect: Kill | Settle) -> None:
+        """Kill or settle a run, unless its id belongs to a run of another database, which only an admin ends."""
+        async with self.store.read() as tx:
+            theirs = left_alone(await read_orphans(tx))
+        if effect.run_id in theirs:
+            log.warning("run %s is left alone: it is not this database's, see `hai admin orphans`", effect.run_id)
+        elif isinstance(effect, Kill):
+            await self.cluster.kill(effect.run_id)
+        else:
+            await self.cluster.settle(effect.run_id)
+
+    async def _launch(self, effect: Launch, nodes: Mapping[str, Node]) -> None:
+        try:
+            order = await self.orders.order(effect, nodes)
+        except Unresolvable as error:
+            await self._cannot_start(effect, str(error))
+            return
+        if order is not None:
+            await self.cluster.launch(order)
+
+    async def _cannot_start(self, effect: Launch, why: str) -> None:
+        """What the run needs cannot be had: a start error that no node has to do with."""
+        now = self.clock.now()
+        async with self.store.write() as tx:
+            task = await tx.get_task(effect.task_id)
+            run = task.live_run
+            if not still_wanted(run, effect):
+                return
+            if any(rank.state is not RankState.PENDING for rank in run.ranks):
+                # A part of it is up: its nodes are free when that has gone (B4).
+                none = timedelta(0)
+                left = AskedToSuspend(at=now, reason=Reason.START_FAILED, at_most=none, limit=none)
+                await change(tx, task, left, actor=SCHEDULER)
+            else:
+                most = self.policies.of(task.group).max_failed_starts
+                failed = StartFailed(at=now, message=why, nodes=frozenset(), give_up=task.failed_starts + 1 >= most)
+                await change(tx, task, failed, actor=SCHEDULER)
+        log.warning("run %s cannot be started: %s", effect.run_id, why)
+        await self.bus.ring(TICK)
+        await self.bus.ring(FEED)

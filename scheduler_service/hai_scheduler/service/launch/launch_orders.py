@@ -1,0 +1,127 @@
+"""What the cluster is told when runs are to start: read for all that begin together, in one look at the store.
+
+Many runs start at once, and most of what a look costs it costs once. So whoever wants an order while another look is
+under way waits in a line, and the next look takes the line whole. What keeps one run from its order keeps no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeGuard
+
+from hai_scheduler.core.lifecycle.transitions import Launch
+from hai_scheduler.core.model.task import Node, Run, Task, TaskSpec
+from hai_scheduler.ports.store import Launch as Order
+from hai_scheduler.ports.store import NotFound, Store, Tx
+from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.service.policy.book import PolicyBook
+from hai_scheduler.service.workspace.environment import Places, environment_of
+from hai_scheduler.service.workspace.surroundings import Surroundings
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    effect: Launch
+    nodes: Mapping[str, Node]
+    answer: asyncio.Future[Order | None]
+
+
+@dataclass(slots=True, kw_only=True)
+class LaunchOrders:
+    """The line of runs that are to start."""
+
+    store: Store
+    tokens: RunTokens
+    places: Places
+    policies: PolicyBook
+    surroundings: Surroundings
+    _line: list[_Waiting] = field(default_factory=list)
+    _work: asyncio.Task[None] | None = None
+
+    async def order(self, effect: Launch, nodes: Mapping[str, Node]) -> Order | None:
+        """All that the cluster needs; None for a run that was stopped meanwhile.
+
+        Raises Unresolvable, NotFound, and what the store raises.
+        """
+        waiting = _Waiting(effect, nodes, asyncio.get_running_loop().create_future())
+        self._line.append(waiting)
+        if self._work is None or self._work.done():
+            self._work = asyncio.create_task(self._read_all(), name="orders of runs that start")
+        return await waiting.answer
+
+    async def _read_all(self) -> None:
+        while self._line:
+            taken, self._line = self._line, []
+            try:
+                await self._read(taken)
+            except Exception as error:  # noqa: BLE001 - those who wait are told
+                for waiting in taken:
+                    _fail(waiting, error)
+            finally:
+                for waiting in taken:
+                    waiting.answer.cancel()
+
+    async def _read(self, taken: Sequence[_Waiting]) -> None:
+        async with self.store.read() as tx:
+            found = await tx.tasks_with_specs({waiting.effect.task_id for waiting in taken})
+            for waiting in taken:
+                try:
+                    order = await self._made(tx, waiting, found.get(waiting.effect.task_id))
+                except Exception as error:  # noqa: BLE001 - as above
+                    _fail(waiting, error)
+                else:
+                    if not waiting.answer.done():
+                        waiting.answer.set_result(order)
+
+    async def _made(self, tx: Tx, waiting: _Waiting, found: tuple[Task, TaskSpec] | None) -> Order | None:
+        effect = waiting.effect
+        if found is None:
+            raise NotFound(f"there is no task {effect.task_id}")
+        task, spec = found
+        run = task.live_run
+        if not still_wanted(run, effect):
+            return None
+        around = await self.surroundings.at_launch(tx, task, spec)
+        spec = replace(spec, env={**around.variables, **spec.env})
+        gpus = tuple(rank.gpus for rank in run.ranks)
+        gpus_per_node = _gpus_per_node(run, waiting.nodes)
+        return Order(
+            run_id=run.id,
+            task_id=task.id,
+            user=task.user,
+            nodes=run.nodes,
+            gpus=gpus if any(gpus) else (),
+            command=spec.command,
+            cwd=spec.cwd,
+            env=environment_of(task, run, spec, self.places, gpus_per_node=gpus_per_node),
+            ranks_per_node=max(1, gpus_per_node) if spec.ranks_per_node == "gpu" else spec.ranks_per_node,
+            profile=task.profile.value,
+            token=self.tokens.make(run.id),
+            group=task.group,
+            grace=task.grace,
+            signal=task.signal,
+            patience=min(task.grace, self.policies.of(task.group).patience),
+            watch=spec.watch,
+            image=around.image,
+            python=around.python,
+            mounts=around.mounts,
+            origin=run.origin,
+        )
+
+
+def _fail(waiting: _Waiting, error: Exception) -> None:
+    if not waiting.answer.done():
+        waiting.answer.set_exception(error)
+
+
+def still_wanted(run: Run | None, effect: Launch) -> TypeGuard[Run]:
+    """Whether it is still the run that is to start."""
+    return run is not None and run.id == effect.run_id and run.notice is None and run.killed_at is None
+
+
+def _gpus_per_node(run: Run, nodes: Mapping[str, Node]) -> int:
+    """How many GPUs each of its ranks has: those that it was given, else all of the node's (U2)."""
+    held = (len(rank.gpus) or nodes[rank.node].gpus for rank in run.ranks if rank.gpus or rank.node in nodes)
+    return min(held, default=0)

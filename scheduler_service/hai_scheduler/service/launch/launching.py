@@ -1,0 +1,246 @@
+"""What ticks want done of the cluster, done beside them: ends at once, launches by priority and a few at a time.
+
+A tick decides, commits, hands over what follows, and is over: the next one sees the world while runs are still being
+launched. Nothing is lost with this queue, as every tick wants again what the cluster does not show yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from hai_scheduler.core.lifecycle.transitions import Effect, Kill, Launch, Notify, Settle
+from hai_scheduler.core.model.task import Node, Priority, RunId, Task, TaskId
+from hai_scheduler.ports.store import Clock
+from hai_scheduler.service.launch.effects import Effects
+
+log = logging.getLogger(__name__)
+
+#: How many runs are ended, settled or told of their notice at once. They have slots of their own: no launch is in
+#: their way.
+ENDS_AT_ONCE: Final = 32
+
+#: The higher priority first, then in the order in which they were decided.
+_Turn = tuple[int, int]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Waiting:
+    """A launch whose turn has not come."""
+
+    effect: Launch
+    ranks: int
+    priority: Priority
+    turn: _Turn
+    #: How many were before it when it was queued, in words.
+    words: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Launching:
+    """The queue between the loop of ticks and the cluster. One event loop; nothing here waits but its own tasks.
+
+    Of one run, at most one launch and one end are under way. A kill does not wait for a launch that is under way: the
+    cluster keeps a mark for what of it comes late (`Cluster.kill`), and the next tick wants the kill again as long as
+    anything of the run shows.
+    """
+
+    effects: Effects
+    clock: Clock
+    #: Whether this replica leads for certain. When it does not, nothing is begun and the queue is emptied.
+    leads: Callable[[], bool]
+    #: How many ranks may be being launched at once of runs of a priority and above: who is more urgent than all that is
+    #: under way waits for none of it. A run of more ranks has its turn when there is room for one.
+    ranks_at_once: int
+    _waiting: dict[RunId, _Waiting] = field(default_factory=dict)
+    #: The turns of `_waiting`, and some of launches that wait no more.
+    _turns: list[tuple[_Turn, RunId]] = field(default_factory=list)
+    _decided: int = 0
+    #: Kills, settlements and notices that are not under way yet, in the order in which they were wanted.
+    _ends: dict[Effect, None] = field(default_factory=dict)
+    #: What is under way, by its task: ends, and launches with their turns.
+    _under_way: dict[asyncio.Task[None], Effect | _Waiting] = field(default_factory=dict)
+    #: Runs that have been launched, and what has failed and why; each with its number among all that was done.
+    _launched: dict[RunId, int] = field(default_factory=dict)
+    _failed: dict[Effect, tuple[int, str]] = field(default_factory=dict)
+    _done: int = 0
+    #: As the latest tick saw them.
+    _nodes: Mapping[str, Node] = field(default_factory=dict)
+
+    @property
+    def trouble(self) -> str | None:
+        """What stands in the way of something that is still wanted; None if nothing does."""
+        return next((words for _, words in self._failed.values()), None)
+
+    def words(self, run_id: RunId) -> str | None:
+        """What a run waits for that is to be launched; None if its turn has come.
+
+        They stay the same while it waits: they are stored with its task, and must not change with every launch.
+        """
+        found = self._waiting.get(run_id)
+        return None if found is None else found.words
+
+    def mark(self) -> int:
+        """To be taken before a look at the cluster and given to `hand_over`: what is launched later may not show."""
+        return self._done
+
+    def hand_over(
+        self, effects: Iterable[Effect], tasks: Mapping[TaskId, Task], nodes: Mapping[str, Node], *, since: int
+    ) -> None:
+        """Take over what a committed tick wants. What waits already, or is under way, is not doubled.
+
+        Args:
+            effects: What the tick wants.
+            tasks: The tasks as the tick has left them.
+            nodes: All nodes by name.
+            since: The mark that was taken before the tick looked at the cluster.
+        """
+        effects = list(effects)
+        self._nodes = nodes
+        self._forget(set(effects), since)
+        for effect in effects:
+            if isinstance(effect, Launch):
+                self._queue(effect, tasks)
+            else:
+                self._end(effect)
+        self._count_ahead()
+        self._fill()
+
+    def _forget(self, wanted: set[Effect], since: int) -> None:
+        """Forget what the tick has seen, or wants no more."""
+        self._launched = {run_id: number for run_id, number in self._launched.items() if number > since}
+        kept = {effect: failed for effect, failed in self._failed.items() if effect in wanted or failed[0] > since}
+        self._failed = {effect: failed for effect, failed in kept.items() if effect.run_id not in self._launched}
+
+    def _queue(self, effect: Launch, tasks: Mapping[TaskId, Task]) -> None:
+        run_id = effect.run_id
+        if run_id in self._waiting or run_id in self._launched or self._is_under_way(effect):
+            return
+        task = tasks.get(effect.task_id)
+        run = None if task is None else task.live_run
+        if run is None or run.id != run_id:
+            # A later run of its task is another matter, and gets an effect of its own.
+            return
+        self._decided += 1
+        turn = (-run.priority, self._decided)
+        waiting = _Waiting(effect=effect, ranks=len(run.ranks), priority=run.priority, turn=turn)
+        self._waiting[run_id] = waiting
+        heapq.heappush(self._turns, (waiting.turn, run_id))
+
+    def _end(self, effect: Kill | Settle | Notify) -> None:
+        if isinstance(effect, Kill):
+            self._waiting.pop(effect.run_id, None)
+        # Who is being told now may have looked at the notice before it changed.
+        if isinstance(effect, Notify) or not self._is_under_way(effect):
+            self._ends[effect] = None
+
+    def _is_under_way(self, effect: Effect) -> bool:
+        return any(effect in (one, getattr(one, "effect", None)) for one in self._under_way.values())
+
+    @property
+    def _launches(self) -> list[_Waiting]:
+        """Those under way."""
+        return [one for one in self._under_way.values() if isinstance(one, _Waiting)]
+
+    def _count_ahead(self) -> None:
+        """Say of those that are new in the queue how many are before them."""
+        if all(waiting.words is not None for waiting in self._waiting.values()):
+            return
+        for ahead, waiting in enumerate(sorted(self._waiting.values(), key=lambda one: one.turn), len(self._launches)):
+            if waiting.words is None:
+                waiting.words = f"{ahead} other runs were to be launched before it" if ahead else "its turn comes next"
+
+    # -- doing it ---------------------------------------------------------------------------------
+
+    def _fill(self) -> None:
+        """Begin what there is room for."""
+        if not (self._waiting or self._ends):
+            return
+        if not self.leads():
+            self.drop()
+            return
+        ends = len(self._under_way) - len(self._launches)
+        while self._ends and ends < ENDS_AT_ONCE:
+            effect = next(iter(self._ends))
+            del self._ends[effect]
+            self._begin(effect)
+            ends += 1
+        while (waiting := self._first()) is not None and self._has_room(waiting.priority):
+            del self._waiting[waiting.effect.run_id]
+            self._begin(waiting)
+
+    def _first(self) -> _Waiting | None:
+        """The launch whose turn is next; it stays in the queue."""
+        while self._turns:
+            turn, run_id = self._turns[0]
+            waiting = self._waiting.get(run_id)
+            if waiting is not None and waiting.turn == turn:
+                return waiting
+            heapq.heappop(self._turns)
+        return None
+
+    def _has_room(self, priority: Priority) -> bool:
+        return sum(one.ranks for one in self._launches if one.priority >= priority) < self.ranks_at_once
+
+    def _begin(self, one: Effect | _Waiting) -> None:
+        effect = one.effect if isinstance(one, _Waiting) else one
+        task = asyncio.create_task(self._do(effect), name=f"{type(effect).__name__} of run {effect.run_id}")
+        self._under_way[task] = one
+        task.add_done_callback(self._after)
+
+    def _after(self, task: asyncio.Task[None]) -> None:
+        self._under_way.pop(task, None)
+        self._fill()
+
+    async def _do(self, effect: Effect) -> None:
+        try:
+            # It reads the store afresh: what was stopped or told to leave meanwhile is not launched.
+            trouble = await self.effects.carry_out((effect,), nodes=self._nodes)
+        except Exception as error:  # what goes wrong with one run must keep no other from its turn
+            log.exception("%s of run %s failed and will be tried again", type(effect).__name__, effect.run_id)
+            trouble = type(error).__name__
+        self._done += 1
+        if trouble is not None:
+            self._failed[effect] = (self._done, trouble)
+            return
+        self._failed.pop(effect, None)
+        if isinstance(effect, Launch):
+            self._launched[effect.run_id] = self._done
+
+    # -- its end ----------------------------------------------------------------------------------
+
+    def drop(self) -> None:
+        """Empty the queue: this replica leads no more, and who leads wants it all again. What is under way goes on."""
+        if self._waiting or self._ends:
+            log.info("%d launches and %d ends are left to who leads", len(self._waiting), len(self._ends))
+        self._waiting.clear()
+        self._turns.clear()
+        self._ends.clear()
+
+    async def idle(self) -> None:
+        """Wait until nothing is queued and nothing under way."""
+        while self._under_way:
+            await asyncio.wait(set(self._under_way))
+
+    async def finish(self, within: float) -> None:
+        """Go on for so many seconds at most, then give up what is left. No tick comes any more."""
+        waits = [asyncio.ensure_future(self.idle()), asyncio.ensure_future(self.clock.sleep(within))]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+            await self.abandon()
+            await asyncio.gather(*waits, return_exceptions=True)
+
+    async def abandon(self) -> None:
+        """Give everything up at once, as a process does that dies: done in part is as good as not begun."""
+        self.drop()
+        tasks = list(self._under_way)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

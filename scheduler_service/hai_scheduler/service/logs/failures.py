@@ -1,0 +1,75 @@
+"""Why a task has failed: the rank that failed first, and the last lines that it wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Rank, Run
+from hai_scheduler.ports.store import Cluster, NotFound, Temporary
+from hai_scheduler.service.logs.last_words import LastWords, last_words
+from hai_scheduler.service.logs.lines import Line, lines_of
+
+#: How much of the end of the log is read, in bytes.
+READ_BYTES: Final = 64 * 1024
+#: Behind the end of any log.
+_BEHIND: Final = 10**15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """The first failure of a run.
+
+    Attributes:
+        run: Number of the run.
+        rank: The rank that failed first; others may have failed because of it.
+        words: What it said; no lines where there is no log, or it cannot be read now.
+    """
+
+    run: int
+    rank: Rank
+    words: LastWords
+
+    @property
+    def at(self) -> datetime | None:
+        """When it had ended, by the clock of its node; None: not known."""
+        return self.rank.ended_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failures:
+    """Finds out why runs have failed."""
+
+    cluster: Cluster
+
+    async def of(self, runs: Sequence[Run]) -> Failure | None:
+        """Why the latest run failed that has ended or is being ended for it; None if it did not fail.
+
+        A run that has been started since, as a retry, does not hide it. Logs that cannot be read hide the lines alone.
+        """
+        run = next((one for one in reversed(runs) if not one.live or one.failed_ranks), None)
+        if run is None or run.reason not in (None, Reason.FAILED):
+            return None
+        rank = run.first_failure
+        if rank is None:
+            return None
+        return Failure(run=run.number, rank=rank, words=last_words(await self._end_of_log(run, rank.rank)))
+
+    async def _end_of_log(self, run: Run, rank: int) -> list[str]:
+        try:
+            end = (await self.cluster.read_log(run.id, rank, offset=_BEHIND, limit=1)).start
+            begin = offset = max(0, end - READ_BYTES)
+            lines: list[Line] = []
+            while offset < end:
+                chunk = await self.cluster.read_log(run.id, rank, offset=offset, limit=READ_BYTES)
+                if not chunk.data:
+                    break
+                lines += lines_of(run.number, rank, chunk)
+                offset = chunk.next
+        except (NotFound, Temporary):
+            return []
+        # Of the first line the beginning may be missing.
+        return [line.text for line in (lines[1:] if begin else lines)]

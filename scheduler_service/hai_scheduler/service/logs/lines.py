@@ -1,0 +1,93 @@
+"""The lines of a task's log, and cursors into it.
+
+A cursor says what has been read: `<run>:<bytes of that run's log>`, or `<run>:start` when not even the line
+that says that the run started has been. Users hand cursors on unchanged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hai_scheduler.ports.logs import LogChunk
+from hai_scheduler.service.shared.errors import Invalid
+
+_CURSOR = re.compile(r"([1-9][0-9]{0,8}):(start|[0-9]{1,18})", re.ASCII)
+_STAMPED = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a reader is. offset None: before the line that says that the run started."""
+
+    run: int
+    offset: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.run}:{'start' if self.offset is None else self.offset}"
+
+    @classmethod
+    def parse(cls, text: str) -> Cursor:
+        """Read a cursor. Raises Invalid."""
+        match = _CURSOR.fullmatch(text)
+        if match is None:
+            raise Invalid("cursor", text, "is not a cursor: use `next_cursor` or the id of a line as it was given")
+        run, offset = match.groups()
+        return cls(int(run), None if offset == "start" else int(offset))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of the story; rank None is the platform's own. `cursor` is behind it."""
+
+    run: int
+    rank: int | None
+    at: datetime | None
+    text: str
+    cursor: Cursor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Lines in order. `final` says that nothing will ever be added behind the cursor."""
+
+    lines: Sequence[Line]
+    cursor: Cursor
+    final: bool
+    #: What has been made of it for somebody, such as the bytes that are sent: once for all who read it.
+    made: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hits:
+    """What a search found: hits by (run, rank), the first lines, and whether everything was read."""
+
+    counts: dict[tuple[int, int], int]
+    lines: Sequence[Line]
+    complete: bool
+
+
+def lines_of(run: int, rank: int, chunk: LogChunk) -> list[Line]:
+    """The lines of a chunk. What does not begin with a time is shown as it is."""
+    lines, offset = [], chunk.start
+    for raw in chunk.data.removesuffix(b"\n").split(b"\n"):
+        offset = min(offset + len(raw) + 1, chunk.next)
+        lines.append(line_of(run, rank, raw, offset))
+    return lines
+
+
+def line_of(run: int, rank: int, raw: bytes, behind: int) -> Line:
+    """The line of these bytes, without their line break; `behind` is where the next one begins."""
+    match = _STAMPED.match(raw)
+    at = _time(match.group(1)) if match else None
+    text = raw[match.end() :] if match and at else raw
+    return Line(run=run, rank=rank, at=at, text=text.decode("utf-8", "replace"), cursor=Cursor(run, behind))
+
+
+def _time(stamp: bytes) -> datetime | None:
+    try:
+        return datetime.fromisoformat(stamp.decode())
+    except ValueError:
+        return None

@@ -1,0 +1,44 @@
+"""Logs that ranks send, where no volume is shared with the service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from hai_scheduler.core.model.task import RunId
+from hai_scheduler.ports.store import Store
+from hai_scheduler.service.runs.jobs import live_rank
+from hai_scheduler.service.shared.errors import Invalid
+
+#: How much of each rank's log is kept, in bytes; the oldest lines go first.
+KEEP_BYTES: Final = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankLogs:
+    """The use case of ranks that send their logs."""
+
+    store: Store
+    keep_bytes: int = KEEP_BYTES
+
+    async def take(self, run_id: RunId, rank: int, *, offset: int, data: bytes, skip: bool) -> int:
+        """Add a piece to the end of a rank's log; where the log goes on.
+
+        Args:
+            run_id: The run.
+            rank: The rank.
+            offset: Where the piece begins: bytes since the first line.
+            data: The piece.
+            skip: Whether what is missing before the piece is lost for good.
+
+        Raises:
+            InTheWay: The run is over.
+            Invalid: The run has no such rank, or the piece is empty.
+            Misplaced: The log does not end at `offset`.
+            Temporary: The store cannot do it now.
+        """
+        if not data:
+            raise Invalid("", None, "there is no body: send a piece of the log")
+        async with self.store.read() as tx:
+            await live_rank(tx, run_id, rank)
+        return await self.store.logs.append(run_id, rank, offset=offset, data=data, keep=self.keep_bytes, skip=skip)

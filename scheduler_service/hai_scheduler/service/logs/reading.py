@@ -1,0 +1,345 @@
+"""The log of a task as one story over its runs.
+
+Between what the runs have written stand lines of the platform that say when a run started, where, and how it
+ended. They are made from the history of the runs, so that they are the same whenever they are read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from hai_scheduler.core.model.task import Run, Task, TaskId
+from hai_scheduler.ports.logs import LogChunk
+from hai_scheduler.ports.store import Cluster, NotFound, Store, Temporary
+from hai_scheduler.service.logs.lines import Cursor, Hits, Line, Page, lines_of
+from hai_scheduler.service.logs.markers import end_of, lost_bytes, no_log, start_of
+from hai_scheduler.service.logs.search import CHUNK, Search
+from hai_scheduler.service.logs.story import Facts, Reading, Story
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.errors import Invalid, Unavailable, Unknown
+from hai_scheduler.service.shared.lookup import find
+from hai_scheduler.service.shared.news import News
+from hai_scheduler.service.shared.orders import RunLog, SearchOrder, Workers
+
+#: Lines of a page, unless one asks for another number.
+PAGE_LINES = 1000
+#: Text after which a page ends, though it has fewer lines than asked for.
+PAGE_BYTES = 1024 * 1024
+#: Bytes of a log that a tail looks at, at most.
+TAIL_BYTES = 8 * 1024 * 1024
+#: Behind the end of any log.
+_BEHIND = 10**15
+#: Bytes that one search reads at most.
+SEARCH_BYTES = 256 * 1024 * 1024
+#: Seconds that one search takes at most.
+SEARCH_SECONDS = 10.0
+#: Lines that one search shows at most; all hits are counted.
+SEARCH_LINES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A step of the story: lines, and where to go on. `waits`: nothing there yet, but there may be."""
+
+    lines: Sequence[Line]
+    cursor: Cursor
+    waits: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logs:
+    """Reads the logs of tasks."""
+
+    store: Store
+    cluster: Cluster
+    news: News
+    workers: Workers
+    #: Longest time between two looks at a log that is followed, in seconds.
+    look_every: float = 0.5
+    _stories: dict[tuple[TaskId, int, int | None], Story] = field(default_factory=dict, init=False)
+
+    async def page(
+        self,
+        caller: Caller,
+        ref: str,
+        *,
+        rank: int = 0,
+        run: int | None = None,
+        cursor: Cursor | None = None,
+        limit: int = PAGE_LINES,
+    ) -> Page:
+        """At most `limit` lines behind the cursor, of one run or of all. Raises Unknown, Invalid, Unavailable."""
+        facts = await self._read(caller, ref)
+        _check(*facts, rank, run, cursor)
+        return await self._page(facts, rank, run, cursor or Cursor(run or 1), limit)
+
+    async def _page(self, facts: Facts, rank: int, run: int | None, here: Cursor, limit: int = PAGE_LINES) -> Page:
+        task, runs = facts
+        lines: list[Line] = []
+        size = 0
+        while len(lines) < limit and size < PAGE_BYTES:
+            if _over(task, runs, run, here):
+                return Page(lines=lines, cursor=here, final=True)
+            piece = await self._piece(runs, rank, here, limit - len(lines))
+            lines += piece.lines
+            size += sum(len(line.text) for line in piece.lines)
+            here = piece.cursor
+            if piece.waits:
+                break
+        return Page(lines=lines, cursor=here, final=_over(task, runs, run, here))
+
+    async def tail(self, caller: Caller, ref: str, *, rank: int = 0, run: int | None = None, lines: int) -> Page:
+        """The last lines of the story. The cursor is behind them, so that a follower can go on."""
+        task, runs = await self._read(caller, ref)
+        _check(task, runs, rank, run, None)
+        wanted = [r for r in runs if run is None or r.number == run]
+        end = Cursor(run or 1)
+        kept: list[Line] = []
+        for one in reversed(wanted):
+            own, behind = await self._last_of_run(one, runs, rank, lines - len(kept))
+            if one is wanted[-1]:
+                end = behind
+            kept = own + kept
+            if len(kept) >= lines:
+                break
+        return Page(lines=kept, cursor=end, final=_over(task, runs, run, end))
+
+    async def _last_of_run(self, run: Run, runs: Sequence[Run], rank: int, count: int) -> tuple[list[Line], Cursor]:
+        """At most the last `count` lines of a run, the platform's included, and the cursor behind them."""
+        chunks, offset, begins = await self._last_chunks(run, rank, count)
+        lines = [_own(run, run.started_at, start_of(run), Cursor(run.number, 0))] if begins == 0 else []
+        if chunks is None and not run.live:
+            lines.append(_own(run, None, no_log(run), Cursor(run.number, 0)))
+        lines += [line for one in chunks or () for line in lines_of(run.number, rank, one)]
+        behind = Cursor(run.number, offset)
+        if not run.live:
+            behind = Cursor(run.number + 1)
+            lines.append(_own(run, run.ended_at, end_of(run, runs), behind))
+        return lines[max(0, len(lines) - count) :], behind
+
+    async def _last_chunks(self, run: Run, rank: int, count: int) -> tuple[list[LogChunk] | None, int, int]:
+        """The end of a rank's log with so many lines, if it has, where it ends, and where was begun to read.
+
+        Of a long log no more than that is read. None for a log that there is none of.
+        """
+        end = await self._chunk(run, rank, _BEHIND)
+        if end is None:
+            return None, 0, 0
+        for size in (CHUNK, TAIL_BYTES):
+            offset = begins = max(0, end.start - size)
+            chunks: list[LogChunk] = []
+            while (chunk := await self._chunk(run, rank, offset)) is not None and chunk.data:
+                chunks.append(chunk if chunks or not begins else _from_a_line_on(chunk, begins))
+                offset = chunk.next
+                await asyncio.sleep(0)  # a long log must not keep others waiting
+            if not begins or sum(one.data.count(b"\n") for one in chunks) >= count:
+                break
+        return chunks, offset, begins
+
+    async def follow(
+        self,
+        caller: Caller,
+        ref: str,
+        *,
+        rank: int = 0,
+        run: int | None = None,
+        cursor: Cursor | None = None,
+    ) -> AsyncGenerator[Page, None]:
+        """Pages as they come, empty ones when a look has found nothing; ends with the final page.
+
+        Whoever is behind reads by himself. Whoever has reached the end goes on with all the others who have: for them
+        the log is read once.
+        """
+        facts = await self._read(caller, ref)
+        _check(*facts, rank, run, cursor)
+        task_id, here = facts[0].id, cursor or Cursor(run or 1)
+        while True:
+            page = await self._page(facts, rank, run, here)
+            yield page
+            here = page.cursor
+            if page.final:
+                return
+            if not page.lines:
+                async with self._story(task_id, rank, run, here) as story, aclosing(self._along(story, here)) as pages:
+                    async for page in pages:
+                        yield page
+                        here = page.cursor
+                        if page.final:
+                            return
+            facts = await self._facts(task_id)
+
+    async def _along(self, story: Story, here: Cursor) -> AsyncGenerator[Page, None]:
+        """Pages of a story from the cursor on; ends when it does not hold what comes next."""
+        number: int | None = None
+        while True:
+            if number is None:
+                number = story.place_of(here)
+            if number is None:
+                found = story.rest_of(here)
+                if found is None:
+                    behind = story.is_behind(here)
+                    if not await story.more(self.look_every) and behind:
+                        yield Page(lines=(), cursor=here, final=False)
+                    if not behind:
+                        return
+                    continue
+                page, number = found
+            else:
+                try:
+                    next_one = story.page(number)
+                except LookupError:
+                    return
+                if next_one is None:
+                    if not await story.more(2 * self.look_every):
+                        yield Page(lines=(), cursor=here, final=False)
+                    continue
+                page, number = next_one, number + 1
+            yield page
+            here = page.cursor
+
+    @asynccontextmanager
+    async def _story(self, task_id: TaskId, rank: int, run: int | None, here: Cursor) -> AsyncIterator[Story]:
+        """What is read for all who follow, from about there on."""
+        key = (task_id, rank, run)
+        story = self._stories.get(key)
+        if story is None or story.failed:
+
+            async def page_of(facts: Facts, behind: Cursor) -> Page:
+                return await self._page(facts, rank, run, behind)
+
+            how = Reading(facts=self._facts, page=page_of, news=self.news, look_every=self.look_every)
+            story = self._stories[key] = Story(task_id, here, how)
+        try:
+            async with story.followed_by_me():
+                yield story
+        finally:
+            if not story.followed and self._stories.get(key) is story:
+                del self._stories[key]
+
+    async def _facts(self, task_id: TaskId) -> Facts:
+        async with self.store.read() as tx:
+            try:
+                return await tx.get_task(task_id), await tx.runs(task_id)
+            except NotFound:
+                raise Unknown(f"There is no task {task_id} any more.") from None
+
+    async def search(self, caller: Caller, ref: str, text: str) -> Hits:
+        """Lines of any rank and run that hold the text, letter case ignored.
+
+        Raises Unknown, TooMany and Unavailable.
+        """
+        _, runs = await self._read(caller, ref)
+        placed = [(run, self.cluster.log_place(run.id)) for run in runs]
+        order = SearchOrder(
+            text=text,
+            logs=tuple(
+                RunLog(run=run.number, run_id=run.id, ranks=len(run.ranks), place=place)
+                for run, place in placed
+                if place is not None
+            ),
+            most_bytes=SEARCH_BYTES,
+            most_seconds=SEARCH_SECONDS,
+            most_lines=SEARCH_LINES,
+        )
+        if len(order.logs) == len(runs):
+            hits = await self.workers.do(caller.name, order)
+            assert isinstance(hits, Hits)
+            return hits
+        return await self._search_here(order, runs)
+
+    async def _search_here(self, order: SearchOrder, runs: Sequence[Run]) -> Hits:
+        """Search logs that nobody but the cluster can read."""
+        found = Search(order)
+        for run, rank in ((one, rank) for one in runs for rank in range(len(one.ranks))):
+            offset = 0
+            while found.goes_on and (chunk := await self._chunk(run, rank, offset)) is not None and chunk.data:
+                found.take(run.number, rank, chunk)
+                offset = chunk.next
+                await asyncio.sleep(0)  # a long log must not keep others waiting
+        return found.hits()
+
+    async def _read(self, caller: Caller, ref: str) -> Facts:
+        async with self.store.read() as tx:
+            task = await find(tx, caller, ref)
+            return task, await tx.runs(task.id)
+
+    async def _piece(self, runs: Sequence[Run], rank: int, here: Cursor, limit: int) -> _Piece:
+        """The next step from the cursor on, at most `limit` lines."""
+        # Numbers grow, and some may be left out (decision 0016).
+        run = next((r for r in runs if r.number >= here.run), None)
+        if run is None:
+            return _Piece([], here, waits=True)
+        if run.number > here.run:
+            here = Cursor(run.number)
+        if here.offset is None:
+            begun = Cursor(run.number, 0)
+            return _Piece([_own(run, run.started_at, start_of(run), begun)], begun)
+        chunk = await self._chunk(run, rank, here.offset)
+        if chunk is not None and chunk.data:
+            return _data_piece(run, rank, here.offset, chunk, limit)
+        if run.live:
+            return _Piece([], here, waits=True)
+        behind = Cursor(run.number + 1)
+        own = [_own(run, run.ended_at, end_of(run, runs), behind)]
+        if chunk is None and here.offset == 0:
+            own.insert(0, _own(run, None, no_log(run), here))
+        return _Piece(own, behind)
+
+    async def _chunk(self, run: Run, rank: int, offset: int) -> LogChunk | None:
+        """A piece of a rank's log; None if the cluster has none."""
+        if rank >= len(run.ranks):
+            return None
+        try:
+            return await self.cluster.read_log(run.id, rank, offset=offset, limit=CHUNK)
+        except NotFound:
+            return None
+        except Temporary as error:
+            raise Unavailable(f"The log of run {run.id} cannot be read now: try again soon.") from error
+
+
+def _check(task: Task, runs: Sequence[Run], rank: int, run: int | None, cursor: Cursor | None) -> None:
+    if not 0 <= rank < task.nodes:
+        raise Invalid("rank", rank, f"task {task.id} has ranks 0 to {task.nodes - 1}")
+    if run is not None and not any(r.number == run for r in runs):
+        known = f"it has runs {_numbers(runs)}" if runs else "it has not run yet"
+        raise Invalid("run", run, f"there is no run {run} of task {task.id}: {known}")
+    first, last = (run, run) if run else (1, runs[-1].number if runs else 0)
+    if cursor is not None and not first <= cursor.run <= last + 1:
+        raise Invalid("cursor", str(cursor), "belongs to another run, or to another task: leave it out")
+
+
+def _numbers(runs: Sequence[Run]) -> str:
+    """`1 to 3`, or all of them where some numbers are left out."""
+    numbers = [run.number for run in runs]
+    whole = numbers == list(range(1, len(numbers) + 1))
+    return f"1 to {numbers[-1]}" if whole else ", ".join(map(str, numbers))
+
+
+def _over(task: Task, runs: Sequence[Run], run: int | None, here: Cursor) -> bool:
+    """Whether nothing can follow behind the cursor."""
+    if run is not None:
+        return here.run > run
+    return task.state.ended and here.run > (runs[-1].number if runs else 0)
+
+
+def _own(run: Run, at: datetime | None, text: str, cursor: Cursor) -> Line:
+    return Line(run=run.number, rank=None, at=at, text=text, cursor=cursor)
+
+
+def _data_piece(run: Run, rank: int, asked: int, chunk: LogChunk, limit: int) -> _Piece:
+    lines = lines_of(run.number, rank, chunk)
+    if chunk.start > asked:
+        gap = _own(run, None, lost_bytes(run, chunk.start - asked), Cursor(run.number, chunk.start))
+        lines.insert(0, gap)
+    lines = lines[:limit]
+    return _Piece(lines, lines[-1].cursor)
+
+
+def _from_a_line_on(chunk: LogChunk, asked: int) -> LogChunk:
+    """The chunk without the line whose beginning may lie before it."""
+    cut = chunk.data.find(b"\n") + 1 if chunk.start == asked else 0
+    return replace(chunk, start=chunk.start + cut, data=chunk.data[cut:]) if cut < len(chunk.data) else chunk

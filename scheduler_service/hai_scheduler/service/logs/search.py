@@ -1,0 +1,81 @@
+"""Looking for a text in logs, bounded in bytes, time and what is shown. It is a text, never a pattern."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from hai_scheduler.ports.logs import LogChunk
+from hai_scheduler.ports.store import NotFound
+from hai_scheduler.service.logs.lines import Hits, Line, line_of
+from hai_scheduler.service.shared.orders import RunLog, SearchOrder
+
+#: Bytes that are asked for at once.
+CHUNK = 256 * 1024
+
+
+class Search:
+    """One search: takes piece after piece of the logs."""
+
+    def __init__(self, order: SearchOrder) -> None:
+        self._sought = order.text.casefold()
+        self._left = order.most_bytes
+        self._ends = time.monotonic() + order.most_seconds
+        self._most_lines = order.most_lines
+        self._counts: Counter[tuple[int, int]] = Counter()
+        self._shown: list[Line] = []
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it may read more."""
+        return self._left > 0 and time.monotonic() < self._ends
+
+    def take(self, run: int, rank: int, chunk: LogChunk) -> None:
+        """Look through whole lines of a rank's log; letter case is ignored."""
+        self._left -= len(chunk.data)
+        whole = chunk.data.decode("utf-8", "replace").casefold()
+        if self._sought not in whole:
+            return  # most pieces: as fast as the memory is
+        offset = chunk.start
+        raws = chunk.data.removesuffix(b"\n").split(b"\n")
+        for raw, folded in zip(raws, whole.removesuffix("\n").split("\n"), strict=True):
+            offset = min(offset + len(raw) + 1, chunk.next)
+            if self._sought not in folded:
+                continue
+            line = line_of(run, rank, raw, offset)
+            if self._sought in line.text.casefold():  # and not only in its time
+                self._counts[run, rank] += 1
+                if len(self._shown) < self._most_lines:
+                    self._shown.append(line)
+
+    def hits(self) -> Hits:
+        """What was found. It is complete if it could have read more."""
+        return Hits(counts=dict(self._counts), lines=self._shown, complete=self.goes_on)
+
+
+def search(order: SearchOrder, read: Callable[[RunLog, int, int], LogChunk]) -> Hits:
+    """Search logs that can be read without waiting for anybody.
+
+    Args:
+        order: What to look for, and where.
+        read: Gives a piece of the log of a run's rank from an offset on. It may raise NotFound.
+    """
+    found = Search(order)
+    for log, rank in ranks_of(order.logs):
+        offset = 0
+        while found.goes_on:
+            try:
+                chunk = read(log, rank, offset)
+            except NotFound:
+                break
+            if not chunk.data:
+                break
+            found.take(log.run, rank, chunk)
+            offset = chunk.next
+    return found.hits()
+
+
+def ranks_of(logs: Iterable[RunLog]) -> Iterable[tuple[RunLog, int]]:
+    """Every rank of every run, in order."""
+    return ((log, rank) for log in logs for rank in range(log.ranks))

@@ -1,0 +1,51 @@
+"""What admins see of runs that belong to no task, and how they end them (decision 0016)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hai_scheduler.ports.store import Bus, Clock, Event, Store
+from hai_scheduler.service.launch.effects import FEED, TICK
+from hai_scheduler.service.origin.orphan_book import Orphan, read_orphans, write_orphans
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.errors import NotAllowed, Unknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orphans:
+    """The use cases."""
+
+    store: Store
+    bus: Bus
+    clock: Clock
+
+    async def show(self, caller: Caller) -> Sequence[Orphan]:
+        """All that the last tick has seen."""
+        _check(caller)
+        async with self.store.read() as tx:
+            return await read_orphans(tx)
+
+    async def end(self, caller: Caller, run_id: str) -> Orphan:
+        """Have the run ended, and put aside when it has. Saying it twice is harmless. Raises Unknown."""
+        _check(caller)
+        async with self.store.write() as tx:
+            orphans = await read_orphans(tx)
+            found = next((orphan for orphan in orphans if orphan.run_id == run_id), None)
+            if found is None:
+                raise Unknown(f"There is no orphaned run {run_id!r}: `hai admin orphans list` shows them.")
+            if not found.ending:
+                ending = replace(found, ending=True)
+                await write_orphans(tx, [ending if orphan == found else orphan for orphan in orphans])
+                data = {"run": found.run_id, "user": found.user, "nodes": list(found.nodes)}
+                line = Event(at=self.clock.now(), kind="run.orphan_killed", actor=caller.name, data=data)
+                await tx.add_event(line)
+                found = ending
+        await self.bus.ring(TICK)
+        await self.bus.ring(FEED)
+        return found
+
+
+def _check(caller: Caller) -> None:
+    if not caller.admin:
+        raise NotAllowed("Only admins may do this: it needs the scope custom:hai:admin.")

@@ -1,0 +1,111 @@
+"""What admins do: mark nodes, write quota, pause the platform. Each change is in the audit trail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from hai_scheduler.core.model.task import NodeMark, Quota
+from hai_scheduler.ports.store import Bus, Clock, Event, Store, Tx
+from hai_scheduler.service.launch.effects import FEED, TICK
+from hai_scheduler.service.platform.pause import Pause, text_of
+from hai_scheduler.service.quota.own import check_group, expired, facts, key, stranger
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.errors import Invalid, NotAllowed, Unknown
+from hai_scheduler.service.shared.watch import Watch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Administration:
+    """The use cases of admins."""
+
+    store: Store
+    bus: Bus
+    clock: Clock
+    watch: Watch
+
+    async def mark_node(self, caller: Caller, name: str, mark: NodeMark) -> None:
+        """Cordon, drain or uncordon a node. To uncordon it is to trust it: its strikes are forgotten (H3)."""
+        self._check(caller)
+        if name not in self.watch.by_name():
+            raise Unknown(f"There is no node {name!r}: `hai nodes` lists them.")
+        async with self.store.write() as tx:
+            await tx.put_node_mark(name, mark)
+            if mark is NodeMark.NONE:
+                await tx.forget_strikes(node=name)
+            await self._line(tx, caller, "node.mark", {"node": name, "mark": mark.value})
+        await self._wake()
+
+    async def put_quota(self, caller: Caller, quota: Quota) -> str | None:
+        """Write a row of quota; a sentence if it looks like a slip of the pen. Raises Invalid."""
+        self._check(caller)
+        check_group(self.watch, quota.group)
+        _check_row(quota, self.clock.now())
+        async with self.store.write() as tx:
+            await tx.put_quota(quota)
+            await self._line(tx, caller, "quota.put", facts(quota))
+            warning = stranger(quota.subject, await tx.users())
+        await self._wake()
+        return warning
+
+    async def delete_quota(self, caller: Caller, quota: Quota) -> None:
+        """Remove a row of quota. Raises Unknown if there is none."""
+        self._check(caller)
+        async with self.store.write() as tx:
+            if not await tx.delete_quota(quota):
+                raise Unknown(
+                    f"There is no quota row of {quota.subject} at {quota.priority.name} in group {quota.group!r}."
+                )
+            await self._line(tx, caller, "quota.deleted", key(quota))
+        await self._wake()
+
+    async def pause(self, caller: Caller, *, grace: timedelta | None = None) -> None:
+        """Tell every run to leave, within `grace` at the longest, and start nothing until `unpause`."""
+        self._check(caller)
+        async with self.store.write() as tx:
+            await tx.put_setting("paused", text_of(Pause(grace)))
+            seconds = None if grace is None else grace.total_seconds()
+            await self._line(tx, caller, "cluster.paused", {"grace_s": seconds})
+        await self._wake()
+
+    async def unpause(self, caller: Caller) -> None:
+        """Go on."""
+        self._check(caller)
+        async with self.store.write() as tx:
+            if await tx.setting("paused") is not None:
+                await tx.put_setting("paused", None)
+                await self._line(tx, caller, "cluster.resumed", {})
+        await self._wake()
+
+    def _check(self, caller: Caller) -> None:
+        if not caller.admin:
+            raise NotAllowed("Only admins may do this: it needs the scope custom:hai:admin.")
+
+    async def _line(self, tx: Tx, caller: Caller, kind: str, data: Mapping[str, Any]) -> None:
+        await tx.add_event(Event(at=self.clock.now(), kind=kind, actor=caller.name, data=data))
+
+    async def _wake(self) -> None:
+        await self.bus.ring(TICK)
+        await self.bus.ring(FEED)
+
+
+def _check_row(row: Quota, now: datetime) -> None:
+    """Ceilings are for rows that can count for a user, and above what he has already (Q3)."""
+    if expired(row, now):
+        raise Invalid("expires_at", _text(row.expires_at), "is past: give a later time, or leave it out for ever")
+    if row.ceiling is None:
+        return
+    if row.subject.startswith("total:"):
+        raise Invalid("ceiling", row.ceiling, "caps over all members together have none: leave it out")
+    if row.limit is None:
+        raise Invalid("ceiling", row.ceiling, "nothing can be raised where there is no limit: leave one of them out")
+    if row.ceiling < row.limit:
+        raise Invalid(
+            "ceiling", row.ceiling, f"{row.ceiling} is below the limit of {row.limit}: raise it, or lower the limit"
+        )
+
+
+def _text(time: datetime | None) -> str | None:
+    return None if time is None else time.isoformat()

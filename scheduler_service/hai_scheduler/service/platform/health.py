@@ -1,0 +1,73 @@
+"""Whether the platform does its work, as any of its processes can tell: what the loop says, and what this one sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from hai_scheduler.ports.store import Temporary
+from hai_scheduler.service.platform.loop_status import LoopStatus, StatusReader
+from hai_scheduler.service.shared.watch import Watch
+
+#: A loop that has not ticked for this long is not well; nor for two lengths of its lease.
+SILENCE: Final = timedelta(seconds=10)
+
+_NEVER: Final = "The scheduling loop has not ticked yet: its log says why."
+_BLIND: Final = "The cluster cannot be seen, and nothing is decided until it can: the scheduling loop's log says why."
+_HINDERED: Final = "What the scheduler wants done does not go through and is tried again: the loop's log says why."
+_UNUSED: Final = "Policy numbers that admins have set do not fit the configuration: `hai policy` says why."
+_ORPHANS: Final = "Runs that belong to no task of this database hold nodes: `hai admin orphans list` shows them."
+_NO_VIEW: Final = "This process cannot see the cluster: explanations and lists of nodes are old. Its log says why."
+_NO_STORE: Final = "The state database does not answer."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WellBeing:
+    """How the platform is."""
+
+    #: How long ago the loop's last tick went through; None where that is not known.
+    silence: timedelta | None
+    #: What is wrong, in a sentence that anybody may read; None if all is well.
+    wrong: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """The use case. Nobody in particular may ask, so no names are told."""
+
+    news: StatusReader
+    watch: Watch
+    #: From when on a silent loop is not well.
+    patience: timedelta = SILENCE
+
+    async def look(self) -> WellBeing:
+        """How the platform is now."""
+        try:
+            await self.news.look()
+        except Temporary:
+            return WellBeing(silence=self.news.silence(), wrong=_NO_STORE)
+        silence = self.news.silence()
+        return WellBeing(silence=silence, wrong=self._wrong(self.news.status, silence))
+
+    def _wrong(self, status: LoopStatus | None, silence: timedelta | None) -> str | None:
+        if status is not None and status.blind and self.news.unheard() < self.patience:
+            return _BLIND
+        if status is None or silence is None:
+            return _NEVER
+        if silence >= self.patience:
+            return f"The scheduling loop has not ticked for {silence.total_seconds():.0f} s: its log says why."
+        if status.trouble is not None:
+            return _HINDERED
+        if status.policy_trouble is not None:
+            return _UNUSED
+        if self.watch.blind:
+            return _NO_VIEW
+        if any(node.orphan is not None for node in self.watch.nodes):
+            return _ORPHANS
+        return None
+
+
+def patience_of(lease_length: timedelta) -> timedelta:
+    """From when on a silent loop is not well: its status is written a few times in a lease's length."""
+    return max(SILENCE, 2 * lease_length)

@@ -1,0 +1,1 @@
+"""Policy numbers: which there are, which are in force, and how admins change them."""

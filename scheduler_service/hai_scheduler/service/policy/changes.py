@@ -1,0 +1,172 @@
+"""Policy numbers at run time: what users read of them, and how admins change them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hai_scheduler.core.model.policy import PolicyError
+from hai_scheduler.ports.store import Bus, Clock, Event, Store, Tx
+from hai_scheduler.service.launch.effects import FEED, TICK
+from hai_scheduler.service.policy.book import (
+    SETTING,
+    Layers,
+    Misfit,
+    Origin,
+    Override,
+    Overrides,
+    PolicyBook,
+    overrides_of,
+    text_of,
+)
+from hai_scheduler.service.policy.numbers import BY_NAME, number_of, read, written
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.errors import Invalid, NotAllowed, Unavailable
+from hai_scheduler.service.shared.watch import Watch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyView:
+    """Every number in force, by name, with where it comes from."""
+
+    #: In all node groups that have no numbers of their own.
+    default: Mapping[str, Origin]
+    #: By node group, for every group that there is or that has numbers of its own.
+    groups: Mapping[str, Mapping[str, Origin]]
+    #: Why what admins have set is not used, if it is not.
+    trouble: str | None
+    #: What looks like a slip of the pen, as sentences.
+    warnings: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyChanges:
+    """The use cases around policy numbers."""
+
+    store: Store
+    bus: Bus
+    clock: Clock
+    watch: Watch
+    book: PolicyBook
+
+    async def view(self) -> PolicyView:
+        """The numbers as the next tick will use them."""
+        async with self.store.read() as tx:
+            await self.book.refresh(tx)
+            known = {user.name for user in await tx.users()}
+        layers, groups = self.book.layers, self.watch.groups()
+        names = sorted({*groups, *layers.groups()})
+        return PolicyView(
+            default={name: layers.origin(name) for name in BY_NAME},
+            groups={group: {name: layers.origin(name, group) for name in BY_NAME} for group in names},
+            trouble=self.book.trouble,
+            warnings=[*_strangers(layers, known), *_empty_groups(layers, groups)],
+        )
+
+    async def change(
+        self, caller: Caller, group: str | None, values: Mapping[str, object], unset: Collection[str]
+    ) -> None:
+        """Set numbers of a node group, or of all groups (None), and take others back to what they are without an admin.
+
+        All of it is checked together with everything else that is in force before anything is stored. Raises Invalid.
+        """
+        if not caller.admin:
+            raise NotAllowed("Only admins may do this: it needs the scope custom:hai:admin.")
+        given = _read(values, unset)
+        async with self.store.write() as tx:
+            before, _ = overrides_of(await tx.setting(SETTING))
+            self._check_group(group, before)
+            at = self.clock.now()
+            own = {name: one for name, one in before.get(group, {}).items() if name not in unset}
+            for name, value in given.items():
+                if name not in own or own[name].value != value:
+                    own[name] = Override(value, caller.name, at)
+            after = {**before, group: own}
+            layers = self._checked(after, group, values, unset)
+            await tx.put_setting(SETTING, text_of(after))
+            await self._line(tx, caller, group, self._told(before, layers, group))
+        await self.bus.ring(TICK)
+        await self.bus.ring(FEED)
+
+    def _check_group(self, group: str | None, before: Overrides) -> None:
+        groups = self.watch.groups()
+        if group is None or group in groups or group in before or group in self.book.settings.policy.groups:
+            return
+        if not groups:
+            raise Unavailable("The scheduler has not seen the nodes yet: try again in a few seconds.")
+        raise Invalid(
+            "group", group, f"there is no node group {group!r}: choose one of {', '.join(sorted(groups))}, or none"
+        )
+
+    def _checked(
+        self, after: Overrides, group: str | None, values: Mapping[str, object], unset: Collection[str]
+    ) -> Layers:
+        layers = Layers(self.book.settings, after)
+        try:
+            layers.policies()
+        except Misfit as error:
+            # A number for all is not to blame where a group has one of its own.
+            blamable = [name for name in values if layers.origin(name, error.group).group == group]
+            name = _blamed(error, blamable) or _blamed(error, [*unset, *values])
+            field = f"set.{name}" if name in values else "unset" if name in unset else "set"
+            raise Invalid(field, values.get(name or "", name), str(error)) from None
+        return layers
+
+    def _told(self, before: Overrides, after: Layers, group: str | None) -> dict[str, Any]:
+        """What has changed, number by number, as it is in force in the group or in all of them."""
+        earlier = Layers(self.book.settings, before)
+        told = {}
+        for name in BY_NAME:
+            old, new = earlier.origin(name, group), after.origin(name, group)
+            if (old.value, old.source, old.group) != (new.value, new.source, new.group):
+                told[name] = {"old": written(old.value), "new": written(new.value)}
+        return told
+
+    async def _line(self, tx: Tx, caller: Caller, group: str | None, changes: Mapping[str, Any]) -> None:
+        if changes:
+            data = {"group": group, "changes": changes}
+            await tx.add_event(Event(at=self.clock.now(), kind="policy.changed", actor=caller.name, data=data))
+
+
+def _read(values: Mapping[str, object], unset: Collection[str]) -> dict[str, Any]:
+    """The values as `Policy` takes them. Raises Invalid."""
+    if not values and not unset:
+        raise Invalid("set", {}, "name at least one number to set or to unset")
+    for name in unset:
+        if name in values:
+            raise Invalid("unset", name, f"{name} is to be set as well: do one of the two")
+        _known("unset", name)
+    read_values = {}
+    for name, value in values.items():
+        _known("set", name)
+        try:
+            read_values[name] = read(name, value)
+        except PolicyError as error:
+            raise Invalid(f"set.{name}", value, str(error).removeprefix(f"{name}: ")) from None
+    return read_values
+
+
+def _known(field: str, name: str) -> None:
+    try:
+        number_of(name)
+    except PolicyError as error:
+        raise Invalid(field, name, str(error)) from None
+
+
+def _blamed(error: PolicyError, names: Sequence[str]) -> str | None:
+    """Which of the names that were given a contradiction is about."""
+    words = [error.name, *str(error).replace("(", " ").split()]
+    return next((word for word in words if word in names), None)
+
+
+def _strangers(layers: Layers, known: Collection[str]) -> list[str]:
+    """Weights of users that HAI has never seen."""
+    origins = [layers.origin("weights", level) for level in (None, *sorted(layers.groups()))]
+    named = {user for origin in origins for user in origin.value}
+    return [f"weights: HAI has never seen a user {user!r}: check the spelling" for user in sorted(named - {*known})]
+
+
+def _empty_groups(layers: Layers, groups: Collection[str]) -> list[str]:
+    missing = sorted(layers.groups() - {*groups}) if groups else []
+    return [f"group {group!r} has numbers of its own but no nodes: check the spelling" for group in missing]

@@ -1,0 +1,1 @@
+"""Quota: what everybody may use at first, what users change themselves, what a user may ever hold."""

@@ -1,0 +1,55 @@
+"""What a user may ever hold, asked before his task is stored (Q5)."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import datetime
+
+from hai_scheduler.core.explaining.explain import gang, nodes, quota_of
+from hai_scheduler.core.model.task import Priority, Task
+from hai_scheduler.core.ordering.quota import Cap, QuotaBook
+from hai_scheduler.core.ordering.use import share_of
+from hai_scheduler.ports.store import Tx
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.errors import NeverFits
+
+
+async def book_for(tx: Tx, caller: Caller, now: datetime) -> QuotaBook:
+    """The quota that counts now, with the groups that the caller shows, if he shows any."""
+    groups_of = {user.name: user.groups for user in await tx.users()}
+    if caller.groups:
+        groups_of[caller.name] = caller.groups
+    return QuotaBook(await tx.quotas(), groups_of, now)
+
+
+def check_cap(book: QuotaBook, task: Task, priority: Priority | None, gpus_per_node: int) -> None:
+    """Refuse a task that is larger than every cap of its user (Q5). Raises NeverFits.
+
+    Args:
+        book: Whose quota counts.
+        task: What asks.
+        priority: The level that it asks for; None is AUTO.
+        gpus_per_node: GPUs of the largest node of its group.
+    """
+    level, cap = book.largest(task.user, task.group, priority)
+    if not cap.allows(share_of(task, gpus_per_node)):
+        raise NeverFits(_too_large(task, priority, level, cap))
+
+
+def _too_large(task: Task, asked: Priority | None, level: Priority, cap: Cap) -> str:
+    """Why no quota will ever do, and what would; `asked` None is AUTO."""
+    given = Priority.NORMAL if asked is None and cap.source == "none" else level
+    subject = shlex.quote(f"user:{task.user}")
+    remedy = f"`hai admin quota set {subject} {given.name} {task.nodes} --group {shlex.quote(task.group)}`"
+    if cap.source == "none":
+        where = "at any priority" if asked is None else f"at {level.name}"
+        other = "" if asked is None else "choose a priority that `hai quota` shows, or "
+        return (
+            f"priority: there is no quota for you {where} in group {task.group!r}: {other}ask an admin for some, "
+            f"who gives it with {remedy} (Q1)."
+        )
+    return (
+        f"nodes: {gang(task.nodes, task.gpus)} is more than the {nodes(cap.limit or 0)} that {quota_of(cap.source)} "
+        f"allows at {level.name} in group {task.group!r}: ask for fewer, choose another priority, or ask an admin for "
+        f"more, who gives it with {remedy} (Q5)."
+    )

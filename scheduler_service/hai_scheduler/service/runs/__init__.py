@@ -1,0 +1,1 @@
+"""What runs say and are told while they last."""

@@ -1,0 +1,60 @@
+"""How the ranks of a run find each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hai_scheduler.core.model.task import RunId
+from hai_scheduler.ports.store import Bus, Clock, Cluster, NotFound, Store
+from hai_scheduler.service.launch.effects import TICK
+from hai_scheduler.service.runs.jobs import live_rank
+from hai_scheduler.service.shared.errors import InTheWay
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gangs:
+    """The use case of ranks that wait for one another."""
+
+    store: Store
+    cluster: Cluster
+    bus: Bus
+    clock: Clock
+    #: Longest time between two looks, in seconds: whatever changes in the cluster rings.
+    look_every: float = 5.0
+
+    async def addresses(self, run_id: RunId, rank: int, *, wait: float) -> tuple[str, ...] | None:
+        """Where the ranks reach each other, in rank order; None if they are not all up after `wait` seconds.
+
+        Raises InTheWay when nothing of the run is to start any more: it is over, or was told to leave. Raises Invalid
+        when it has no such rank.
+        """
+        ends = self._now() + wait
+        async with self.bus.listen(TICK) as ears:
+            checked = await self._check(run_id, rank)
+            while True:
+                found = await self._look(run_id)
+                left = ends - self._now()
+                if found is not None or left <= 0:
+                    return found
+                await ears.wait(min(left, self.look_every))
+                if self._now() - checked >= self.look_every:
+                    # Rings are many while a large gang starts: the database is not asked at each of them.
+                    checked = await self._check(run_id, rank)
+
+    def _now(self) -> float:
+        return self.clock.now().timestamp()
+
+    async def _check(self, run_id: RunId, rank: int) -> float:
+        """See that the run is still to start; when that was."""
+        async with self.store.read() as tx:
+            _, run = await live_rank(tx, run_id, rank)
+        if run.killed_at is not None or run.notice is not None:
+            raise InTheWay(f"Run {run_id} was told to leave: nothing of it starts any more.")
+        return self._now()
+
+    async def _look(self, run_id: RunId) -> tuple[str, ...] | None:
+        try:
+            return await self.cluster.addresses(run_id)
+        except NotFound:
+            # Ordered a moment ago, by another replica perhaps: not there yet.
+            return None

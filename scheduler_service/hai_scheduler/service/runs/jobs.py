@@ -1,0 +1,153 @@
+"""What runs say and are told: the side of the service that rank supervisors speak to."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from hai_scheduler.core.explaining.explain import notice_of
+from hai_scheduler.core.lifecycle.events import AskedToSuspend, Done, Event, NoticeReceived, Saved, Saving, StateKept
+from hai_scheduler.core.model.leaving import Source
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Checkpoint, Notice, Run, RunId, Task, TaskId, TaskState
+from hai_scheduler.ports.store import Bus, Clock, NotFound, Store, Tx
+from hai_scheduler.service.launch.effects import FEED, TICK, run_topic
+from hai_scheduler.service.shared.changes import change
+from hai_scheduler.service.shared.doorbell import ring_notices
+from hai_scheduler.service.shared.errors import InTheWay, Invalid
+
+ReportKind = Literal["received", "saving", "saved", "done", "state", "leaving"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """One thing that a rank says. Saying it twice is harmless."""
+
+    kind: ReportKind
+    at: datetime
+    #: With saving: how many seconds more. With leaving: how many are left.
+    seconds: float | None = None
+    #: With saved and done.
+    step: int | None = None
+    path: str | None = None
+    #: With saved: how it is known.
+    source: Source = Source.TOLD
+    #: With done: for every rank.
+    all_ranks: bool = False
+    #: With state.
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunNotice:
+    """A notice as a rank is told it."""
+
+    kind: Literal["suspend", "stop"]
+    notice: Notice
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jobs:
+    """The use cases of runs."""
+
+    store: Store
+    bus: Bus
+    clock: Clock
+    #: Longest time between two looks of a rank that waits, in seconds: a lost ring costs no more than that.
+    look_every: float = 10.0
+
+    async def notice(self, run_id: RunId, rank: int, *, seen: int, wait: float) -> RunNotice | None:
+        """The run's notice as soon as there is one newer than `seen`; None after `wait` seconds without.
+
+        Raises InTheWay when the run is over.
+        """
+        ends = self.clock.now().timestamp() + wait
+        async with self.bus.listen(run_topic(run_id)) as ears:
+            while True:
+                told = await self._told(run_id, rank, seen)
+                left = ends - self.clock.now().timestamp()
+                if told is not None or left <= 0:
+                    return told
+                await ears.wait(min(left, self.look_every))
+
+    async def _told(self, run_id: RunId, rank: int, seen: int) -> RunNotice | None:
+        async with self.store.read() as tx:
+            task, run = await live_rank(tx, run_id, rank)
+            notice = run.notice
+            if notice is None or notice.revision <= seen:
+                return None
+            beneficiary = None
+            if notice.beneficiary is not None:
+                with suppress(NotFound):
+                    beneficiary = await tx.get_task(notice.beneficiary)
+        kind: Literal["suspend", "stop"] = "stop" if task.state is TaskState.STOPPING else "suspend"
+        return RunNotice(kind=kind, notice=notice, message=notice_of(notice, beneficiary))
+
+    async def report(self, run_id: RunId, rank: int, report: Report) -> None:
+        """Take down what a rank says.
+
+        Raises InTheWay when the run is over and, for a rank that asks why it is being ended, when the run was killed.
+        """
+        async with self.store.write() as tx:
+            task, run = await live_rank(tx, run_id, rank)
+            if report.kind == "leaving" and run.killed_at is not None:
+                raise InTheWay(f"Run {run_id} was ended.")
+            changed, effects = await change(tx, task, *self._events(rank, report), actor=f"run {run_id}")
+        await ring_notices(self.bus, effects)
+        if changed != task:
+            await self.bus.ring(FEED)
+            await self.bus.ring(TICK)
+
+    def _events(self, rank: int, report: Report) -> list[Event]:
+        now = self.clock.now()
+        saved = Saved(
+            at=now, checkpoint=Checkpoint(at=report.at, step=report.step, path=report.path, source=report.source)
+        )
+        match report.kind:
+            case "received":
+                return [NoticeReceived(at=report.at, rank=rank)]
+            case "saving":
+                return [Saving(at=now, seconds=_seconds(report, "say how many seconds more the job needs to save"))]
+            case "saved":
+                return [saved]
+            case "done":
+                done = Done(at=now, rank=None if report.all_ranks else rank)
+                return [done] if report.step is None and report.path is None else [saved, done]
+            case "leaving":
+                left = timedelta(seconds=_seconds(report, "say how many seconds are left of the rank"))
+                return [AskedToSuspend(at=now, reason=Reason.EVICTED, at_most=left, limit=left)]
+            case "state":
+                return [StateKept(at=now, text=report.text or "")]
+
+
+def _seconds(report: Report, remedy: str) -> float:
+    if report.seconds is None:
+        raise Invalid("seconds", None, remedy)
+    return report.seconds
+
+
+async def live_run(tx: Tx, run_id: RunId) -> tuple[Task, Run]:
+    """The run and its task. Raises InTheWay when it is over, or when there is no such run."""
+    over = InTheWay(f"Run {run_id} is over.")
+    number = run_id.partition(".")[0]
+    if not (number.isascii() and number.isdigit()):
+        raise over
+    try:
+        task = await tx.get_task(TaskId(int(number)))
+    except NotFound:
+        raise over from None
+    run = task.live_run
+    if run is None or run.id != run_id:
+        raise over
+    return task, run
+
+
+async def live_rank(tx: Tx, run_id: RunId, rank: int) -> tuple[Task, Run]:
+    """The run of the rank, and its task. Raises InTheWay as `live_run` does, Invalid when it has no such rank."""
+    task, run = await live_run(tx, run_id)
+    if not 0 <= rank < len(run.ranks):
+        raise Invalid("rank", rank, f"run {run_id} has ranks 0 to {len(run.ranks) - 1}")
+    return task, run

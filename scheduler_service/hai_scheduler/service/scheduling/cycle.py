@@ -1,0 +1,375 @@
+"""One tick, and the loop that repeats it (docs/architecture.md, "The core decides, the shell acts").
+
+Hold the lease, read the world, turn what it shows into events, plan, write the targets in one transaction,
+then hand over what is to be done (launching.py). A tick that dies anywhere is simply done again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Promised, Started, TimeSkipped
+from hai_scheduler.core.lifecycle.observing import Seen, read
+from hai_scheduler.core.lifecycle.transitions import Effect, Kill, Launch, Notify, Settle
+from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
+from hai_scheduler.core.model.policy import Policies
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import NodeMark, Observation, Run, RunId, Task
+from hai_scheduler.ports.store import Bus, Clock, Cluster, Conflict, LeaseLost, Store, Temporary, Tx
+from hai_scheduler.ports.store import Event as Line
+from hai_scheduler.service.launch.effects import FEED, TICK, Effects
+from hai_scheduler.service.launch.launching import Launching
+from hai_scheduler.service.origin.belonging import Belonging, Belongings
+from hai_scheduler.service.platform.leadership import Leadership
+from hai_scheduler.service.platform.loop_status import Telling
+from hai_scheduler.service.platform.pause import pause_of
+from hai_scheduler.service.policy.book import PolicyBook
+from hai_scheduler.service.scheduling import unsaved_alarm
+from hai_scheduler.service.scheduling.decision_log import DecisionLog
+from hai_scheduler.service.scheduling.pace import Pace
+from hai_scheduler.service.scheduling.planner import Planner
+from hai_scheduler.service.scheduling.rotation_alarm import alarm_data, alarms
+from hai_scheduler.service.scheduling.run_ends import RunEnds, largest
+from hai_scheduler.service.scheduling.steadiness import Steadiness
+from hai_scheduler.service.scheduling.unfinished import LiveTasks, Unfinished
+from hai_scheduler.service.scheduling.world import marked, snapshot_of
+from hai_scheduler.service.shared.changes import SCHEDULER, change
+from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.shared.watch import Watch
+
+log = logging.getLogger(__name__)
+
+#: How long the loop, told to stop, goes on with what it has decided, seconds; never longer than its lease.
+_LAST_WORK_S: Final = 3.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Cycle:
+    """The scheduler's loop. Of several replicas, the one that holds the lease does the work."""
+
+    store: Store
+    cluster: Cluster
+    bus: Bus
+    clock: Clock
+    effects: Effects
+    launching: Launching
+    settings: ServiceSettings
+    policies: PolicyBook
+    watch: Watch
+    leadership: Leadership
+    belonging: Belonging
+    telling: Telling
+    decisions: DecisionLog = field(default_factory=DecisionLog)
+    #: GPUs of the largest node of each group, as last seen.
+    _gpus: dict[str, int] = field(default_factory=dict)
+    #: Alarms that the tick at hand has raised; they count once it is committed.
+    _alarms: int = 0
+    _steadiness: Steadiness = field(default_factory=Steadiness)
+    _planner: Planner = field(default_factory=Planner)
+    _live: LiveTasks = field(default_factory=LiveTasks)
+    #: Runs of which nothing is left to do, as last shown: ended ones are shown for weeks.
+    _over: dict[RunId, Observation] = field(default_factory=dict)
+    _pace: Pace = field(default_factory=Pace)
+    #: What the latest tick itself could not do.
+    _trouble: str | None = None
+    #: Whether the last tick has changed anything.
+    _worked: bool = False
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def tick(self) -> bool:
+        """Do one tick and wait until all that it wants is done: for whoever has no loop around it.
+
+        Returns and raises what `decide` does.
+        """
+        leads = await self.decide()
+        await self.launching.idle()
+        if leads:
+            self._say_trouble()
+        return leads
+
+    async def decide(self) -> bool:
+        """Do one tick and hand over what it wants done; whether this replica is the leader.
+
+        Raises Temporary and Conflict: try again.
+        """
+        self._worked = False
+        if not await self._lead():
+            self.launching.drop()
+            return False
+        began = time.perf_counter()
+        with self.watch.seeing():
+            nodes = await self.cluster.nodes()
+            await self.belonging.look()
+            launched = self.launching.mark()
+            observed = await self.cluster.observe()
+        now = self.clock.now()
+        skipped = self._steadiness.look(now, self.clock.steady())
+        async with self.store.write() as tx:
+            try:
+                await self.leadership.hold(tx)
+            except LeaseLost:
+                self.watch.leading = False
+                self.launching.drop()
+                return False
+            policies = await self.policies.refresh(tx)
+            self.watch.policy_trouble = self.policies.trouble
+            first_seq = await tx.last_event_seq()
+            belongings = await self.belonging.sort(tx, observed, now)
+            nodes = await marked(tx, nodes)
+            self._gpus |= largest(nodes)
+            ends = await RunEnds.read(tx, policies, self._gpus, now)
+            tasks, effects = await self._read_world(tx, belongings, ends, skipped)
+            snapshot = await snapshot_of(tx, now, nodes, tasks.all(), ends.uses.values(), ends.strikes)
+            made = self._planner.plan(snapshot, policies)
+            self.watch.plan_seconds = self._planner.seconds
+            effects += await self._write_targets(tx, tasks, made, policies, belongings)
+            mark = await tx.mark()
+            told = await tx.last_event_seq() > first_seq
+            await self.decisions.write(tx, snapshot.now, tasks.all(), made.verdicts)
+            await self.telling.with_lease(tx, snapshot.now)
+        self._worked = told or bool(effects)
+        self.leadership.keep()
+        self._steadiness.settle()
+        self.decisions.settle()
+        shown = replace(snapshot, tasks=tasks.all())
+        self.watch.show(shown, policies, made.verdicts, seconds=time.perf_counter() - began)
+        self.watch.rotation_alarms += self._alarms
+        if told:
+            await self.bus.ring(FEED)
+        untold = await self.belonging.tell(mark)
+        if untold is not None:
+            effects = [effect for effect in effects if not isinstance(effect, Launch)]
+        starting = {
+            effect.task_id: task
+            for effect in effects
+            if isinstance(effect, Launch) and (task := tasks.get(effect.task_id)) is not None
+        }
+        self.launching.hand_over(effects, starting, self.watch.by_name(), since=launched)
+        self._trouble = untold or await self.belonging.put_aside(belongings.aside)
+        self._say_trouble()
+        return True
+
+    def _say_trouble(self) -> None:
+        self.watch.trouble = self._trouble or self.launching.trouble
+
+    async def _lead(self) -> bool:
+        """Whether this replica leads. What it remembers of an earlier time as leader is stale when it does again."""
+        led = self.leadership.held is not None
+        self.watch.leading = await self.leadership.seek()
+        if self.watch.leading and not led:
+            self.decisions = DecisionLog()
+            self._steadiness = Steadiness()
+            self.belonging.forget()
+        return self.watch.leading
+
+    async def _read_world(
+        self, tx: Tx, belongings: Belongings, ends: RunEnds, skipped: timedelta
+    ) -> tuple[Unfinished, list[Effect]]:
+        """Bring every live task up to what the cluster shows, and end what belongs to no live task."""
+        now, observed = self.clock.now(), belongings.ours
+        effects: list[Effect] = [Kill(run_id) for run_id in belongings.kill]
+        tasks = Unfinished(await tx.unfinished_tasks())
+        live: set[RunId] = set()
+        ended = 0
+        for task in self._live.of(tasks.all()):
+            run = task.live_run
+            older = run is not None and run.number <= belongings.above(task.id)
+            if older:
+                task = await _given_up(tx, task, observed, now)
+                run = task.live_run
+            if run is not None:
+                most = ends.policies.of(task.group).max_failed_starts
+                if skipped:
+                    task, wanted = await change(tx, task, TimeSkipped(at=now, by=skipped), actor=SCHEDULER)
+                    effects += wanted
+                trouble = self.effects.troubles.of(run.id) or self.launching.words(run.id)
+                refusal = belongings.refusal(run, now)
+                if refusal is not None:
+                    seen = Seen((refusal,))
+                else:
+                    seen = read(task, observed.get(run.id), now, max_failed_starts=most, trouble=trouble, older=older)
+                before = task
+                task, wanted = await change(tx, task, *seen.events, actor=SCHEDULER)
+                await ends.note(before, task, seen.events)
+                policy = ends.policies.of(task.group)
+                if unsaved_alarm.alarms(before, task, policy):
+                    await self._alarm(tx, task, unsaved_alarm.alarm_data(task, policy))
+                effects += wanted
+                run = task.live_run
+                ended += run is None
+                if run is not None:
+                    live.add(run.id)
+                    effects += _wanted_again(run, task, launch=seen.launch_again)
+            tasks.put(task)
+        if ended:
+            await tx.count_steps(ended, number=0)
+        effects += self._left_behind(observed, live)
+        return tasks, list(dict.fromkeys(effects))
+
+    def _left_behind(self, observed: Mapping[RunId, Observation], live: Collection[RunId]) -> Iterator[Effect]:
+        """What is to be done about runs that belong to no live task: end them, or tell that their end is recorded."""
+        if len(self._over) > 2 * len(observed) + 100:
+            self._over = {run_id: shown for run_id, shown in observed.items() if self._over.get(run_id) is shown}
+        for run_id, shown in observed.items():
+            if self._over.get(run_id) is shown or run_id in live:
+                continue
+            if not shown.gone:
+                yield Kill(run_id)
+            elif shown.unsettled:
+                yield Settle(run_id)
+            else:
+                self._over[run_id] = shown
+
+    async def _write_targets(
+        self, tx: Tx, tasks: Unfinished, made: Plan, policies: Policies, belongings: Belongings
+    ) -> list[Effect]:
+        """Write what was decided, in the store and in `tasks`."""
+        effects: list[Effect] = []
+        started: list[int] = []
+        self._alarms = 0
+        pause = pause_of(await tx.setting("paused"))
+        at_most = pause.grace if pause else None
+        for decision in made.decisions:
+            if isinstance(decision, Quarantine):
+                await self._quarantine(tx, decision)
+                continue
+            task = tasks[decision.task_id]
+            policy = policies.of(task.group)
+            event = self._event_of(decision, at_most, policy.max_grace, belongings)
+            after, wanted = await change(tx, task, event, actor=SCHEDULER)
+            effects += wanted
+            if isinstance(event, Started) and after.run is not None:
+                started.append(after.run.number)
+            tasks.put(after)
+            if alarms(task, after, policy, self.clock.now()):
+                await self._alarm(tx, after, alarm_data(after, policy))
+                self._alarms += 1
+        if started:
+            await tx.count_steps(len(started), number=max(started))
+        return effects
+
+    async def _quarantine(self, tx: Tx, decision: Quarantine) -> None:
+        mark = NodeMark.QUARANTINED
+        await tx.put_node_mark(decision.node, mark)
+        data = {"node": decision.node, "mark": mark.value, "tasks": list(decision.tasks)}
+        await tx.add_event(Line(at=self.clock.now(), kind="node.mark", actor=SCHEDULER, data=data))
+        log.warning("node %s is quarantined: runs of tasks %s failed on it", decision.node, list(decision.tasks))
+
+    async def _alarm(self, tx: Tx, task: Task, data: Mapping[str, Any]) -> None:
+        await tx.add_event(
+            Line(at=self.clock.now(), kind="task.alarm", actor=SCHEDULER, user=task.user, task_id=task.id, data=data)
+        )
+        log.warning("%s", data["message"])
+
+    def _event_of(
+        self,
+        decision: Start | Suspend | Keep | Stop,
+        at_most: timedelta | None,
+        limit: timedelta,
+        belongings: Belongings,
+    ) -> Event:
+        now = self.clock.now()
+        match decision:
+            case Start():
+                return Started(
+                    at=now,
+                    nodes=decision.nodes,
+                    priority=decision.priority,
+                    gpus=decision.gpus,
+                    origin=belongings.origin,
+                    above=belongings.above(decision.task_id),
+                )
+            case Suspend():
+                return AskedToSuspend(
+                    at=now,
+                    reason=decision.reason,
+                    beneficiary=decision.beneficiary,
+                    at_most=at_most,
+                    limit=limit,
+                )
+            case Keep():
+                return Promised(at=now, nodes=decision.nodes)
+            case Stop():
+                return AskedToStop(at=now, reason=decision.reason, limit=limit)
+
+    # -- the loop ---------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Tick until `stop`. A tick is begun by a ring, by a change of the cluster or by the time.
+
+        A storm of rings for nothing never takes more than half of a core (pace.py). However rare ticks are to be, the
+        lease is held and watched.
+        """
+        async with self.bus.listen(TICK) as ears:
+            changes = asyncio.create_task(self._ring_on_changes())
+            try:
+                while not self._stopping.is_set():
+                    await self._tick_safely()
+                    took, now = self.watch.tick_seconds, self.clock.now()
+                    await self.clock.sleep(self._pace.rest(took, now, working=self._worked))
+                    await ears.wait(min(self.settings.tick_every, self.leadership.length / 4).total_seconds())
+            finally:
+                changes.cancel()
+                with suppress(asyncio.CancelledError):
+                    await changes
+                await self.launching.finish(min(_LAST_WORK_S, self.leadership.length.total_seconds()))
+                await self.leadership.release()
+                self.watch.leading = False
+                # Whoever follows need not wait for his next look.
+                await self.bus.ring(TICK)
+
+    async def stop(self) -> None:
+        """End the loop after the tick that it is in and, as far as that takes seconds, what has been decided."""
+        self._stopping.set()
+        await self.bus.ring(TICK)
+
+    async def _tick_safely(self) -> None:
+        try:
+            await self.decide()
+        except (Temporary, Conflict) as error:
+            self.watch.trouble = str(error)
+            log.warning("tick will be repeated: %s", error)
+        except Exception as error:  # the loop must outlive any single tick; it is level-triggered
+            self.watch.trouble = f"{type(error).__name__}"
+            log.exception("tick failed and will be repeated")
+        await self.telling.at_once()
+
+    async def _ring_on_changes(self) -> None:
+        while True:
+            try:
+                async for _ in self.cluster.changes():
+                    # Every replica watches the cluster: only the leader's ring is of use.
+                    if self.watch.leading:
+                        await self.bus.ring(TICK)
+            except Temporary as error:
+                log.warning("watching the cluster failed and starts again: %s", error)
+            except Exception:  # without it ticks are begun by the time alone; it must outlive any fault
+                log.exception("watching the cluster failed and starts again")
+            await self.clock.sleep(1.0)
+
+
+def _wanted_again(run: Run, task: Task, *, launch: bool) -> Iterator[Effect]:
+    """What has been decided on a live run and does not show yet: who decided it may have ended before he did it."""
+    if launch:
+        yield Launch(task.id, run.id)
+    if run.killed_at is not None:
+        yield Kill(run.id)
+    elif run.notice is not None and any(rank.notified_at is None and not rank.state.gone for rank in run.ranks):
+        yield Notify(run.id)
+
+
+async def _given_up(tx: Tx, task: Task, observed: Mapping[RunId, Observation], now: datetime) -> Task:
+    """A start that nothing is seen of may have happened in the past that the database has lost: it is not repeated."""
+    run = task.live_run
+    if run is None or run.id in observed or run.notice is not None:
+        return task
+    nothing = timedelta(0)
+    leaves = AskedToSuspend(at=now, reason=Reason.RESTORED, at_most=nothing, limit=nothing)
+    return (await change(tx, task, leaves, actor=SCHEDULER))[0]

@@ -1,0 +1,176 @@
+"""Forgets what is old: ended tasks with their logs as the settings say, rows of quota long expired, use decayed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from hai_scheduler.core.model.task import TaskId
+from hai_scheduler.core.ordering.use import decayed
+from hai_scheduler.ports.store import Clock, Cluster, Event, Store, Temporary
+from hai_scheduler.service.origin.orphan_book import left_alone, read_orphans
+from hai_scheduler.service.policy.book import PolicyBook
+from hai_scheduler.service.quota.default import decide
+from hai_scheduler.service.quota.own import expired, key
+from hai_scheduler.service.shared.changes import SCHEDULER
+from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.shared.watch import Watch
+
+log = logging.getLogger(__name__)
+
+#: Seconds between two looks at whether this replica leads.
+LOOK: Final = 5.0
+
+#: Tasks forgotten in one transaction.
+BATCH = 100
+
+#: How long rows of quota are kept, for admins to see, after they have expired (Q3).
+KEEP_EXPIRED: Final = timedelta(days=30)
+
+#: Use that has decayed to less is forgotten (O3), in node seconds, once it has not changed for so long: a half-life
+#: that an admin has set for a moment forgets nothing.
+LEAST_USE: Final = 1.0
+KEEP_USE: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Housekeeping:
+    """The slow loop beside the scheduler's."""
+
+    store: Store
+    cluster: Cluster
+    clock: Clock
+    settings: ServiceSettings
+    policies: PolicyBook
+    watch: Watch
+
+    async def sweep(self) -> int:
+        """Forget everything that is old enough; how many tasks that were."""
+        forgotten = 0
+        while True:
+            async with self.store.read() as tx:
+                when = self.clock.now() - self.settings.keep_ended
+                old = await tx.ended_before(when, limit=BATCH)
+                theirs = left_alone(await read_orphans(tx))
+                runs = [run.id for task in old for run in await tx.runs(task.id) if run.id not in theirs]
+            if not old:
+                return forgotten
+            # Logs first: a crash in between leaves a task without a log, never a log without a task.
+            for run_id in runs:
+                await self.cluster.forget(run_id)
+            async with self.store.write() as tx:
+                for task in old:
+                    await tx.delete_task(task.id)
+            forgotten += len(old)
+
+    async def sweep_users(self) -> int:
+        """Forget the oldest ended tasks of users who have more than they may; how many tasks that were."""
+        forgotten = 0
+        tasks, size = self.settings.ended_per_user, self.settings.bytes_per_user
+        async with self.store.read() as tx:
+            users = await tx.users_beyond(ended_tasks=tasks, size=size)
+        for user in users:
+            while old := await self._too_much_of(user):
+                async with self.store.read() as tx:
+                    theirs = left_alone(await read_orphans(tx))
+                    runs = [run.id for number in old for run in await tx.runs(number) if run.id not in theirs]
+                for run_id in runs:
+                    await self.cluster.forget(run_id)
+                async with self.store.write() as tx:
+                    for number in old:
+                        await tx.delete_task(number)
+                        # Who makes tasks faster than they can be kept would fill the history with them.
+                        await tx.delete_events(number)
+                forgotten += len(old)
+        return forgotten
+
+    async def _too_much_of(self, user: str) -> list[TaskId]:
+        """The user's oldest ended tasks that are beyond his limits, some of them if there are many."""
+        async with self.store.read() as tx:
+            stored = await tx.stored(user)
+            oldest = await tx.ended_of(user, limit=BATCH)
+        tasks = stored.ended_tasks - self.settings.ended_per_user
+        size = stored.unfinished_bytes + stored.ended_bytes - self.settings.bytes_per_user
+        beyond = []
+        for number, bytes_ in oldest:
+            if tasks <= 0 and size <= 0:
+                break
+            beyond.append(number)
+            tasks, size = tasks - 1, size - bytes_
+        return beyond
+
+    async def sweep_lines(self) -> int:
+        """Forget lines of history of tasks that have too many; how many lines that were."""
+        async with self.store.write() as tx:
+            return await tx.trim_events(self.settings.lines_per_task)
+
+    async def sweep_quotas(self) -> int:
+        """Remove rows of quota that expired long ago; how many that were."""
+        now, removed = self.clock.now(), 0
+        async with self.store.write() as tx:
+            for row in await tx.quotas():
+                if expired(row, now - KEEP_EXPIRED) and await tx.delete_quota(row):
+                    data = {**key(row), "because": "it expired"}
+                    await tx.add_event(Event(at=now, kind="quota.deleted", actor=SCHEDULER, data=data))
+                    removed += 1
+        return removed
+
+    async def sweep_uses(self) -> int:
+        """Remove rows of use that have decayed to nothing; how many that were."""
+        now, removed = self.clock.now(), 0
+        async with self.store.write() as tx:
+            for use in await tx.uses():
+                half_life = self.policies.of(use.group).half_life
+                if now - use.at >= KEEP_USE and decayed(use, now, half_life) < LEAST_USE:
+                    await tx.delete_use(use)
+                    removed += 1
+        return removed
+
+    async def decide_quota(self) -> None:
+        """Wait until the default quota is decided: on a cluster, nodes may get their labels after the installation."""
+        while not (self.watch.leading and await self._quota_decided()):
+            await self.clock.sleep(LOOK)
+
+    async def _quota_decided(self) -> bool:
+        try:
+            return await decide(self.store, self.watch.groups(), self.settings.default_quota)
+        except Temporary as error:
+            log.info("the default quota waits for the database: %s", error)
+        except Exception:  # trying again is all that can be done
+            log.exception("the default quota could not be decided and is tried again")
+        return False
+
+    async def run(self, every_seconds: float = 3600.0, users_every_seconds: float = 60.0) -> None:
+        """Sweep for ever, while this replica leads: what is old seldom, and what a user has too much of often.
+
+        Nodes may come long after the first tasks: nothing waits for the default quota.
+        """
+        async with asyncio.TaskGroup() as both:
+            both.create_task(self.decide_quota())
+            both.create_task(self._sweep_for_ever(every_seconds, users_every_seconds))
+
+    async def _sweep_for_ever(self, every_seconds: float, users_every_seconds: float) -> None:
+        next_all = self.clock.steady()
+        while True:
+            while not self.watch.leading:
+                await self.clock.sleep(LOOK)
+            try:
+                if early := await self.sweep_users():
+                    log.info("forgot %d ended tasks of users who have more than they may", early)
+                if self.clock.steady() >= next_all:
+                    next_all = self.clock.steady() + every_seconds
+                    await self._sweep_all()
+            except Exception:  # sweeping again later is all that can be done
+                log.exception("sweeping failed and will be repeated")
+            await self.clock.sleep(users_every_seconds)
+
+    async def _sweep_all(self) -> None:
+        counts = await self.sweep(), await self.sweep_lines(), await self.sweep_quotas(), await self.sweep_uses()
+        if any(counts):
+            log.info(
+                "forgot %d ended tasks, %d lines of history, %d expired rows of quota and %d decayed rows of use",
+                *counts,
+            )

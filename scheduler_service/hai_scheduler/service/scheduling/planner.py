@@ -1,0 +1,68 @@
+"""The plans of a loop, one after the other: none is made where nothing can have changed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from hai_scheduler.core.model.decisions import Plan
+from hai_scheduler.core.model.policy import Policies
+from hai_scheduler.core.model.snapshot import Snapshot
+from hai_scheduler.core.planning.memory import Memory
+from hai_scheduler.core.planning.plan import plan
+from hai_scheduler.service.shared.undisturbed import undisturbed
+
+#: A plan is made at least this often: what verdicts say of times follows the clock.
+PLAN_EVERY: Final = timedelta(seconds=15)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A plan that decided nothing, and what it was made from."""
+
+    snapshot: Snapshot
+    policies: Policies
+    plan: Plan
+
+
+@dataclass(slots=True)
+class Planner:
+    """Makes plans with what earlier ones knew, or says that the last one is still good.
+
+    That one is made again where it would decide nothing is a property of `Plan.good_until` (tests/unit/core), and what
+    it would decide here is compared in each step of the stateful test of the service.
+    """
+
+    #: Seconds that the last plan took.
+    seconds: float = 0.0
+    _memory: Memory = field(default_factory=Memory)
+    _last: _Made | None = None
+    #: Until when it is good, found when it is first asked for.
+    _until: datetime | None = None
+
+    def plan(self, snapshot: Snapshot, policies: Policies) -> Plan:
+        """What to do now: decisions and verdicts."""
+        if self._is_good(snapshot, policies):
+            assert self._last is not None
+            return self._last.plan
+        began = time.perf_counter()
+        self._last = None
+        with undisturbed():
+            made = plan(snapshot, policies, memory=self._memory)
+        self.seconds = time.perf_counter() - began
+        if not made.decisions:
+            self._last, self._until = _Made(snapshot, policies, made), None
+        return made
+
+    def _is_good(self, snapshot: Snapshot, policies: Policies) -> bool:
+        last = self._last
+        if last is None or last.policies != policies:
+            return False
+        now, then = snapshot.now, last.snapshot.now
+        if not then <= now < then + PLAN_EVERY or replace(last.snapshot, now=now) != snapshot:
+            return False
+        if self._until is None:
+            self._until = min(last.plan.good_until or datetime.max.replace(tzinfo=then.tzinfo), then + PLAN_EVERY)
+        return now < self._until

@@ -1,0 +1,73 @@
+"""What a run leaves behind when it ends: what its user has held (O3), and strikes against nodes (H3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Self
+
+from hai_scheduler.core.lifecycle.events import Event, StartFailed
+from hai_scheduler.core.model.policy import Policies
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Node, RankState, Run, Strike, Task, Use
+from hai_scheduler.core.ordering.use import with_run
+from hai_scheduler.ports.store import Tx
+
+
+@dataclass(slots=True, kw_only=True)
+class RunEnds:
+    """Uses and strikes while one transaction lasts: read once, written as runs end."""
+
+    tx: Tx
+    policies: Policies
+    #: GPUs of the largest node of each group, as last seen.
+    gpus: Mapping[str, int]
+    uses: dict[tuple[str, str], Use] = field(default_factory=dict)
+    strikes: list[Strike] = field(default_factory=list)
+
+    @classmethod
+    async def read(cls, tx: Tx, policies: Policies, gpus: Mapping[str, int], now: datetime) -> Self:
+        """What is known so far. Strikes that no rule looks at any more are forgotten."""
+        uses = {(use.user, use.group): use for use in await tx.uses()}
+        strikes = list(await tx.strikes())
+        longest = max(policy.strike_window for policy in (policies.default, *policies.groups.values()))
+        if any(strike.at < now - longest for strike in strikes):
+            await tx.forget_strikes(before=now - longest)
+            strikes = [strike for strike in strikes if strike.at >= now - longest]
+        return cls(tx=tx, policies=policies, gpus=gpus, uses=uses, strikes=strikes)
+
+    async def note(self, before: Task, after: Task, events: Iterable[Event]) -> None:
+        """Take down the end of the task's run, if the events have ended it."""
+        run = after.run
+        if before.live_run is None or run is None or run.ended_at is None:
+            return
+        use = with_run(
+            self.uses.get((after.user, after.group)),
+            after,
+            run,
+            gpus_per_node=self.gpus.get(after.group, 0),
+            half_life=self.policies.of(after.group).half_life,
+        )
+        self.uses[use.user, use.group] = use
+        await self.tx.put_use(use)
+        for node in sorted(_failing(run, events)):
+            strike = Strike(node=node, task_id=after.id, at=run.ended_at, user=after.user)
+            self.strikes.append(strike)
+            await self.tx.add_strike(strike)
+
+
+def _failing(run: Run, events: Iterable[Event]) -> frozenset[str]:
+    """Nodes that the run has failed on for a reason that is not its user's."""
+    failed = frozenset(node for event in events if isinstance(event, StartFailed) for node in event.nodes)
+    if run.reason is Reason.NODE_LOST:
+        failed |= {rank.node for rank in run.ranks if rank.state is RankState.LOST}
+    return failed
+
+
+def largest(nodes: Iterable[Node]) -> dict[str, int]:
+    """GPUs of the largest node of each group."""
+    found: dict[str, int] = {}
+    for node in nodes:
+        found[node.group] = max(found.get(node.group, 0), node.gpus)
+    return found

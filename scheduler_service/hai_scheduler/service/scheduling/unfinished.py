@@ -1,0 +1,80 @@
+"""The unfinished tasks of one tick, and those of them that have a live run: the only ones that a tick must look at."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+
+from hai_scheduler.core.model.task import Task, TaskId
+from hai_scheduler.core.planning.memory import differences
+
+_ID = attrgetter("id")
+
+
+class Unfinished:
+    """The unfinished tasks as they were read, with what a tick has made of some of them since."""
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        """`tasks` are in the order of their ids."""
+        self._tasks = tasks if isinstance(tasks, tuple) else tuple(tasks)
+        self._changed: dict[TaskId, Task] = {}
+
+    def __getitem__(self, task_id: TaskId) -> Task:
+        """The task as it is now. Raises KeyError for one that has ended or was never there."""
+        task = self._changed.get(task_id)
+        if task is None:
+            place = self._place(task_id)
+            if place is None:
+                raise KeyError(task_id)
+            task = self._tasks[place]
+        if task.state.ended:
+            raise KeyError(task_id)
+        return task
+
+    def get(self, task_id: TaskId) -> Task | None:
+        """The task as it is now; None for one that has ended or was never there."""
+        try:
+            return self[task_id]
+        except KeyError:
+            return None
+
+    def put(self, task: Task) -> None:
+        """The task has become this; if it has ended, it is none of them any more."""
+        place = self._place(task.id)
+        if place is None or self._tasks[place] is not task or task.id in self._changed:
+            self._changed[task.id] = task
+
+    def all(self) -> tuple[Task, ...]:
+        """All of them, by id: the same object until one changes."""
+        if self._changed:
+            found = list(self._tasks)
+            places = {task_id: place for task_id in self._changed if (place := self._place(task_id)) is not None}
+            for task_id, place in places.items():
+                found[place] = self._changed[task_id]
+            for place in sorted((places[each] for each in places if self._changed[each].state.ended), reverse=True):
+                del found[place]
+            self._tasks, self._changed = tuple(found), {}
+        return self._tasks
+
+    def _place(self, task_id: TaskId) -> int | None:
+        place = bisect_left(self._tasks, task_id, key=_ID)
+        return place if place < len(self._tasks) and self._tasks[place].id == task_id else None
+
+
+class LiveTasks:
+    """Those that have a live run, found from what has changed since the last time."""
+
+    def __init__(self) -> None:
+        self._tasks: Sequence[Task] = ()
+        self._live: dict[TaskId, Task] = {}
+
+    def of(self, tasks: Sequence[Task]) -> list[Task]:
+        """Those of these unfinished tasks that have a live run, by id."""
+        if tasks is not self._tasks:
+            gone, come = differences(self._tasks, tasks)
+            for task in gone:
+                self._live.pop(task.id, None)
+            self._live.update((task.id, task) for task in come if task.live_run is not None)
+            self._tasks = tasks
+        return sorted(self._live.values(), key=_ID)

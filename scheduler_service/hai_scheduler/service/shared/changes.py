@@ -1,0 +1,101 @@
+"""The one way in which a task changes: advance, save, write history. Effects are carried out after the commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hai_scheduler.core.explaining.explain import clock, span
+from hai_scheduler.core.lifecycle.endings import doubt
+from hai_scheduler.core.lifecycle.events import Event
+from hai_scheduler.core.lifecycle.transitions import Effect, advance
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Run, Task
+from hai_scheduler.ports.store import Event as Line
+from hai_scheduler.ports.store import Tx
+
+#: Who the loop is in the history.
+SCHEDULER = "scheduler"
+
+
+async def change(tx: Tx, task: Task, *events: Event, actor: str) -> tuple[Task, tuple[Effect, ...]]:
+    """Let the events happen to the task, one after the other, and write the result and its history.
+
+    Raises InvalidTransition, and Conflict if the task was changed meanwhile.
+    """
+    before = task
+    effects: list[Effect] = []
+    for event in events:
+        task, wanted = advance(task, event)
+        effects += wanted
+    if task == before:
+        return task, tuple(effects)
+    saved = await tx.save_task(task)
+    at = events[-1].at
+    await tx.add_events(
+        Line(at=at, kind=kind, actor=actor, user=task.user, task_id=task.id, data=data)
+        for kind, data in _lines(before, saved)
+    )
+    return saved, tuple(effects)
+
+
+def _retry_data(before: Task, after: Task, run: Run) -> dict[str, Any]:
+    """What becomes of a task with a retry policy whose command has failed (H2); nothing for any other."""
+    retry = after.retry
+    if retry is None or run.reason is not Reason.FAILED or run.ended_at is None:
+        return {}
+    codes = ", ".join(map(str, sorted(run.failure_codes)))
+    failed = f"Its command failed (status {codes})"
+    if after.retries > before.retries and after.not_before is not None:
+        wait = after.not_before - run.ended_at
+        until = f"until {clock(after.not_before, run.ended_at)}, in {span(wait)}" if wait else "for its turn"
+        return {
+            "message": f"{failed}; retry {after.retries} of {retry.count} waits {until}.",
+            "retry": after.retries,
+            "retries": retry.count,
+            "not_before": after.not_before.isoformat(),
+        }
+    why = f"all {retry.count} retries are used" if after.retries >= retry.count else "no status that is retried"
+    return {"message": f"{failed}; {why}, so the task has failed.", "retry": after.retries, "retries": retry.count}
+
+
+def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
+    """What is worth a line of history."""
+    lines: list[tuple[str, Mapping[str, Any]]] = []
+    run = after.run
+    if run and run.notice and (before.run is None or before.run.notice != run.notice):
+        lines.append(
+            (
+                "run.notice",
+                {
+                    "run": run.number,
+                    "reason": run.notice.reason.value,
+                    "deadline": run.notice.deadline.isoformat(),
+                    "beneficiary": run.notice.beneficiary,
+                    "revision": run.notice.revision,
+                },
+            )
+        )
+    if after.checkpoint != before.checkpoint and after.checkpoint:
+        lines.append(("task.checkpoint", {"run": run.number if run else None, "step": after.checkpoint.step}))
+    if after.held != before.held:
+        lines.append(("task.held", {"held": after.held}))
+    if after.state is not before.state:
+        data: dict[str, Any] = {
+            "from": before.state.value,
+            "to": after.state.value,
+            "run": run.number if run else None,
+            "reason": after.reason.value if after.reason else None,
+        }
+        if run and not run.live:
+            data["left"] = None if run.left is None else run.left.value
+            data["lost_s"] = None if run.lost is None else run.lost.total_seconds() / max(1, len(run.ranks))
+            data["unsaved"] = after.unsaved
+            data["message"] = next((rank.message for rank in run.ranks if rank.message), None) or doubt(after, run)
+            data |= _retry_data(before, after, run)
+        if run and run.live:
+            data["nodes"] = list(run.nodes)
+            if after.gpus is not None:
+                data["gpus"] = [list(rank.gpus) for rank in run.ranks]
+        lines.append(("task.state", data))
+    return lines

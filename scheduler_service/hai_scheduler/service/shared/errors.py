@@ -1,0 +1,73 @@
+"""Errors that a user may see. The interface maps `code` to a status in one place (api/server/problems.py)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class HaiError(Exception):
+    """Something is wrong that the user can understand. The message says what, and what to do."""
+
+    code: ClassVar[str] = "error"
+
+
+class Invalid(HaiError):
+    """A field of the request is wrong."""
+
+    code = "invalid"
+
+    def __init__(self, field: str, value: Any, message: str) -> None:
+        super().__init__(f"{field}: {message}")
+        #: Name of the field as the user wrote it.
+        self.field = field
+        #: What was given.
+        self.value = value
+        #: What is wrong and what to do, without the field's name.
+        self.message = message
+
+
+class Unknown(HaiError):
+    """There is no such task, node or run, or it is not the caller's."""
+
+    code = "not_found"
+
+
+class NotAllowed(HaiError):
+    """The caller lacks the right."""
+
+    code = "forbidden"
+
+
+class InTheWay(HaiError):
+    """The state of the task, or somebody else's change, does not allow it now."""
+
+    code = "conflict"
+
+
+class NeverFits(HaiError):
+    """The task is larger than what its user may ever hold (Q5)."""
+
+    code = "quota"
+
+
+class Unavailable(HaiError):
+    """The service cannot do it now."""
+
+    code = "unavailable"
+
+
+class TooMany(HaiError):
+    """The user asks for more than the platform does for one user now."""
+
+    code = "too_many"
+
+    def __init__(self, message: str, *, retry_after: int = 60) -> None:
+        super().__init__(message)
+        #: When to try again, in seconds.
+        self.retry_after = retry_after
+
+
+class TooCostly(HaiError):
+    """To compute it needs more than one request may take."""
+
+    code = "too_large"

@@ -1,0 +1,47 @@
+"""From what a user writes to a task: an id, the name of one of his own, or `user/name`."""
+
+from __future__ import annotations
+
+import re
+
+from hai_scheduler.core.model.task import Task, TaskId
+from hai_scheduler.ports.store import NotFound, Tx
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.errors import Invalid, Unknown
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+def check_name(name: str) -> str:
+    """The name, if a task may have it. Raises Invalid."""
+    if not _NAME.fullmatch(name):
+        raise Invalid(
+            "name",
+            name,
+            f"{name!r} is not a task name: use 1 to 63 letters, digits, '.', '_' or '-', "
+            "beginning with a letter or digit",
+        )
+    if name.isdigit():
+        raise Invalid("name", name, f"{name!r} reads as a task id: add a letter")
+    return name
+
+
+async def find(tx: Tx, caller: Caller, ref: str) -> Task:
+    """The task meant. Raises Unknown, with one answer for a missing task and for somebody else's."""
+    missing = Unknown(f"There is no task {ref!r} that you may see: `hai list -a` shows yours.")
+    if ref.isascii() and ref.isdigit():
+        if len(ref) > 18:
+            raise missing
+        try:
+            task = await tx.get_task(TaskId(int(ref)))
+        except NotFound:
+            raise missing from None
+    else:
+        user, slash, name = ref.rpartition("/")
+        found = await tx.find_task(user if slash else caller.name, name)
+        if found is None:
+            raise missing
+        task = found
+    if not caller.may_see(task.user):
+        raise missing
+    return task

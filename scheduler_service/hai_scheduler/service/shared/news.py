@@ -1,0 +1,99 @@
+"""The latest events, read once for all streams and for all who want to know when a task has changed."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from hai_scheduler.core.model.task import TaskId
+from hai_scheduler.ports.store import Bus, Event, Store
+from hai_scheduler.service.launch.effects import FEED
+from hai_scheduler.service.shared.shared_reading import SharedReading
+
+#: Events that are read from the store at once.
+PAGE: Final = 200
+#: Events that are held for those who are a little behind; whoever is further behind reads the store himself.
+HELD: Final = 1000
+
+
+class Newspaper(SharedReading):
+    """Events from the moment on when somebody began to follow."""
+
+    def __init__(self, store: Store, bus: Bus, look_every: float) -> None:
+        super().__init__()
+        self._store, self._bus, self._look_every = store, bus, look_every
+        self._events: list[Event] = []
+        #: Every event with a greater seq is held, up to what was read; None before the first look.
+        self._since: int | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has looked for the first time."""
+        return self._since is not None
+
+    def holds(self, after: int) -> bool:
+        """Whether `later` knows every event after that number that was read."""
+        return self._since is not None and after >= self._since
+
+    def later(self, after: int) -> Sequence[Event]:
+        """The events after that number that were read, in order."""
+        return self._events[bisect_right(self._events, after, key=_seq) :]
+
+    @property
+    def latest(self) -> int:
+        """The number of the latest event that was read; 0 before the first look."""
+        return self._events[-1].seq if self._events else self._since or 0
+
+    async def read_on(self) -> None:
+        """Read what comes, after rings and from time to time."""
+        async with self._bus.listen(FEED) as ears:
+            async with self._store.read() as tx:
+                last = self._since = await tx.last_event_seq()
+            self.tell()
+            while True:
+                async with self._store.read() as tx:
+                    page = await tx.events(after=last, limit=PAGE)
+                if page:
+                    last = page[-1].seq
+                    self._hold(page)
+                    self.tell()
+                if len(page) < PAGE:
+                    await ears.wait(self._look_every)
+
+    def _hold(self, page: Sequence[Event]) -> None:
+        self._events = [*self._events, *page]
+        if len(self._events) > HELD:
+            self._since = self._events[-HELD - 1].seq
+            self._events = self._events[-HELD:]
+
+
+@dataclass(slots=True, kw_only=True)
+class News:
+    """Gives the same newspaper to all who ask while somebody reads it."""
+
+    store: Store
+    bus: Bus
+    #: Longest time between two looks, in seconds: a lost ring costs no more than that.
+    look_every: float = 2.0
+    _latest: Newspaper | None = field(default=None, init=False)
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[Newspaper]:
+        """The newspaper, while one reads it."""
+        if self._latest is None or self._latest.failed or not self._latest.followed:
+            self._latest = Newspaper(self.store, self.bus, self.look_every)
+        paper = self._latest
+        async with paper.followed_by_me():
+            yield paper
+
+
+def tells_of(events: Sequence[Event], task_id: TaskId) -> bool:
+    """Whether one of them is about the task."""
+    return any(event.task_id == task_id for event in events)
+
+
+def _seq(event: Event) -> int:
+    return event.seq

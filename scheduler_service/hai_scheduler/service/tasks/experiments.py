@@ -1,0 +1,422 @@
+"""Experiment files of the original platform (YAML, version 2) as submissions.
+
+What such a file says and HAI does otherwise is refused with a word on what to use instead, never dropped
+silently. All faults of a file are found at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+import yaml
+
+from hai_client.durations import parse_duration
+from hai_client.errors import Invalid as WrongWord
+from hai_client.experiments import MAX_EXPERIMENT_BYTES, too_large
+from hai_scheduler.core.model.launching import RanksPerNode
+from hai_scheduler.core.model.leaving import Signal
+from hai_scheduler.core.model.task import Priority, Retry
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.errors import HaiError, Invalid
+from hai_scheduler.service.shared.orders import ExperimentOrder, Faults, Workers
+from hai_scheduler.service.tasks.submission import MAX_RANKS_PER_NODE
+from hai_scheduler.service.tasks.submissions import MAX_RETRIES, Submission
+from hai_scheduler.service.tasks.yaml_bounds import BeyondBounds, BoundedLoader
+
+#: Longest file that is read, in bytes: no experiment comes near it, and reading YAML is slow.
+MAX_BYTES: Final = MAX_EXPERIMENT_BYTES
+
+#: What a file without a group means.
+_GROUP: Final = "training"
+
+_WHOLE_NODES: Final = "a task takes whole nodes: leave it out and set resource.node_count"
+
+#: Keys of the original that HAI does not have, with what to do instead.
+_ELSEWHERE: Final[Mapping[str, str]] = {
+    "services": "HAI starts no services beside a task: start them from the entrypoint",
+    "spec.git_remote_repo": "HAI does not fetch code: check it out into spec.workspace and leave this out",
+    "spec.git_target_revision": "HAI does not fetch code: check the revision out in spec.workspace and leave this out",
+    "resource.is_spot": "every task may be suspended and is resumed: leave it out",
+    "resource.cpu": _WHOLE_NODES,
+    "resource.gpu": "leave it out and set resource.gpus to take so many GPUs of each node, or take whole nodes",
+    "resource.memory": _WHOLE_NODES,
+    "options.whole_life_state": "leave it out; the job keeps a state with hai_client.job.set_state and reads HAI_STATE",
+    "options.mount_code": "a task sees the folders of its node: leave it out",
+    "options.py_venv": "leave it out and name the environment's interpreter: entrypoint_executable with a script",
+    "options.override_node_resource": _WHOLE_NODES,
+    "options.watchdog_time": "HAI has no watchdog: leave it out, or submit with a time limit",
+    "options.timeout": "leave it out and submit with a time limit",
+    "options.shared_in_group": "tasks are their owner's: leave it out",
+    "options.sidecar": "HAI starts nothing beside a task: leave it out",
+    "options.profile": "HAI does not profile: leave it out and start the profiler from the entrypoint",
+    "options.record_git_revision": "leave it out; a job can keep its revision with hai_client.job.set_state",
+    "options.assigned_nodes": "nodes cannot be chosen: leave it out and set resource.node_count",
+}
+
+_KEYS: Final[Mapping[str, frozenset[str]]] = {
+    "": frozenset({"version", "name", "priority", "spec", "resource", "options", "services"}),
+    "spec": frozenset({"workspace", "entrypoint", "parameters", "environments", "entrypoint_executable"}),
+    "options": frozenset({"tags", "retries", "retry_backoff", "retry_exit_codes", "signal", "watch"}),
+    "resource": frozenset({"group", "node_count", "gpus", "ranks_per_node", "image"}),
+}
+
+
+class InvalidExperiment(HaiError):
+    """An experiment file has faults."""
+
+    code = "invalid"
+
+    def __init__(self, faults: tuple[Invalid, ...]) -> None:
+        super().__init__("; ".join(str(fault) for fault in faults))
+        self.faults = faults
+
+
+def read_experiment(text: str) -> Submission:
+    """The submission that an experiment file describes. Raises InvalidExperiment."""
+    if len(text.encode()) > MAX_BYTES:
+        raise InvalidExperiment((Invalid("", None, too_large()),))
+    return _Reader(_load(text)).submission()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiments:
+    """The use case: files are read by a worker, as reading YAML takes its time."""
+
+    workers: Workers
+
+    async def read(self, caller: Caller, text: str) -> Submission:
+        """The submission that an experiment file describes. Raises InvalidExperiment, TooMany, Unavailable."""
+        found = await self.workers.do(caller.name, ExperimentOrder(text=text))
+        if isinstance(found, Faults):
+            raise InvalidExperiment(tuple(Invalid(one.field, one.value, one.message) for one in found.faults))
+        assert isinstance(found, Submission)
+        return found
+
+
+class _Loader(BoundedLoader):
+    """Safe YAML that knows text, whole numbers, true, false and null: nothing changes its spelling unasked."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 PyYAML's own name
+    yaml_constructors = {  # noqa: RUF012 PyYAML's own name
+        tag: make
+        for tag, make in yaml.SafeLoader.yaml_constructors.items()
+        if tag is None or tag.rpartition(":")[2] in ("null", "bool", "int", "str", "seq", "map")
+    }
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """A mapping whose keys are texts, each once."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(None, None, "a key must be a text", key.start_mark)
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} is given twice", key.start_mark)
+            seen.add(key.value)
+            key.tag = "tag:yaml.org,2002:str"
+        return super().construct_mapping(node, deep)
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:~|null|Null|NULL|)\Z"), ["~", "n", "N", ""])
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), list("tTfF")
+)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(r"-?(?:0|[1-9][0-9]{0,17})\Z", re.ASCII), list("-0123456789")
+)
+
+
+def _load(text: str) -> dict[str, Any]:
+    try:
+        # _Loader is a SafeLoader: it makes plain values only.
+        found = yaml.load(text, Loader=_Loader)  # noqa: S506
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        what = str(error.problem) if isinstance(error, BeyondBounds) else f"this is not YAML: {error.problem}"
+        raise InvalidExperiment((Invalid(where, None, what),)) from None
+    except (yaml.YAMLError, ValueError, LookupError) as error:
+        raise InvalidExperiment((Invalid("", None, f"this is not YAML: {str(error).splitlines()[0][:200]}"),)) from None
+    except RecursionError:
+        raise InvalidExperiment((Invalid("", None, "this is nested too deeply"),)) from None
+    if not isinstance(found, dict):
+        raise InvalidExperiment((Invalid("", None, "an experiment is a mapping with version, name, spec, resource"),))
+    return found
+
+
+class _Reader:
+    """Takes a file apart and collects its faults."""
+
+    def __init__(self, root: dict[str, Any]) -> None:
+        self._faults: list[Invalid] = []
+        self._root = root
+        self._check_keys("", root)
+        self._spec = self._section("spec")
+        self._resource = self._section("resource")
+        self._options = self._section("options")
+
+    def submission(self) -> Submission:
+        """What the file says. Raises InvalidExperiment with every fault."""
+        self._version()
+        name = self._text(self._root, "name")
+        cwd = self._text(self._spec, "spec.workspace")
+        # A relative one is the client's to resolve: what is submitted in the end has to be absolute.
+        command = self._command()
+        priority, env = self._priority(), self._env()
+        group, nodes, gpus = self._group(), self._nodes(), self._gpus()
+        ranks_per_node = self._ranks_per_node()
+        tags, retry, environment = self._tags(), self._retry(), self._environment()
+        signal, watch = self._signal(), self._watch()
+        if self._faults:
+            raise InvalidExperiment(tuple(self._faults))
+        return Submission(
+            name=name,
+            command=command,
+            cwd=cwd,
+            nodes=nodes,
+            gpus=gpus,
+            priority=priority,
+            group=group,
+            env=env,
+            signal=signal,
+            watch=watch,
+            tags=tags,
+            retry=retry,
+            environment=environment,
+            ranks_per_node=ranks_per_node,
+        )
+
+    def _fault(self, path: str, value: Any, message: str) -> None:
+        # A container is named, never printed: aliases can make a short file print as a very long one.
+        shown = value if value is None or isinstance(value, str | int | bool) else f"a {_kind(value)}"
+        self._faults.append(Invalid(path, shown[:200] if isinstance(shown, str) else shown, message))
+
+    def _section(self, name: str) -> dict[str, Any]:
+        value = self._root.get(name)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            self._fault(name, value, f"must be a mapping, not {_a(value)}")
+            return {}
+        self._check_keys(name, value)
+        return value
+
+    def _check_keys(self, section: str, given: Mapping[str, Any]) -> None:
+        known = _KEYS[section]
+        for key, value in given.items():
+            path = f"{section}.{key}" if section else key
+            if path in _ELSEWHERE:
+                if value:  # null, false and an empty list ask for nothing
+                    self._fault(path, value, _ELSEWHERE[path])
+            elif key not in known:
+                close = difflib.get_close_matches(key, known, n=1)
+                hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known))}"
+                self._fault(path, value, f"is not a key of an experiment: {hint}")
+
+    def _version(self) -> None:
+        version = self._root.get("version")
+        if version != 2 or isinstance(version, bool):
+            self._fault("version", version, "must be 2: other versions of the file are not read")
+
+    def _text(self, section: Mapping[str, Any], path: str) -> str:
+        """A text that must be there."""
+        value = section.get(path.rpartition(".")[2])
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        if isinstance(value, str) and value:
+            return value
+        self._fault(path, value, "is missing" if value in (None, "") else f"must be a text, not {_a(value)}")
+        return ""
+
+    def _flag(self, section: Mapping[str, Any], path: str) -> bool:
+        value = section.get(path.rpartition(".")[2])
+        if value is None or isinstance(value, bool):
+            return bool(value)
+        self._fault(path, value, f"must be true or false, not {_a(value)}")
+        return False
+
+    def _command(self) -> tuple[str, ...]:
+        entry = self._text(self._spec, "spec.entrypoint")
+        parameters = self._parameters()
+        if self._flag(self._spec, "spec.entrypoint_executable"):
+            return (entry if "/" in entry else f"./{entry}", *parameters)
+        if entry.endswith(".py"):
+            return ("python", "-u", entry, *parameters)
+        if entry.endswith(".sh"):
+            return ("bash", entry, *parameters)
+        if entry:
+            self._fault(
+                "spec.entrypoint",
+                entry,
+                "ends neither in .py nor in .sh: set spec.entrypoint_executable to true for a program of its own",
+            )
+        return ()
+
+    def _signal(self) -> Signal | None:
+        value = self._options.get("signal")
+        if value is None:
+            return None
+        try:
+            return Signal.parse(str(value))
+        except ValueError as error:
+            self._fault("options.signal", value, str(error))
+            return None
+
+    def _watch(self) -> tuple[str, ...]:
+        value = self._options.get("watch")
+        if value is None:
+            return ()
+        return self._texts("options.watch", value if isinstance(value, list) else [value])
+
+    def _parameters(self) -> tuple[str, ...]:
+        value = self._spec.get("parameters")
+        if value is None:
+            return ()
+        if isinstance(value, list):
+            return self._texts("spec.parameters", value)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            try:
+                return tuple(shlex.split(str(value)))
+            except ValueError as error:
+                self._fault("spec.parameters", value, f"cannot be split into words ({error}): close every quote")
+                return ()
+        self._fault("spec.parameters", value, f"must be a text or a list of texts, not {_a(value)}")
+        return ()
+
+    def _texts(self, path: str, values: list[Any]) -> tuple[str, ...]:
+        texts: list[str] = []
+        for index, value in enumerate(values):
+            if isinstance(value, str | int) and not isinstance(value, bool):
+                texts.append(str(value))
+            else:
+                self._fault(f"{path}[{index}]", value, f"must be a text, not {_a(value)}: put it in quotes")
+        return tuple(texts)
+
+    def _env(self) -> dict[str, str]:
+        value = self._spec.get("environments")
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            self._fault("spec.environments", value, f"must be a mapping of names to texts, not {_a(value)}")
+            return {}
+        env: dict[str, str] = {}
+        for name, text in value.items():
+            if isinstance(text, str | int) and not isinstance(text, bool):
+                env[str(name)] = str(text)
+            else:
+                self._fault(f"spec.environments.{name}", text, f"must be a text, not {_a(text)}: put it in quotes")
+        return env
+
+    def _priority(self) -> Priority | None:
+        value = self._root.get("priority")
+        if value is None:
+            return Priority.NORMAL
+        if value in ("AUTO", "auto", -1):
+            return None
+        levels = {level.name: level for level in Priority} | {str(level.value): level for level in Priority}
+        if isinstance(value, bool) or str(value).upper() not in levels:
+            names = ", ".join(f"{level.name} ({level.value})" for level in sorted(Priority, reverse=True))
+            self._fault("priority", value, f"is not a priority: use AUTO or one of {names}")
+            return None
+        return levels[str(value).upper()]
+
+    def _group(self) -> str:
+        if self._resource.get("group") is None:
+            return _GROUP
+        group = self._text(self._resource, "resource.group")
+        name, mark, _ = group.partition("#")
+        if mark:
+            self._fault("resource.group", group, f"zones cannot be chosen: write {name!r}; HAI keeps a task together")
+        return name
+
+    def _environment(self) -> str | None:
+        """What the original calls an image is the name of an environment."""
+        return None if self._resource.get("image") is None else self._text(self._resource, "resource.image")
+
+    def _nodes(self) -> int:
+        return self._number(self._resource, "resource.node_count", least=1) or 1
+
+    def _gpus(self) -> int | None:
+        return self._number(self._resource, "resource.gpus", least=1)
+
+    def _ranks_per_node(self) -> RanksPerNode:
+        if self._resource.get("ranks_per_node") == "gpu":
+            return "gpu"
+        return self._number(self._resource, "resource.ranks_per_node", least=1, most=MAX_RANKS_PER_NODE)
+
+    def _number(self, section: Mapping[str, Any], path: str, *, least: int, most: int | None = None) -> int | None:
+        """A whole number, if it is there."""
+        value = section.get(path.rpartition(".")[2])
+        if value is None:
+            return None
+        if (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and value >= least
+            and (most is None or value <= most)
+        ):
+            return value
+        allowed = f"{least} or more" if most is None else f"from {least} to {most}"
+        self._fault(path, value, f"must be a whole number, {allowed}")
+        return None
+
+    def _retry(self) -> Retry | None:
+        count = self._number(self._options, "options.retries", least=0, most=MAX_RETRIES)
+        backoff, codes = self._backoff(), self._exit_codes()
+        if count:
+            return Retry(count=count, backoff=backoff, exit_codes=codes)
+        for key in ("retry_backoff", "retry_exit_codes"):
+            if self._options.get(key) and not self._options.get("retries"):
+                self._fault(f"options.{key}", self._options[key], "says how to retry: set options.retries too")
+        return None
+
+    def _backoff(self) -> timedelta:
+        value = self._options.get("retry_backoff")
+        if value is None:
+            return timedelta(0)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            try:
+                return timedelta(seconds=parse_duration(str(value), field="retry_backoff"))
+            except WrongWord:
+                pass
+        self._fault("options.retry_backoff", value, "is not a length of time: write for example 30s or 5m")
+        return timedelta(0)
+
+    def _exit_codes(self) -> frozenset[int]:
+        value = self._options.get("retry_exit_codes")
+        if value is None:
+            return frozenset()
+        if not isinstance(value, list):
+            self._fault("options.retry_exit_codes", value, f"must be a list of numbers, not {_a(value)}")
+            return frozenset()
+        codes = set()
+        for index, code in enumerate(value):
+            if isinstance(code, int) and not isinstance(code, bool) and 1 <= code <= 255:
+                codes.add(code)
+            else:
+                self._fault(f"options.retry_exit_codes[{index}]", code, "is not an exit status from 1 to 255")
+        return frozenset(codes)
+
+    def _tags(self) -> tuple[str, ...]:
+        value = self._options.get("tags")
+        if value is None:
+            return ()
+        if not isinstance(value, list):
+            self._fault("options.tags", value, f"must be a list of texts, not {_a(value)}")
+            return ()
+        return self._texts("options.tags", value)
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "mapping", list: "list", bool: "truth value", int: "number", str: "text", type(None): "null"}
+    return names.get(type(value), "value of another kind")
+
+
+def _a(value: Any) -> str:
+    kind = _kind(value)
+    return kind if kind == "null" else f"a {kind}"

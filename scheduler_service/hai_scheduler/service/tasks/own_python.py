@@ -1,0 +1,30 @@
+"""A task that brings its user's own Python (the variable HAI_VENV): what can be said of it before it starts."""
+
+from __future__ import annotations
+
+from hai_client.rank.pythons import VENV, chosen
+from hai_scheduler.ports.files import Files
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.tasks.submission import Submission
+from hai_scheduler.service.workspace.surroundings import Surroundings
+
+
+async def warnings_of(
+    surroundings: Surroundings, files: Files | None, caller: Caller, submission: Submission
+) -> list[str]:
+    """Sentences for a user whose environment the ranks will not see; none where all is well, or nothing is known."""
+    given = submission.env.get(VENV)
+    if not given or files is None:
+        return []
+    folder = chosen(submission.env)
+    if folder is None:
+        return [f"env.{VENV}: {given!r} is not the absolute path of a folder, so it is not used"]
+    try:
+        view = await surroundings.places(caller.name, caller.groups or None, submission.group)
+    except Invalid:
+        # A rule cannot be resolved for this user: his start will say so.
+        return []
+    mounts = tuple(placed.mount for placed in view.resolution.placed)
+    why = await files.unseen(folder, mounts)
+    return [] if why is None else [f"env.{VENV}: {why}"]

@@ -1,0 +1,352 @@
+"""What users do to tasks: submit, stop, suspend, resume, hold, change priority and order.
+
+Each is one transaction. Bad input is refused with the field, the value and the remedy before anything is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Final
+
+from hai_scheduler.core.explaining.explain import amount, gang
+from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Held, Released
+from hai_scheduler.core.lifecycle.transitions import Effect
+from hai_scheduler.core.model.leaving import Profile
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Priority, Retry, Task, TaskId, TaskState
+from hai_scheduler.core.ordering.order import own_order
+from hai_scheduler.core.ordering.quota import Accounts
+from hai_scheduler.core.workspace.environments import VARIABLE, Environment
+from hai_scheduler.ports.files import Files
+from hai_scheduler.ports.store import Bus, Clock, Store, Tx
+from hai_scheduler.ports.store import Event as Line
+from hai_scheduler.service.launch.effects import FEED, TICK
+from hai_scheduler.service.policy.book import PolicyBook
+from hai_scheduler.service.quota.caps import book_for, check_cap
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.changes import change
+from hai_scheduler.service.shared.doorbell import ring_notices
+from hai_scheduler.service.shared.errors import InTheWay, Invalid
+from hai_scheduler.service.shared.lookup import check_name, find
+from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.shared.watch import Watch
+from hai_scheduler.service.tasks.admission import Admission, Admitted, New, OtherEnvironment
+from hai_scheduler.service.tasks.fit import gpus_to_ask_for
+from hai_scheduler.service.tasks.own_python import warnings_of
+from hai_scheduler.service.tasks.submission import MAX_RANKS_PER_NODE, spec_of
+from hai_scheduler.service.tasks.submission import Submission as Submission
+from hai_scheduler.service.workspace.environment import PLATFORM_VARIABLES
+from hai_scheduler.service.workspace.surroundings import Surroundings
+
+#: The most retries that a task may ask for.
+MAX_RETRIES = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submissions:
+    """The use cases that change tasks."""
+
+    store: Store
+    bus: Bus
+    clock: Clock
+    settings: ServiceSettings
+    policies: PolicyBook
+    watch: Watch
+    surroundings: Surroundings
+    #: None where the files of ranks cannot be looked at from here.
+    files: Files | None = None
+    #: Made here, as it is nobody else's.
+    admission: Admission = field(init=False)
+
+    def __post_init__(self) -> None:
+        admission = Admission(
+            store=self.store,
+            bus=self.bus,
+            clock=self.clock,
+            settings=self.settings,
+            watch=self.watch,
+            surroundings=self.surroundings,
+        )
+        object.__setattr__(self, "admission", admission)
+
+    async def submit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Task:
+        """Store a new task. With a key that the caller has used before, the earlier task is returned.
+
+        Raises InTheWay if the earlier task was submitted with another description.
+        """
+        return (await self.admit(caller, submission, key=key)).task
+
+    async def admit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Admitted:
+        """As `submit`; says what is known of the task without reading it."""
+        gpus = self._checked(submission)
+        environment = await self.admission.environment_for(caller, submission.environment)
+        while True:
+            await self._check_files(caller, submission, environment)
+            task = self._task_of(caller, submission, gpus)
+            new = New(caller=caller, submission=submission, task=task, environment=environment, key=key)
+            admitted = await self.admission.admit(new)
+            if not isinstance(admitted, OtherEnvironment):
+                return admitted
+            # It was changed a moment ago: its Python may be another one.
+            environment = await self.surroundings.choose(caller, submission.environment)
+
+    async def warnings(self, caller: Caller, submission: Submission) -> list[str]:
+        """Sentences on what will probably not go as its user thinks; nothing is refused for it."""
+        return await warnings_of(self.surroundings, self.files, caller, submission)
+
+    async def rehearse(self, caller: Caller, submission: Submission) -> Task:
+        """The task that `submit` would store, after the same checks; it has no id, and nothing is stored."""
+        gpus = self._checked(submission)
+        environment = await self.surroundings.choose(caller, submission.environment)
+        await self._check_files(caller, submission, environment)
+        task = self._task_of(caller, submission, gpus)
+        async with self.store.read() as tx:
+            await self.admission.check(tx, caller, task, spec_of(submission, environment))
+        return task
+
+    async def stop(self, caller: Caller, ref: str) -> Task:
+        """End the task for good; a run of it is told first and has its grace to save."""
+        return await self._happen(caller, ref, AskedToStop(at=self.clock.now(), reason=Reason.USER_STOPPED))
+
+    async def suspend(self, caller: Caller, ref: str) -> Task:
+        """Take the task's nodes and keep it from starting until it is resumed."""
+        event = AskedToSuspend(at=self.clock.now(), reason=Reason.USER_SUSPENDED, hold=True)
+        return await self._happen(caller, ref, event)
+
+    async def hold(self, caller: Caller, ref: str) -> Task:
+        """Keep the task from starting (again) until it is resumed; a run of it goes on."""
+        return await self._happen(caller, ref, Held(at=self.clock.now()))
+
+    async def resume(self, caller: Caller, ref: str) -> Task:
+        """Let a held or suspended task have its turns again."""
+        return await self._happen(caller, ref, Released(at=self.clock.now()))
+
+    async def set_priority(self, caller: Caller, ref: str, priority: Priority | None) -> Task:
+        """Give the task another level. A running one takes it over at once, if quota allows."""
+        async with self.store.write() as tx:
+            task = await self._unfinished(tx, caller, ref)
+            if task.priority == priority:
+                return task
+            owner = Caller(name=task.user)
+            book = await book_for(tx, owner, self.clock.now())
+            check_cap(book, task, priority, self.watch.gpus_per_node(task.group))
+            run = task.live_run
+            if run is not None and priority is not None and run.notice is None:
+                await self._check_use(tx, task, priority)
+                run = replace(run, priority=priority)
+                task = replace(task, run=run)
+            saved = await tx.save_task(replace(task, priority=priority, custom_rank=None))
+            await self._line(tx, caller, "task.priority", saved, priority="AUTO" if priority is None else priority.name)
+        await self._wake()
+        return saved
+
+    async def reorder(
+        self, caller: Caller, ref: str, *, before: TaskId | None = None, after: TaskId | None = None
+    ) -> Task:
+        """Move a waiting task directly before or after another of the same user, group and priority."""
+        if (before is None) == (after is None):
+            raise Invalid("before", before, "give either `before` or `after`, with the id of another task")
+        async with self.store.write() as tx:
+            task = await self._unfinished(tx, caller, ref)
+            if not task.state.waiting:
+                raise InTheWay(f"Task {task.id} is {task.state.value}: only waiting tasks have an order.")
+            hand = [
+                other
+                for other in await tx.unfinished_tasks()
+                if other.state.waiting
+                and (other.user, other.group, other.priority) == (task.user, task.group, task.priority)
+            ]
+            hand = [other for other in own_order(hand) if other.id != task.id]
+            other_id = before if before is not None else after
+            index = next((i for i, t in enumerate(hand) if t.id == other_id), None)
+            if index is None:
+                name = "before" if before is not None else "after"
+                raise Invalid(name, other_id, "name another waiting task of the same user, group and priority")
+            hand.insert(index if before is not None else index + 1, task)
+            for rank, member in enumerate(hand):
+                saved = await tx.save_task(replace(member, custom_rank=float(rank)))
+                task = saved if saved.id == task.id else task
+            await self._line(tx, caller, "task.order", task, order=[member.id for member in hand])
+        await self._wake()
+        return task
+
+    # -- shared -----------------------------------------------------------------------------------
+
+    def _task_of(self, caller: Caller, submission: Submission, gpus: int | None) -> Task:
+        now = self.clock.now()
+        return Task(
+            id=TaskId(0),
+            name=submission.name,
+            user=caller.name,
+            group=submission.group,
+            priority=submission.priority,
+            nodes=submission.nodes,
+            gpus=gpus,
+            submitted_at=now,
+            waiting_since=now,
+            profile=submission.profile,
+            signal=submission.signal,
+            grace=self._grace(submission),
+            time_limit=submission.time_limit,
+            held=submission.hold,
+            retry=submission.retry,
+        )
+
+    def _grace(self, submission: Submission) -> timedelta:
+        default = self.policies.of(submission.group).default_grace
+        return default if submission.grace is None else submission.grace
+
+    async def _happen(self, caller: Caller, ref: str, event: Event) -> Task:
+        effects: tuple[Effect, ...]
+        async with self.store.write() as tx:
+            task = await self._unfinished(tx, caller, ref)
+            if task.state is TaskState.STOPPING and not isinstance(event, AskedToStop):
+                raise InTheWay(f"Task {task.id} is being stopped: submit it again if you want it to go on.")
+            if isinstance(event, AskedToStop | AskedToSuspend):
+                event = replace(event, limit=self.policies.of(task.group).max_grace)
+            task, effects = await change(tx, task, event, actor=caller.name)
+        await ring_notices(self.bus, effects)
+        await self._wake()
+        return task
+
+    async def _unfinished(self, tx: Tx, caller: Caller, ref: str) -> Task:
+        task = await find(tx, caller, ref)
+        if task.state.ended:
+            raise InTheWay(f"Task {task.id} has {_ENDED[task.state]}: submit it again to run it again.")
+        return task
+
+    async def _wake(self) -> None:
+        await self.bus.ring(TICK)
+        await self.bus.ring(FEED)
+
+    async def _line(self, tx: Tx, caller: Caller, kind: str, task: Task, **data: object) -> None:
+        await tx.add_event(
+            Line(at=self.clock.now(), kind=kind, actor=caller.name, user=task.user, task_id=task.id, data=data)
+        )
+
+    # -- checks -----------------------------------------------------------------------------------
+
+    def _checked(self, submission: Submission) -> int | None:
+        """Refuse what is wrong with it by itself; how many GPUs of each node it takes, None is whole nodes."""
+        self._check(submission)
+        return gpus_to_ask_for(self.watch.nodes, submission.group, submission.nodes, submission.gpus)
+
+    def _check(self, submission: Submission) -> None:
+        check_shape(submission)
+        longest = self.policies.of(submission.group).max_grace
+        if submission.grace is not None and not timedelta(0) <= submission.grace <= longest:
+            raise Invalid(
+                "grace_s",
+                submission.grace.total_seconds(),
+                f"a task may have between 0 and {longest.total_seconds():.0f} seconds to save",
+            )
+
+        _check_signal(submission, self._grace(submission))
+
+    async def _check_files(self, caller: Caller, submission: Submission, environment: Environment | None) -> None:
+        if self.files is None:
+            return
+        python = None if environment is None else environment.python
+        fault = await self.files.fault(
+            submission.command, submission.cwd, submission.checkpoint_dir, python, caller.name
+        )
+        if fault is not None:
+            raise Invalid(fault.field, fault.value, fault.message)
+
+    async def _check_use(self, tx: Tx, task: Task, priority: Priority) -> None:
+        """A running task may take a level over only within what is left of its quota."""
+        book = await book_for(tx, Caller(name=task.user), self.clock.now())
+        accounts = Accounts(book, task.group, self.watch.gpus_per_node(task.group))
+        for other in await tx.unfinished_tasks():
+            if other.live_run is not None and other.id != task.id and other.group == task.group:
+                accounts.add(other.user, other.live_run.priority, accounts.units(other))
+        for account in accounts.of(task.user, priority):
+            if not account.fits(accounts.units(task)):
+                raise InTheWay(
+                    f"priority: {amount(account.used)} of the {account.cap.limit} nodes that {account.cap.source} may "
+                    f"hold at {priority.name} are in use; task {task.id} runs on {gang(task.nodes, task.gpus)} and "
+                    "keeps its priority."
+                )
+
+
+def check_shape(submission: Submission) -> None:
+    """What can be said of a submission without looking at the platform. Raises Invalid."""
+    check_name(submission.name)
+    if not submission.command or not submission.command[0]:
+        raise Invalid("command", list(submission.command), "give the program to run and its arguments")
+    for word in (*submission.command, submission.cwd, *submission.env.values()):
+        if "\0" in word:
+            raise Invalid("command", word[:40], "a NUL character cannot be part of a command or of its environment")
+    for field_name, path in (("cwd", submission.cwd), ("checkpoint_dir", submission.checkpoint_dir)):
+        if path is not None and not path.startswith("/"):
+            raise Invalid(field_name, path, "give an absolute path")
+    _check_watch(submission)
+    _check_profile(submission)
+    for name in submission.env:
+        _check_variable(name)
+    if submission.nodes < 1:
+        raise Invalid("nodes", submission.nodes, f"{submission.nodes} is too few: a task takes at least 1 node")
+    _check_retry(submission.retry)
+    each = submission.ranks_per_node
+    if each is not None and each != "gpu" and not 1 <= each <= MAX_RANKS_PER_NODE:
+        raise Invalid(
+            "ranks_per_node", each, f"a command may run 1 to {MAX_RANKS_PER_NODE} times on a node, or once a 'gpu'"
+        )
+
+
+def _check_watch(submission: Submission) -> None:
+    for path in submission.watch:
+        if not path or "\0" in path or len(path) > _LONGEST_PATH:
+            raise Invalid("watch", path[:40], f"give a path of 1 to {_LONGEST_PATH} characters, absolute or below cwd")
+    if len(submission.watch) > _MOST_WATCHED:
+        raise Invalid("watch", len(submission.watch), f"name at most {_MOST_WATCHED} paths: a folder counts as one")
+
+
+def _check_profile(submission: Submission) -> None:
+    """A signal is for a profile that sends one."""
+    if submission.signal is not None and submission.profile in (Profile.COOPERATIVE, Profile.KILL):
+        raise Invalid(
+            "signal",
+            str(submission.signal),
+            f"the profile {submission.profile} sends none: use auto, sigterm or slurm with it",
+        )
+
+
+def _check_signal(submission: Submission, grace: timedelta) -> None:
+    """The signal is sent while there is time."""
+    signal = submission.signal
+    if signal is not None and signal.before is not None and signal.before > grace:
+        raise Invalid(
+            "signal",
+            str(signal),
+            f"the task has {grace.total_seconds():g} seconds to save: send the signal at most so many before the"
+            " deadline, or give it a longer grace",
+        )
+
+
+def _check_variable(name: str) -> None:
+    if not VARIABLE.fullmatch(name):
+        raise Invalid(
+            "env", name, f"{name!r} is not a variable name: use letters, digits and '_', not beginning with a digit"
+        )
+    if name in PLATFORM_VARIABLES:
+        raise Invalid("env", name, f"{name} is set by the platform for every rank: leave it out")
+
+
+#: The longest path that is watched, characters, and the most of them.
+_LONGEST_PATH: Final = 4096
+_MOST_WATCHED: Final = 20
+_ENDED = {TaskState.SUCCEEDED: "succeeded", TaskState.FAILED: "failed", TaskState.STOPPED: "been stopped"}
+
+
+def _check_retry(retry: Retry | None) -> None:
+    if retry is None:
+        return
+    if not 1 <= retry.count <= MAX_RETRIES:
+        raise Invalid("retries", retry.count, f"a task may be started again between 1 and {MAX_RETRIES} times")
+    if retry.backoff < timedelta(0):
+        raise Invalid("retry_backoff_s", retry.backoff.total_seconds(), "give 0 or more seconds")
+    for code in sorted(retry.exit_codes):
+        if not 1 <= code <= 255:
+            raise Invalid("retry_exit_codes", code, "an exit status of a failure is between 1 and 255")

@@ -1,0 +1,1 @@
+"""What tasks and development containers find around them: environments, mounts, variables."""

@@ -1,0 +1,84 @@
+"""What admins do to mount rules. Each change is in the audit trail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hai_scheduler.core.workspace.mounts import MountRule, admitted
+from hai_scheduler.core.workspace.templates import Wrong
+from hai_scheduler.ports.store import Bus, Clock, Event, Store
+from hai_scheduler.service.launch.effects import FEED
+from hai_scheduler.service.quota.own import stranger
+from hai_scheduler.service.shared.caller import Caller, admins_only
+from hai_scheduler.service.shared.errors import Invalid, Unknown
+from hai_scheduler.service.shared.watch import Watch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MountRules:
+    """The use cases."""
+
+    store: Store
+    bus: Bus
+    clock: Clock
+    watch: Watch
+
+    async def show_all(self, caller: Caller) -> Sequence[MountRule]:
+        """All rules, by name."""
+        admins_only(caller)
+        async with self.store.read() as tx:
+            return await tx.mount_rules()
+
+    async def put(self, caller: Caller, rule: MountRule) -> tuple[MountRule, Sequence[str]]:
+        """Write a rule, all of it. Returns it as it is stored, with what looks like a slip of the pen.
+
+        It counts from the next launch on; what runs keeps what it has. Raises Invalid.
+        """
+        admins_only(caller)
+        async with self.store.write() as tx:
+            rules = {one.name: one for one in await tx.mount_rules()}
+            try:
+                rule = admitted(rule, rules.values())
+            except Wrong as error:
+                raise Invalid(error.field, error.value, error.message) from None
+            await tx.put_mount_rule(rule)
+            before = rules.get(rule.name)
+            data = {**_facts(rule), "before": None if before is None else _facts(before)}
+            await tx.add_event(Event(at=self.clock.now(), kind="mount.put", actor=caller.name, data=data))
+            known = await tx.users()
+        await self.bus.ring(FEED)
+        return rule, [text for text in (stranger(rule.subject, known), self._no_group(rule)) if text is not None]
+
+    async def delete(self, caller: Caller, name: str) -> None:
+        """Remove a rule. Raises Unknown if there is none."""
+        admins_only(caller)
+        async with self.store.write() as tx:
+            if not await tx.delete_mount_rule(name):
+                raise Unknown(f"There is no mount rule {name!r}: `hai admin mounts list` lists them.")
+            await tx.add_event(Event(at=self.clock.now(), kind="mount.deleted", actor=caller.name, data={"name": name}))
+        await self.bus.ring(FEED)
+
+    def _no_group(self, rule: MountRule) -> str | None:
+        if rule.node_group is None or rule.node_group in self.watch.groups():
+            return None
+        return (
+            f"no node of a group {rule.node_group!r} takes tasks: check the spelling, or ignore this if it is a group"
+            " of development containers"
+        )
+
+
+def _facts(rule: MountRule) -> Mapping[str, Any]:
+    """All of the rule, for its events."""
+    return {
+        "name": rule.name,
+        "subject": rule.subject,
+        "action": rule.action.value,
+        "kind": None if rule.kind is None else rule.kind.value,
+        "source": rule.source,
+        "mount_path": rule.mount_path,
+        "read_only": rule.read_only,
+        "priority": rule.priority,
+        "node_group": rule.node_group,
+    }

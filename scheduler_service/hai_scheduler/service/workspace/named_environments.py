@@ -1,0 +1,104 @@
+"""Environments by name: which there are for whom, and what admins do to them. Each change is in the audit trail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hai_scheduler.core.workspace.environments import Environment, admitted, default_of, usable
+from hai_scheduler.core.workspace.templates import Wrong
+from hai_scheduler.ports.store import Bus, Clock, Event, Store
+from hai_scheduler.service.launch.effects import FEED
+from hai_scheduler.service.quota.own import stranger
+from hai_scheduler.service.shared.caller import Caller, admins_only
+from hai_scheduler.service.shared.errors import Invalid, Unknown
+from hai_scheduler.service.workspace.environment import PLATFORM_VARIABLES
+
+#: Variables whose names begin so are the Hub's.
+_HUBS = ("JUPYTERHUB_", "CONFIGPROXY_")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """An environment, and whether it is the one that the caller gets when he chooses none."""
+
+    environment: Environment
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedEnvironments:
+    """The use cases."""
+
+    store: Store
+    bus: Bus
+    clock: Clock
+
+    async def show(self, caller: Caller, *, everybodys: bool = False) -> Sequence[Listed]:
+        """Those that the caller may use or, for admins, all of them; by name."""
+        if everybodys:
+            admins_only(caller)
+        async with self.store.read() as tx:
+            known = await tx.environments()
+            groups = caller.groups or next(
+                (one.groups for one in await tx.users() if one.name == caller.name), frozenset()
+            )
+        chosen = default_of(known, caller.name, groups)
+        shown = known if everybodys else usable(known, caller.name, groups)
+        return [Listed(environment=one, chosen=one == chosen) for one in shown]
+
+    async def put(self, caller: Caller, environment: Environment) -> tuple[Listed, Sequence[str]]:
+        """Write an environment, all of it. Returns it with what looks like a slip of the pen.
+
+        It counts from the next launch on; what runs keeps what it has. Raises Invalid.
+        """
+        admins_only(caller)
+        _check_names(environment)
+        async with self.store.write() as tx:
+            known = {one.name: one for one in await tx.environments()}
+            try:
+                environment = admitted(environment, known.values())
+            except Wrong as error:
+                raise Invalid(error.field, error.value, error.message) from None
+            await tx.put_environment(environment)
+            before = known.get(environment.name)
+            data = {**_facts(environment), "before": None if before is None else _facts(before)}
+            await tx.add_event(Event(at=self.clock.now(), kind="environment.put", actor=caller.name, data=data))
+            users = await tx.users()
+        await self.bus.ring(FEED)
+        found = (stranger(subject, users) for subject in sorted(environment.subjects))
+        chosen = default_of({**known, environment.name: environment}.values(), caller.name, caller.groups)
+        listed = Listed(environment=environment, chosen=chosen == environment)
+        return listed, [text for text in found if text is not None]
+
+    async def delete(self, caller: Caller, name: str) -> None:
+        """Remove an environment; tasks that name it cannot start any more. Raises Unknown if there is none."""
+        admins_only(caller)
+        async with self.store.write() as tx:
+            if not await tx.delete_environment(name):
+                raise Unknown(f"There is no environment {name!r}: `hai admin environments list` lists them.")
+            await tx.add_event(
+                Event(at=self.clock.now(), kind="environment.deleted", actor=caller.name, data={"name": name})
+            )
+        await self.bus.ring(FEED)
+
+
+def _check_names(environment: Environment) -> None:
+    for name in environment.variables:
+        if name in PLATFORM_VARIABLES:
+            raise Invalid(f"variables.{name}", None, "is set by the platform for every rank: leave it out")
+        if name.startswith(_HUBS):
+            raise Invalid(f"variables.{name}", None, "belongs to the Hub and never reaches a task: leave it out")
+
+
+def _facts(environment: Environment) -> Mapping[str, Any]:
+    """What names it and who may use it, for its events. Everybody reads them: values of variables are left out."""
+    return {
+        "name": environment.name,
+        "image": environment.image,
+        "python": environment.python,
+        "variables": sorted(environment.variables),
+        "subjects": sorted(environment.subjects),
+        "default": environment.default,
+    }

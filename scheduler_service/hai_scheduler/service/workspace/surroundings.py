@@ -1,0 +1,179 @@
+"""What a task, or a development container, finds around it: its environment and its mounts, resolved.
+
+At submission an environment is chosen by name; at every launch name and rules are read and resolved anew. What cannot
+be resolved is said, never replaced by something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hai_scheduler.core.model.task import Task, TaskId, TaskSpec
+from hai_scheduler.core.workspace.environments import Environment, default_of, usable, variables_of
+from hai_scheduler.core.workspace.mounts import Mount, MountRule, Resolution, explain
+from hai_scheduler.core.workspace.templates import TemplateError, Unresolvable
+from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.errors import Invalid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surrounding:
+    """What a run gets beside what its user has submitted."""
+
+    #: None leaves it to the cluster.
+    image: str | None = None
+    python: str | None = None
+    #: The user's own variables win over these.
+    variables: Mapping[str, str] = field(default_factory=dict)
+    mounts: tuple[Mount, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """An environment as a development container can have it."""
+
+    environment: Environment
+    #: Filled in, without those that need a task.
+    variables: Mapping[str, str]
+    #: It is taken when the user chooses none.
+    default: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerView:
+    """What a development container of a user gets."""
+
+    user: str
+    groups: Sequence[str]
+    node_group: str
+    resolution: Resolution
+    offers: Sequence[Offer]
+    warnings: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """The use cases of tasks and containers around mount rules and environments; admins' are beside this file."""
+
+    store: Store
+
+    async def choose(self, caller: Caller, name: str | None) -> Environment | None:
+        """The environment of that name or, with None, the caller's default; None is the platform's own.
+
+        Raises Invalid for one that there is not, or that is not for him.
+        """
+        async with self.store.read() as tx:
+            environments = await tx.environments()
+            groups = caller.groups or await _groups_of(tx, caller.name)
+        return chosen(environments, caller.name, groups, name)
+
+    async def at_launch(self, tx: Tx, task: Task, spec: TaskSpec) -> Surrounding:
+        """What the task's next run gets. Raises Unresolvable."""
+        rules = await tx.mount_rules()
+        if not rules and spec.environment is None:
+            return Surrounding()
+        groups = await _groups_of(tx, task.user)
+        mounts = _resolve(rules, task.user, groups, task.id, task.group).mounts
+        if spec.environment is None:
+            return Surrounding(mounts=mounts)
+        environment = _still_there(await tx.environments(), spec.environment, task.user, groups)
+        return Surrounding(
+            image=environment.image,
+            python=environment.python,
+            variables=_variables(environment, task.user, task.id),
+            mounts=mounts,
+        )
+
+    async def places(self, user: str, groups: Collection[str] | None, node_group: str) -> ContainerView:
+        """What a development container of the user gets. Groups None are those that he was last seen with.
+
+        Raises Invalid for a name that cannot be part of a path that a rule needs.
+        """
+        async with self.store.read() as tx:
+            rules, environments = await tx.mount_rules(), await tx.environments()
+            record = next((one for one in await tx.users() if one.name == user), None)
+        warnings = []
+        if groups is None:
+            groups = record.groups if record is not None else frozenset()
+            if record is None:
+                warnings.append(f"HAI has never seen a user {user!r}, so no group of his is known: check the spelling")
+        try:
+            resolution = _resolve(rules, user, groups, None, node_group)
+            offers = _offers(environments, user, groups)
+        except Unresolvable as error:
+            raise Invalid("user", user, f"{error}: change the rule, or the name") from None
+        return ContainerView(
+            user=user,
+            groups=sorted(groups),
+            node_group=node_group,
+            resolution=resolution,
+            offers=offers,
+            warnings=warnings,
+        )
+
+
+def chosen(
+    environments: Sequence[Environment], user: str, groups: Collection[str], name: str | None
+) -> Environment | None:
+    """The environment of that name or, with None, the user's default; None is the platform's own.
+
+    Raises Invalid for one that there is not, or that is not for him.
+    """
+    if name is None:
+        return default_of(environments, user, groups)
+    mine = usable(environments, user, groups)
+    found = next((one for one in mine if one.name == name), None)
+    if found is None:
+        message = f"there is no environment {name!r} that you may use: {_choice(mine)}, or leave it out"
+        raise Invalid("environment", name, message)
+    return found
+
+
+def _still_there(environments: Iterable[Environment], name: str, user: str, groups: Collection[str]) -> Environment:
+    known = list(environments)
+    mine = usable(known, user, groups)
+    found = next((one for one in mine if one.name == name), None)
+    if found is not None:
+        return found
+    gone = f"{user} may no longer use it" if any(one.name == name for one in known) else "it was removed"
+    raise Unresolvable(
+        f"environment {name!r}: {gone}; ask an admin to give it back, or submit the task again: {_choice(mine)}"
+    )
+
+
+def _choice(mine: Sequence[Environment]) -> str:
+    names = ", ".join(one.name for one in mine)
+    return f"choose one of {names}" if names else "there is none to choose"
+
+
+def _offers(environments: Iterable[Environment], user: str, groups: Collection[str]) -> list[Offer]:
+    known = list(environments)
+    default = default_of(known, user, groups)
+    return [
+        Offer(environment=one, variables=_variables(one, user, None), default=one == default)
+        for one in usable(known, user, groups)
+    ]
+
+
+def _resolve(
+    rules: Iterable[MountRule], user: str, groups: Collection[str], task_id: TaskId | None, node_group: str
+) -> Resolution:
+    """As the core does, but a row that no admission of this version let in is an error like any other."""
+    try:
+        return explain(rules, user, groups, task_id, node_group)
+    except TemplateError as error:
+        raise Unresolvable(f"a mount rule is damaged, an admin must write it anew: {error}") from None
+
+
+def _variables(environment: Environment, user: str, task_id: TaskId | None) -> dict[str, str]:
+    try:
+        return variables_of(environment, user, task_id)
+    except TemplateError as error:
+        damaged = f"environment {environment.name!r} is damaged, an admin must write it anew: {error}"
+        raise Unresolvable(damaged) from None
+
+
+async def _groups_of(tx: Tx, user: str) -> frozenset[str]:
+    return next((one.groups for one in await tx.users() if one.name == user), frozenset())

@@ -1,0 +1,1 @@
+"""Users' JupyterLab servers, as processes on one machine and as pods."""

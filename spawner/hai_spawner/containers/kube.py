@@ -1,0 +1,202 @@
+"""JupyterLab servers as pods on the Jupyter node group. Importing it takes seconds: the Hub does, nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any, ClassVar
+
+from kubernetes_asyncio.client.rest import ApiException
+from kubespawner import KubeSpawner
+from traitlets import Bool, List, TraitError, Unicode, default, validate
+
+from hai_spawner.containers.manifest import add_mounts, require_group
+from hai_spawner.containers.menu import Refusal
+from hai_spawner.containers.mixin import HaiSpawnerMixin, spawn_exception
+from hai_spawner.containers.places import Environment
+from hai_spawner.containers.refused import refusal_of, words_of
+from hai_spawner.sizes.capacity import Claim, Room, rooms, server_of
+from hai_spawner.sizes.catalogue import Size
+from hai_spawner.sizes.nodes import NodeReader, Unreadable
+
+#: Labels of the pod.
+SIZE_LABEL = "hai.jupyter.org/size"
+
+
+class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
+    """A development container: a pod on the nodes of the Jupyter group, of a size, with the user's folders."""
+
+    group_label = Unicode("hai.jupyter.org/group", config=True, help="Key of the node label that names a node's group.")
+    groups = List(
+        Unicode(),
+        ["jupyter"],
+        minlen=1,
+        config=True,
+        help="Node groups that development containers may run on. It is required of the pod: no setting leads around.",
+    )
+    capacity = Bool(
+        True,
+        config=True,
+        help="Whether free capacity is read and shown, and a size without any is refused. It needs the right to list "
+        "nodes.",
+    )
+    capacity_all_namespaces = Bool(
+        False,
+        config=True,
+        help="Whether pods of all namespaces count as users of the nodes. It needs the right to list them.",
+    )
+
+    # The base class has no types.
+    node_selector: dict[str, str]
+    extra_resource_limits: dict[str, str]
+    extra_resource_guarantees: dict[str, str]
+
+    _readers: ClassVar[dict[tuple[int, str, str | None], NodeReader]] = {}
+
+    @validate("profile_list")
+    def _no_profile_list(self, proposal: Any) -> Any:
+        if proposal.value:
+            message = "HaiKubeSpawner.profile_list is set: describe profiles as HaiKubeSpawner.sizes instead"
+            raise TraitError(message)
+        return proposal.value
+
+    @default("cmd")
+    def _default_cmd(self) -> list[str]:
+        return ["jupyterhub-singleuser"]
+
+    @default("uid")
+    def _default_uid(self) -> int:
+        return 1000
+
+    @default("gid")
+    def _default_gid(self) -> int:
+        return 100
+
+    @default("fs_gid")
+    def _default_fs_gid(self) -> int:
+        return 100
+
+    @default("container_security_context")
+    def _default_container_security_context(self) -> dict[str, Any]:
+        return {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "runAsNonRoot": True,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        }
+
+    @default("automount_service_account_token")
+    def _default_automount(self) -> bool:
+        return False
+
+    @default("start_timeout")
+    def _default_start_timeout(self) -> int:
+        # A node may have to fetch the image first.
+        return 600
+
+    @default("http_timeout")
+    def _default_http_timeout(self) -> int:
+        return 90
+
+    @property
+    def places_group(self) -> str:
+        """The first of the groups: rules are written for one."""
+        return str(self.groups[0])
+
+    async def load_user_options(self) -> None:
+        """Nothing: `run_pre_spawn_hook` has done it, before the Hub reads `start_timeout`."""
+
+    async def rooms(self) -> Sequence[Room] | None:
+        """What is free on the nodes of the groups, less what has been granted and is no pod yet."""
+        if not self.capacity:
+            return None
+        try:
+            reading = await self._reader().read()
+        except Unreadable as error:
+            self.log.warning("Free capacity is not known: %s", error)
+            return None
+        own = (self.user.name, self.name)
+        servers = {server_of(pod) for pod in reading.pods}
+        sizes = self.known_sizes()
+        pending = [
+            Claim(needs=sizes[grant.size].needs, node_selector=sizes[grant.size].node_selector)
+            for grant in self.ledger.others(*own)
+            if grant.key not in servers and grant.size in sizes
+        ]
+        # A pod of the same server is deleted before the new one is made.
+        pods = [pod for pod in reading.pods if server_of(pod) != own]
+        tolerations = self._sorted_dict_values(self.tolerations)
+        return rooms(reading.nodes, pods, tolerations=tolerations, claims=pending)
+
+    def _reader(self) -> NodeReader:
+        namespace = None if self.capacity_all_namespaces or self.enable_user_namespaces else self.namespace
+        selector = f"{self.group_label} in ({','.join(sorted(self.groups))})"
+        # One for a loop: its client belongs to it.
+        key = (id(self.api), selector, namespace)
+        return self._readers.setdefault(key, NodeReader(self.api, selector, namespace))
+
+    def take(self, size: Size | None, environment: Environment | None) -> None:
+        """Set image, devices and nodes, besides what every spawner has."""
+        super().take(size, environment)
+        image = (environment.image if environment else None) or (size.image if size else None)
+        if image is not None:
+            self.image = image
+        if size is None:
+            return
+        self.node_selector = {**self.node_selector, **size.node_selector}
+        if size.resource is not None:
+            count = {size.resource: str(size.count)}
+            self.extra_resource_limits = {**self.extra_resource_limits, **count}
+            self.extra_resource_guarantees = {**self.extra_resource_guarantees, **count}
+
+    def get_env(self) -> dict[str, str]:
+        """The server's environment. Images made for GPUs see every GPU of a node unless they are told to see none."""
+        env: dict[str, str] = super().get_env()
+        if not any("/" in name for name in self.extra_resource_limits):
+            env.setdefault("NVIDIA_VISIBLE_DEVICES", "void")
+        return env
+
+    async def get_pod_manifest(self) -> Any:
+        """KubeSpawner's pod, on the nodes of the groups, with the user's folders."""
+        pod = await super().get_pod_manifest()
+        require_group(pod, self.group_label, self.groups)
+        # Other services of the namespace are no business of the server's environment.
+        pod.spec.enable_service_links = bool(pod.spec.enable_service_links)
+        try:
+            add_mounts(pod, self._places.mounts)
+        except Refusal as refusal:
+            raise spawn_exception(refusal) from None
+        if self._size is not None:
+            pod.metadata.labels = {**(pod.metadata.labels or {}), SIZE_LABEL: self._size.name}
+        return pod
+
+    async def _make_create_pod_request(self, pod: Any, request_timeout: float) -> bool:
+        """As KubeSpawner's, in whose place it stands: whether the pod was made; False: it is tried again.
+
+        It says why the pod was refused instead of showing the exception with the headers of HTTP, and it writes no pod
+        into the log: the pod's environment holds the server's token.
+        """
+        name = pod.metadata.name
+        self.log.info("Attempting to create pod %s", name)
+        try:
+            async with asyncio.timeout(request_timeout):
+                await self.api.create_namespaced_pod(self.namespace, pod)
+        except TimeoutError:
+            return False
+        except ApiException as error:
+            if error.status == HTTPStatus.CONFLICT:
+                self.log.info("Pod %s is there already: it is ended first", name)
+                await self.stop(True)
+                return False
+            self.log.warning("Pod %s was not taken: %s", name, words_of(error))
+            raise spawn_exception(refusal_of(error, "pod")) from None
+        return True
+
+    async def _make_create_pvc_request(self, pvc: Any, request_timeout: float) -> bool:
+        """KubeSpawner's, but that a claim that is refused says why."""
+        try:
+            return bool(await super()._make_create_pvc_request(pvc, request_timeout))
+        except ApiException as error:
+            self.log.warning("Claim %s was not taken: %s", pvc.metadata.name, words_of(error))
+            raise spawn_exception(refusal_of(error, "claim")) from None

@@ -1,0 +1,102 @@
+"""What HAI adds to the pod that KubeSpawner has made. Nothing here is a template: names are taken as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from kubernetes_asyncio.client.models import (
+    V1Affinity,
+    V1HostPathVolumeSource,
+    V1NodeAffinity,
+    V1NodeSelector,
+    V1NodeSelectorRequirement,
+    V1NodeSelectorTerm,
+    V1PersistentVolumeClaimVolumeSource,
+    V1Volume,
+    V1VolumeMount,
+)
+
+from hai_spawner.containers.menu import Refusal, Why
+from hai_spawner.containers.places import Mount
+
+
+def require_group(pod: Any, label: str, groups: Collection[str]) -> None:
+    """Let a pod run on the nodes of these groups alone.
+
+    The terms of a required node affinity are alternatives: the requirement goes into every one, so that no other
+    setting leads around it.
+
+    Args:
+        pod: The V1Pod; changed in place.
+        label: Key of the label that names a node's group.
+        groups: Its values.
+    """
+    needed = V1NodeSelectorRequirement(key=label, operator="In", values=sorted(groups))
+    affinity = pod.spec.affinity or V1Affinity()
+    nodes = affinity.node_affinity or V1NodeAffinity()
+    required = nodes.required_during_scheduling_ignored_during_execution
+    terms = (required.node_selector_terms if required is not None else None) or [V1NodeSelectorTerm()]
+    nodes.required_during_scheduling_ignored_during_execution = V1NodeSelector(
+        node_selector_terms=[_with(term, needed) for term in terms]
+    )
+    affinity.node_affinity = nodes
+    pod.spec.affinity = affinity
+
+
+def _with(term: Any, needed: V1NodeSelectorRequirement) -> V1NodeSelectorTerm:
+    given = _field(term, "match_expressions", "matchExpressions") or []
+    fields = _field(term, "match_fields", "matchFields")
+    return V1NodeSelectorTerm(match_expressions=[*given, needed], match_fields=fields)
+
+
+def _field(term: Any, name: str, camel: str) -> Any:
+    """A field of a model, or of the plain table that an administrator wrote."""
+    return term.get(camel, term.get(name)) if isinstance(term, dict) else getattr(term, name)
+
+
+def add_mounts(pod: Any, mounts: Sequence[Mount]) -> None:
+    """Mount a user's folders into the server's container.
+
+    Args:
+        pod: The V1Pod; changed in place.
+        mounts: The folders, in the order in which they are mounted.
+
+    Raises:
+        Refusal: The spawner's own settings mount something at the same place.
+    """
+    container = pod.spec.containers[0]
+    present = list(container.volume_mounts or [])
+    taken = {_path(mount) for mount in present}
+    volumes: dict[tuple[str, str], V1Volume] = {}
+    for mount in mounts:
+        if mount.mount_path.rstrip("/") in taken:
+            raise Refusal(
+                Why.PLACES,
+                f"Two folders are mounted at {mount.mount_path}: one by a rule of the scheduler service, one by the "
+                "spawner's volume_mounts. An administrator must take one of them away.",
+            )
+        key = (mount.kind, mount.source)
+        volume = volumes.setdefault(key, _volume(f"hai-{len(volumes)}", mount))
+        present.append(
+            V1VolumeMount(
+                name=volume.name,
+                mount_path=mount.mount_path,
+                sub_path=mount.sub_path or None,
+                read_only=mount.read_only,
+            )
+        )
+    container.volume_mounts = present
+    pod.spec.volumes = [*(pod.spec.volumes or []), *volumes.values()]
+
+
+def _path(mount: Any) -> str:
+    path = mount.get("mountPath", mount.get("mount_path", "")) if isinstance(mount, dict) else mount.mount_path
+    return str(path).rstrip("/")
+
+
+def _volume(name: str, mount: Mount) -> V1Volume:
+    if mount.kind == "pvc":
+        return V1Volume(name=name, persistent_volume_claim=V1PersistentVolumeClaimVolumeSource(claim_name=mount.source))
+    # It must be there: the kubelet would make a missing one, empty and root's.
+    return V1Volume(name=name, host_path=V1HostPathVolumeSource(path=mount.source, type="Directory"))

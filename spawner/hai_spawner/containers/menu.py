@@ -1,0 +1,156 @@
+"""What a user may start now, and why not the rest: the same answer for the page and for the REST interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from hai_spawner.sizes.capacity import Claim, Room, how_many, why_not
+from hai_spawner.sizes.catalogue import Person, Size
+from hai_spawner.sizes.grants import Grant
+from hai_spawner.sizes.limits import ANY, Limits, Share, shares
+
+
+class Why(StrEnum):
+    """Why a server is not started; the Hub's metrics count by it."""
+
+    OPTIONS = "options"
+    FORBIDDEN = "forbidden"
+    QUOTA = "quota"
+    CAPACITY = "capacity"
+    PLACES = "places"
+    REFUSED = "refused"
+    CLUSTER = "cluster"
+
+
+_STATUS: Final[Mapping[Why, int]] = {
+    Why.OPTIONS: 400,
+    Why.FORBIDDEN: 403,
+    Why.QUOTA: 429,
+    Why.CAPACITY: 503,
+    Why.PLACES: 503,
+    Why.REFUSED: 403,
+    Why.CLUSTER: 503,
+}
+
+
+class Refusal(Exception):
+    """A server that is not started.
+
+    Attributes:
+        why: What kind of reason it is.
+        message: What the user reads: what is wrong and what would do.
+    """
+
+    def __init__(self, why: Why, message: str) -> None:
+        super().__init__(message)
+        self.why = why
+        self.message = message
+
+    @property
+    def status(self) -> int:
+        """The HTTP status that says so."""
+        return _STATUS[self.why]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A size as a user sees it.
+
+    Attributes:
+        size: The size.
+        free: How many of it could start now; None: any number, or not known.
+        shares: The limits that apply to him, with their use.
+        blocked: Why he cannot have one now; None: he can.
+        reason: The same in words; empty: he can.
+    """
+
+    size: Size
+    free: int | None
+    shares: tuple[Share, ...]
+    blocked: Why | None = None
+    reason: str = ""
+
+    @property
+    def own_shares(self) -> tuple[Share, ...]:
+        """The limits on this size alone that have room; the others are in `reason`."""
+        return tuple(share for share in self.shares if share.what != ANY and share.left)
+
+    @property
+    def overall_shares(self) -> tuple[Share, ...]:
+        """The limits on all sizes together."""
+        return tuple(share for share in self.shares if share.what == ANY)
+
+
+def menu(
+    person: Person,
+    sizes: Iterable[Size],
+    limits: Limits,
+    grants: Iterable[Grant],
+    rooms: Sequence[Room] | None,
+) -> tuple[Offer, ...]:
+    """The sizes that a person may use, each with what stands in its way now.
+
+    Args:
+        person: Who asks.
+        sizes: All sizes, in the order of the page.
+        limits: The limits on numbers of servers.
+        grants: The servers there are, without the one that is asked for.
+        rooms: What is free; None: not known, so that nothing is refused for it.
+    """
+    known = tuple(grants)
+    return tuple(_offer(person, size, limits, known, rooms) for size in sizes if size.allows(person))
+
+
+def _offer(person: Person, size: Size, limits: Limits, grants: Sequence[Grant], rooms: Sequence[Room] | None) -> Offer:
+    claim = Claim(needs=size.needs, node_selector=size.node_selector)
+    free = how_many(rooms, claim) if rooms is not None else None
+    applying = shares(person, size.name, limits, grants)
+    exhausted = [share for share in applying if not share.left]
+    blocked, reason = None, ""
+    if exhausted:
+        blocked, reason = Why.QUOTA, " and ".join(map(str, exhausted))
+    elif rooms is not None and free == 0:
+        blocked, reason = Why.CAPACITY, why_not(rooms, claim)
+    return Offer(size=size, free=free, shares=applying, blocked=blocked, reason=reason)
+
+
+def choose(offers: Sequence[Offer], sizes: Mapping[str, Size], wanted: str | None, default: str) -> Size:
+    """The size to start.
+
+    Args:
+        offers: What the person may use.
+        sizes: All sizes, by name.
+        wanted: What he asked for; None: nothing.
+        default: The size for those who ask for nothing; empty or not his: the first that he could start.
+
+    Raises:
+        Refusal: He cannot have it now; names what he could start.
+    """
+    by_name = {offer.size.name: offer for offer in offers}
+    if wanted is not None and wanted not in by_name:
+        if wanted in sizes:
+            audience = sizes[wanted].audience
+            raise Refusal(Why.FORBIDDEN, f"Size {wanted!r} is for {audience or 'nobody'}. {alternatives(offers)}")
+        raise Refusal(Why.OPTIONS, f"profile is {wanted!r}: there is no such size. {alternatives(offers)}")
+    if not offers:
+        raise Refusal(Why.FORBIDDEN, "There is no size that you may use: ask an administrator for one.")
+    offer = by_name.get(wanted if wanted is not None else default) or standard(offers)
+    if offer.blocked is not None:
+        raise Refusal(
+            offer.blocked, f"No server of size {offer.size.name!r} now: {offer.reason}. {alternatives(offers)}"
+        )
+    return offer.size
+
+
+def standard(offers: Sequence[Offer]) -> Offer:
+    """What is taken, and marked on the page, where nothing else says so: the first that could start."""
+    return next((offer for offer in offers if offer.blocked is None), offers[0])
+
+
+def alternatives(offers: Iterable[Offer]) -> str:
+    """What would start now, as a sentence."""
+    names = [offer.size.name for offer in offers if offer.blocked is None]
+    return f"These would start now: {', '.join(names)}." if names else "No size would start now: try again later."

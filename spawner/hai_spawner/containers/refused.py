@@ -1,0 +1,43 @@
+"""A server that the Kubernetes API refuses, in words for its user."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from hai_spawner.containers.menu import Refusal, Why
+
+_PASSING: Final = frozenset({408, 429})
+_CONFLICT: Final = 409
+_UNAUTHORIZED: Final = 401
+
+
+def words_of(error: Any) -> str:
+    """What the API server says of a request that it has not taken, without the HTTP headers around it.
+
+    Args:
+        error: An `ApiException`: `status`, `reason` and `body`.
+    """
+    try:
+        said = json.loads(error.body or "")
+    except (TypeError, ValueError):
+        said = None
+    message = said.get("message") if isinstance(said, dict) else None
+    return str(message or error.reason or f"status {error.status}")[:1000]
+
+
+def refusal_of(error: Any, what: str) -> Refusal:
+    """Why a pod or a claim of a server was not taken, and what its user can do.
+
+    Args:
+        error: An `ApiException`.
+        what: What was to be created: `pod`, `claim`.
+    """
+    words = words_of(error)
+    if error.status >= 500 or error.status in _PASSING or error.status == _UNAUTHORIZED:
+        remedy = "Try again in a moment, and tell an administrator if it lasts."
+        return Refusal(Why.CLUSTER, f"The cluster did not take the server's {what}: {words}. {remedy}")
+    remedy = "Tell an administrator."
+    if "exceeded quota" in words:
+        remedy = "Stop another server or choose a smaller size, or ask an administrator for more."
+    return Refusal(Why.REFUSED, f"The cluster refuses the server's {what}: {words.rstrip('.')}. {remedy}")

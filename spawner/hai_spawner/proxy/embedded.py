@@ -1,0 +1,114 @@
+"""The proxy that lives inside the Hub: one process less, nothing to install but Python packages."""
+
+from __future__ import annotations
+
+import ssl
+from typing import Any
+from urllib.parse import urlsplit
+
+from aiohttp import web
+from jupyterhub.proxy import Proxy
+from traitlets import Float
+
+from hai_client.waiting import IDLE_S
+from hai_spawner.proxy.forwarding import HEADER_LIMIT, Forwarder
+from hai_spawner.proxy.routes import Route, RouteTable
+from hai_spawner.proxy.site import GuardedSite, OneLineLog, heeding_bodies
+
+
+async def _without_versions(_request: web.Request, answer: web.StreamResponse) -> None:
+    """Tell nobody which versions of aiohttp, tornado and Python run here and behind."""
+    answer.headers.pop("Server", None)
+
+
+class EmbeddedProxy(Proxy):
+    """A reverse proxy in the Hub's own event loop, for a Hub on one machine.
+
+    It listens on the address of `JupyterHub.bind_url` and on nothing else. Requests and answers are streamed, so
+    server-sent events arrive as they are sent and uploads have no size limit. Who sends his header or his body too
+    slowly is cut off (`hai_client.waiting`, `hai_spawner.proxy.slowness`). When the Hub stops, open websockets
+    are closed with it; a cluster, where the Hub restarts while users work, runs a proxy of its own.
+    """
+
+    shutdown_timeout = Float(
+        1.0, min=0.0, config=True, help="Seconds that open requests have to finish when the Hub stops."
+    )
+
+    _table: RouteTable | None = None
+    _forwarder: Forwarder | None = None
+    _runner: web.AppRunner | None = None
+
+    @property
+    def table(self) -> RouteTable:
+        """The routes."""
+        if self._table is None:
+            self._table = RouteTable(by_host=bool(self.host_routing))
+        return self._table
+
+    async def start(self) -> None:
+        """Listen on the configured address.
+
+        Raises:
+            OSError: The address is in use or not of this machine.
+        """
+        address = urlsplit(self.public_url)
+        self._forwarder = Forwarder(self.table, self.log, error_url=self._hub_error_url())
+        app = web.Application()
+        # Every path, also one with a line break in it, which `.` would leave to aiohttp's own plain 404.
+        app.router.add_route("*", r"/{path:[\s\S]*}", heeding_bodies(self._forwarder.handle, self.log))
+        app.on_response_prepare.append(_without_versions)
+        connection = {
+            "access_log": None,
+            "auto_decompress": False,
+            "keepalive_timeout": IDLE_S,
+            "logger": OneLineLog(self.log),
+            "max_field_size": HEADER_LIMIT,
+            "max_line_size": HEADER_LIMIT,
+        }
+        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=self.shutdown_timeout)
+        await self._runner.setup()
+        port = address.port or (443 if address.scheme == "https" else 80)
+        site = GuardedSite(
+            self._runner, address.hostname, port, self.log, connection=connection, ssl_context=self._tls()
+        )
+        try:
+            await site.start()
+        except OSError:
+            await self.stop()
+            raise
+        self.log.info("The proxy inside the Hub listens on %s", self.public_url)
+
+    async def stop(self) -> None:
+        """Stop listening, end open requests, close connections to the servers behind."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+        if self._forwarder is not None:
+            await self._forwarder.close()
+            self._forwarder = None
+
+    async def add_route(self, routespec: str, target: str, data: dict[str, Any]) -> None:
+        """Send requests below `routespec` to `target`."""
+        self.table.add(Route(self.validate_routespec(routespec), target, data))
+
+    async def delete_route(self, routespec: str) -> None:
+        """Forget a route; no error when there is none."""
+        self.table.remove(self.validate_routespec(routespec))
+
+    async def get_all_routes(self) -> dict[str, dict[str, Any]]:
+        """All routes in JupyterHub's form, by routespec."""
+        return {
+            route.routespec: {"routespec": route.routespec, "target": route.target, "data": dict(route.data)}
+            for route in self.table.all()
+        }
+
+    def _hub_error_url(self) -> str | None:
+        hub_url = str(self.hub.url) if self.hub is not None else ""
+        return hub_url.rstrip("/") + "/error" if hub_url.startswith(("http://", "https://")) else None
+
+    def _tls(self) -> ssl.SSLContext | None:
+        if not self.ssl_cert:
+            return None
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(self.ssl_cert, self.ssl_key or None)
+        return context

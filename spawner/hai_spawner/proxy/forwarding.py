@@ -1,0 +1,202 @@
+"""Requests on their way through the proxy: streamed both ways, nothing held back.
+
+It knows aiohttp and the route table, not JupyterHub.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Final
+
+import aiohttp
+from aiohttp import web
+from yarl import URL
+
+from hai_spawner.proxy import websockets
+from hai_spawner.proxy.headers import end_to_end, forwarded
+from hai_spawner.proxy.routes import RouteTable
+from hai_spawner.proxy.slowness import Body, TooSlow, give
+
+#: Longest line and header, as large as tornado takes them.
+HEADER_LIMIT: Final = 64 * 1024
+#: Seconds to wait for a server to take a connection.
+CONNECT_TIMEOUT_S: Final = 10.0
+#: What aiohttp would add by itself and the client did not send.
+_NEVER_ADDED: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+#: What is told to a client to wait before its next try, seconds.
+RETRY_AFTER_S: Final = 2
+_STARTING: Final = "The platform is starting: try again in a moment."
+_SILENT: Final = "The server behind this address does not answer. It may be starting again: try again in a moment."
+_BROKEN_OFF: Final = (
+    "The server behind this address broke off. It may have done what was asked: look before you repeat it."
+)
+_SLOW: Final = "The request's body came too slowly, and was not waited for any longer: send it again."
+_UNKNOWN: Final = "No server is registered for this address."
+
+
+def new_session() -> aiohttp.ClientSession:
+    """The connections to the servers behind: no cookies of its own, no total time limit, no decompression."""
+    return aiohttp.ClientSession(
+        auto_decompress=False,
+        connector=aiohttp.TCPConnector(limit=0),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        max_field_size=HEADER_LIMIT,
+        max_line_size=HEADER_LIMIT,
+        skip_auto_headers=_NEVER_ADDED,
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A kind of answer that the proxy gives by itself."""
+
+    status: int
+    title: str
+    #: The machine-readable word. `restarting` promises that no server has seen the request.
+    code: str
+    detail: str
+
+
+NO_SUCH = Failure(404, "Not Found", "not_found", _UNKNOWN)
+STARTING = Failure(503, "Service Unavailable", "restarting", _STARTING)
+SILENT = Failure(503, "Service Unavailable", "restarting", _SILENT)
+SLOW = Failure(408, "Request Timeout", "too_slow", _SLOW)
+BROKEN_OFF = Failure(502, "Bad Gateway", "unavailable", _BROKEN_OFF)
+
+
+class Forwarder:
+    """Sends each request to the server of its route.
+
+    Args:
+        routes: Where requests go; it may change at any time.
+        log: For servers that do not answer.
+        error_url: The Hub's `.../hub/error`, which makes the page that a browser sees; None: plain text.
+    """
+
+    def __init__(self, routes: RouteTable, log: logging.Logger, *, error_url: str | None = None) -> None:
+        self._routes = routes
+        self._log = log
+        self._error_url = error_url
+        self._session: aiohttp.ClientSession | None = None
+        #: Servers whose silence has been logged: once, not for every request until they answer again.
+        self._silent: set[str] = set()
+
+    @property
+    def session(self) -> aiohttp.ClientSession:
+        """The connections to the servers, made on first use inside the running loop."""
+        if self._session is None:
+            self._session = new_session()
+        return self._session
+
+    async def close(self) -> None:
+        """Close all connections to the servers behind."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer one request: the handler of the proxy's only route."""
+        target = _target_of(request)
+        if target is None:
+            return web.Response(status=400, text="The request must name a path that starts with '/'.\n")
+        route = self._routes.find(request.host, target.partition("?")[0])
+        if route is None:
+            # The Hub adds its own route with the first ones. Before, nobody can say what exists.
+            return await self._fail(request, NO_SUCH if self._routes.has_hub else STARTING)
+        url = URL(str(URL(route.target).origin()) + target, encoded=True)
+        body = Body(request.content) if request.body_exists else None
+        try:
+            if request.headers.get("Upgrade", "").lower() == "websocket":
+                return await websockets.bridge(request, await websockets.connect(self.session, request, url))
+            return await self._http(request, url, route.target, body)
+        except aiohttp.WSServerHandshakeError as refused:
+            return web.Response(status=refused.status, text=refused.message)
+        except (aiohttp.ClientConnectionError, TimeoutError) as error:
+            if body is not None and body.was_too_slow:
+                slow = await self._fail(request, SLOW)
+                slow.force_close()
+                return slow
+            if route.target not in self._silent:
+                self._silent.add(route.target)
+                self._log.warning("No answer from %s for %s %s: %s", route.target, request.method, request.path, error)
+            return await self._fail(request, SILENT if _unsent(error) else BROKEN_OFF)
+
+    async def _http(self, request: web.Request, url: URL, target: str, body: Body | None) -> web.StreamResponse:
+        """One plain request. Errors before the first byte of the answer are raised, later ones cut the connection."""
+        async with self.session.request(
+            request.method,
+            url,
+            headers=forwarded(request),
+            data=body,
+            allow_redirects=False,
+        ) as upstream:
+            self._silent.discard(target)
+            answer = web.StreamResponse(
+                status=upstream.status, reason=upstream.reason, headers=end_to_end(upstream.headers)
+            )
+            await answer.prepare(request)
+            try:
+                async for chunk in upstream.content.iter_any():
+                    await give(answer, chunk)
+            except (aiohttp.ClientError, TooSlow):
+                # A clean end would tell the client that it has everything.
+                if request.transport is not None:
+                    request.transport.abort()
+                return answer
+            await answer.write_eof()
+            return answer
+
+    async def _fail(self, request: web.Request, failure: Failure) -> web.Response:
+        """An error: the Hub's page for browsers, a problem document (RFC 9457) for everybody else."""
+        status = failure.status
+        headers = {} if failure in (NO_SUCH, SLOW) else {"Retry-After": str(RETRY_AFTER_S)}
+        if "text/html" in request.headers.get("Accept", ""):
+            page = await self._page(request, status) or _plain_page(failure)
+            return web.Response(status=status, body=page, content_type="text/html", headers=headers)
+        problem = {
+            "type": "about:blank",
+            "title": failure.title,
+            "status": status,
+            "detail": failure.detail,
+            "code": failure.code,
+        }
+        return web.json_response(problem, status=status, content_type="application/problem+json", headers=headers)
+
+    async def _page(self, request: web.Request, status: int) -> bytes | None:
+        if self._error_url is None:
+            return None
+        timeout = aiohttp.ClientTimeout(total=CONNECT_TIMEOUT_S)
+        try:
+            async with self.session.get(
+                f"{self._error_url}/{status}", params={"url": request.path}, timeout=timeout
+            ) as page:
+                return await page.read()
+        except (aiohttp.ClientError, TimeoutError):
+            return None
+
+
+def _plain_page(failure: Failure) -> bytes:
+    """What a browser shows while the Hub cannot make a page; it looks again by itself."""
+    again = "" if failure is NO_SUCH else f'<meta http-equiv="refresh" content="{RETRY_AFTER_S}">'
+    page = (
+        f"<!DOCTYPE html><html><head><title>{failure.title}</title>{again}</head><body>{failure.detail}</body></html>"
+    )
+    return page.encode()
+
+
+def _unsent(error: BaseException) -> bool:
+    """Whether there was no connection over which the server could have got the request."""
+    return isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
+
+
+def _target_of(request: web.Request) -> str | None:
+    """Path and query as the client spelled them; None when that is no path.
+
+    It is put behind the server's address. A target such as `@elsewhere/` would turn that into another address.
+    """
+    if request.raw_path.startswith("/"):
+        return request.raw_path
+    absolute = URL(request.raw_path, encoded=True) if "://" in request.raw_path else None
+    return absolute.raw_path_qs if absolute is not None and absolute.raw_path_qs.startswith("/") else None

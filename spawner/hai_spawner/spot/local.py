@@ -1,0 +1,16 @@
+"""Servers on this machine, as processes or as tasks."""
+
+from __future__ import annotations
+
+from hai_spawner.containers.local import HaiLocalSpawner
+from hai_spawner.spot.mixin import SpotMixin
+
+
+class HaiSpotLocalSpawner(SpotMixin, HaiLocalSpawner):
+    """`HaiLocalSpawner`, which can also run a server as a task of the local cluster."""
+
+    def spot_cwd(self, configured: str) -> str:
+        """The user's home, which is made here, where an error can be told."""
+        if configured:
+            return configured
+        return str(self.prepare_home())

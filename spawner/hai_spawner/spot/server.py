@@ -1,0 +1,358 @@
+"""A JupyterLab server that is a task: submitted, waited for, started, lost and found again.
+
+The task's command (`hai_client.spot`) knocks at the Hub (`hai_hub.config.spot_handler`) whenever a run of it is up, and
+the Hub asks this object. So nothing has to be pushed into a run, and
+every restart of anybody ends in the same question.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import sys
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Final
+
+from jupyterhub.spawner import SpawnException
+from traitlets import CaselessStrEnum, Float, Integer, List, Unicode, default
+from traitlets.config import LoggingConfigurable
+
+from hai_spawner.spot.limit import beside_the_limit
+from hai_spawner.spot.options import PRIORITIES, SpotOptions
+from hai_spawner.spot.scheduler import Scheduler, SchedulerError, Tokens
+from hai_spawner.spot.state import Kept, Visit, ending, exit_status, has_ended, serves, waiting_line
+
+#: Variables of the Hub that are wrong on another node: there the rank's own hold, with the environment's programs.
+_NODES_OWN: Final = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
+#: Seconds between two tries to stop a task, and how many.
+_STOP_AGAIN_S: Final = 1.0
+_STOP_TRIES: Final = 3
+#: How long the end of a stopped task is waited for, in seconds.
+_STOP_WAIT_S: Final = 40.0
+
+
+class SpotServer(LoggingConfigurable):
+    """The spot container of one server of one user.
+
+    Args:
+        spawner: The spawner whose server it is.
+    """
+
+    group = Unicode("training", config=True, help="The node group of spot containers.")
+    priority = CaselessStrEnum(
+        PRIORITIES, "LOW", config=True, help="The priority of spot containers for which the user chooses none."
+    )
+    grace = Float(
+        300.0,
+        config=True,
+        help="How long a user has to save after the notice, in seconds. The group's maximum (max_grace) limits it.",
+    )
+    start_timeout = Integer(
+        86_400, config=True, help="How long a spot container may wait in the queue before its task is stopped, seconds."
+    )
+    poll_interval = Integer(10, config=True, help="Seconds between two looks at a spot container that is up.")
+    look_every = Float(3.0, config=True, help="Seconds between two looks at a task that waits for its turn.")
+    command = List(
+        Unicode(),
+        config=True,
+        help="The command of the task, which must start hai_client.spot. Default: this Python on one machine, python3 "
+        "in pods.",
+    )
+    cwd = Unicode("", config=True, help="Folder that the server starts in; empty: the user's home, or / in pods.")
+    port = Integer(0, config=True, help="Port of the server on its node; 0: any free one.")
+    hub_url = Unicode("", config=True, help="Address of the Hub as training nodes reach it; empty: as servers do.")
+
+    #: Tokens of all users.
+    tokens: ClassVar[Tokens] = Tokens()
+
+    def __init__(self, spawner: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.spawner = spawner
+        self.options: SpotOptions | None = None
+        self.kept: Kept | None = None
+        #: Whether a start is waiting, or was given up by the Hub while it waited.
+        self.starting = False
+        self._door: asyncio.Future[Visit] | None = None
+        self._generation = ""
+        #: The run that has said that its server is gone.
+        self._left: str | None = None
+
+    @default("command")
+    def _default_command(self) -> list[str]:
+        return [sys.executable, "-P", "-m", "hai_client.spot"]
+
+    @property
+    def defaults(self) -> SpotOptions:
+        """What holds where a request says nothing."""
+        return SpotOptions(priority=self.priority, group=self.group, grace_s=self.grace)
+
+    # -- start ------------------------------------------------------------------------------------
+
+    async def start(self) -> str:
+        """Have a task, wait for its turn and for its run to knock; the server's address.
+
+        Raises:
+            SpawnException: The task was refused, or has ended; says why.
+        """
+        self.starting, self._left = True, None
+        self._generation = secrets.token_hex(8)
+        self._door = asyncio.get_running_loop().create_future()
+        try:
+            await self._sure_of_task()
+            with beside_the_limit(self.spawner.handler):
+                visit = await self._knocked(self._door)
+        finally:
+            self._door = None
+        self.starting = False
+        self._keep(replace(self._known, run=visit.run, generation=self._generation))
+        self._look_often()
+        return visit.url
+
+    async def _sure_of_task(self) -> None:
+        having = asyncio.ensure_future(self._have_task())
+        try:
+            await asyncio.shield(having)
+        except asyncio.CancelledError:
+            # Nobody waits any more: a task that is being submitted just now must not come back by itself.
+            with contextlib.suppress(SchedulerError):
+                await having
+                await self.give_up()
+            raise
+        except SchedulerError as error:
+            # What was kept stays: whether its place in the queue is wanted was not in question.
+            self.starting = False
+            if not error.temporary:
+                # The next start does not ask for it again by itself.
+                self.spawner._remember({})
+            raise _refused(error) from None
+
+    async def _have_task(self) -> None:
+        """Take the task of before if it is what is asked for now; else submit one."""
+        assert self.options is not None
+        asked = self.options.to_user_options()
+        if self.kept is not None:
+            task = await self.scheduler.task(self.kept.task)
+            if not has_ended(task) and self.kept.asked == asked:
+                assert task is not None
+                if task["held"]:
+                    await self.scheduler.resume(self.kept.task)
+                return
+            if not has_ended(task):
+                await self.scheduler.stop(self.kept.task)
+            self._keep(None)
+        task_id = await self.scheduler.submit(self.task_body(), secrets.token_hex(16))
+        self.log.info("Spot container of %s is task %d", self.spawner._log_name, task_id)
+        self._keep(Kept(task=task_id, asked=asked))
+
+    def task_body(self) -> dict[str, Any]:
+        """The task as it is submitted. Whoever may see the user's tasks may see all of it: it holds no secret."""
+        assert self.options is not None
+        options = self.options
+        body: dict[str, Any] = {
+            "name": f"spot-{self.spawner.name}" if self.spawner.name else "spot",
+            "command": self.command,
+            "cwd": self.spawner.spot_cwd(self.cwd),
+            "nodes": 1,
+            "gpus": options.gpus,
+            "priority": options.priority,
+            "group": options.group,
+            "grace_s": options.grace_s,
+            # A signal to the launcher, which the server does not get.
+            "profile": "sigterm",
+            "env": {
+                "HAI_SPOT_URL": self._door_url,
+                "HAI_SPOT_SERVER": self.spawner.name,
+                "HAI_SPOT_PORT": str(self.port),
+            },
+            "tags": ["spot"],
+        }
+        if options.environment is not None:
+            body["environment"] = options.environment
+        return body
+
+    @property
+    def _door_url(self) -> str:
+        base = self.hub_url or self.spawner.hub_connect_url or self.spawner.hub.url
+        if not self.hub_url and self.spawner.hub_connect_url:
+            base = base.rstrip("/") + self.spawner.hub.base_url
+        return f"{base.rstrip('/')}/hai/spot"
+
+    async def _knocked(self, door: asyncio.Future[Visit]) -> Visit:
+        while True:
+            done, _ = await asyncio.wait({door}, timeout=self.look_every)
+            if done:
+                return door.result()
+            try:
+                task = await self.scheduler.task(self._known.task)
+            except SchedulerError as error:
+                self.log.debug("Task %d cannot be looked at: %s", self._known.task, error)
+                continue
+            if has_ended(task):
+                self._keep(None)
+                self.starting = False
+                raise SpawnException(ending(task), reason="spot_ended", status_code=409)
+
+    # -- what a run asks --------------------------------------------------------------------------
+
+    def knock(self, run: str, address: str, port: int, generation: str | None) -> dict[str, Any] | None:
+        """Answer a run of the task that has knocked.
+
+        Args:
+            run: Its id.
+            address: Its first rank's, as the scheduler service says.
+            port: The one that the server listens on there, or will.
+            generation: The start of the server that runs there already; None: none does.
+
+        Returns:
+            What to run in which environment; or only which start of the server counts, where that runs already; None
+            when the Hub is not ready for it.
+        """
+        visit = Visit(run=run, address=address, port=port, generation=generation)
+        if self._door is not None:
+            if not self._door.done():
+                self._door.set_result(visit)
+            return self._orders(visit, self._generation)
+        kept = self.kept
+        if kept is None or kept.run != visit.run or kept.generation is None or self._left == visit.run:
+            return None
+        if visit.generation == kept.generation:
+            return {"generation": kept.generation}
+        # The answer was lost on its way; after a restart of the Hub nobody knows the token any more.
+        return self._orders(visit, kept.generation) if self.spawner.api_token else None
+
+    def _orders(self, visit: Visit, generation: str) -> dict[str, Any]:
+        spawner = self.spawner
+        spawner.ip, spawner.port = visit.bind_ip, visit.port
+        env = {key: value for key, value in spawner.get_env().items() if isinstance(value, str)}
+        for name in _NODES_OWN:
+            env.pop(name, None)
+        return {"generation": generation, "command": [*spawner.cmd, *spawner.get_args()], "env": env}
+
+    def leave(self, run: str) -> None:
+        """A run says that its server ends now."""
+        self._left = run
+
+    # -- while it is up, and its end --------------------------------------------------------------
+
+    async def poll(self) -> int | None:
+        """None while the server is up, or its start waits; else an exit status.
+
+        A task that waits for its next turn is not up: the Hub forgets the server, and the task keeps its place.
+        """
+        kept = self.kept
+        if kept is None or (kept.run is None and not self.starting) or (kept.run and kept.run == self._left):
+            return 0
+        try:
+            task = await self.scheduler.task(kept.task)
+        except SchedulerError as error:
+            # The service may be gone for a moment; the server is not.
+            self.log.warning("Whether %s is up cannot be asked: %s", self.spawner._log_name, error)
+            return None
+        if has_ended(task):
+            self.kept = None
+            return exit_status(task)
+        assert task is not None
+        return None if kept.run is None or serves(task, kept.run) else 0
+
+    async def stop(self) -> None:
+        """Stop the task for good, and wait until its server is gone.
+
+        Raises:
+            SchedulerError: The service cannot be asked: the task is kept.
+        """
+        kept, self.starting = self.kept, False
+        if kept is None:
+            return
+        await self.give_up()
+        ends = asyncio.get_running_loop().time() + _STOP_WAIT_S
+        while asyncio.get_running_loop().time() < ends and not (kept.run and kept.run == self._left):
+            try:
+                if has_ended(await self.scheduler.task(kept.task)):
+                    break
+            except SchedulerError as error:
+                self.log.debug("Task %d cannot be looked at: %s", kept.task, error)
+            await asyncio.sleep(0.5)
+
+    async def give_up(self) -> None:
+        """Stop the task that is kept, if there is one, and forget it.
+
+        Raises:
+            SchedulerError: The service cannot be asked: the task is kept.
+        """
+        if self.kept is None:
+            return
+        for attempt in range(_STOP_TRIES):
+            try:
+                await self.scheduler.stop(self.kept.task)
+                break
+            except SchedulerError as error:
+                if not error.temporary or attempt + 1 == _STOP_TRIES:
+                    raise
+                await asyncio.sleep(_STOP_AGAIN_S)
+        self._keep(None)
+
+    async def progress(self) -> AsyncIterator[dict[str, Any]]:
+        """What the page shows: why the task waits, whenever that changes, and that the server starts."""
+        if self.options is not None:
+            yield {"progress": 5, "message": self.options.sentence}
+        shown = ""
+        while True:
+            event = await self._event()
+            if event is not None and event["message"] != shown:
+                shown = event["message"]
+                yield event
+            await asyncio.sleep(self.look_every)
+
+    async def _event(self) -> dict[str, Any] | None:
+        if self.kept is None:
+            return None
+        try:
+            explained = await self.scheduler.explain(self.kept.task)
+        except SchedulerError as error:
+            return {"progress": 10, "message": f"The scheduler cannot be asked now: {error}. The place is kept."}
+        if explained is None:
+            return None
+        if explained["state"] in ("queued", "suspended"):
+            return {"progress": 10, "message": waiting_line(explained)}
+        if self.kept.run is None:
+            return {"progress": 60, "message": f"Task {self.kept.task} has got its node; its launcher starts"}
+        return {"progress": 80, "message": "JupyterLab is starting"}
+
+    # -- state ------------------------------------------------------------------------------------
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """The service, in the user's name."""
+        return Scheduler(self.spawner.places_api_url, self.spawner.user, self.tokens)
+
+    @property
+    def _known(self) -> Kept:
+        assert self.kept is not None
+        return self.kept
+
+    def _keep(self, kept: Kept | None) -> None:
+        """Write it down at once: a Hub that ends now must find the task again."""
+        self.kept = kept
+        self.spawner.orm_spawner.state = self.spawner.get_state()
+        self.spawner.user.db.commit()
+
+    def load(self, state: Mapping[str, Any] | None) -> None:
+        """What the Hub has kept."""
+        self.kept = Kept.from_state(state) if state else None
+        if self.kept is not None and self.kept.run is not None:
+            self._look_often()
+
+    def _look_often(self) -> None:
+        """An end that nobody has announced is noticed soon."""
+        self.spawner.poll_interval = min(self.spawner.poll_interval, self.poll_interval)
+
+
+def _refused(error: SchedulerError) -> SpawnException:
+    """A refusal of the service as the Hub knows it."""
+    text = str(error).rstrip(".")
+    if error.temporary:
+        text += ". Try again in a moment, and tell an administrator if it lasts"
+    status = 503 if error.status is None else error.status
+    return SpawnException(f"{text}.", reason="spot_refused", status_code=status)

@@ -1,0 +1,95 @@
+"""What a job has had a hand in is fit for every store, or it is not taken over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from builders import at
+from hai_scheduler.adapters.shared.status import (
+    MAX_TEXT,
+    caught_of,
+    checkpoint_of,
+    lost_lines_of,
+    signal_of,
+    text_of,
+    time_of,
+)
+from hai_scheduler.core.model.leaving import Source
+from hai_scheduler.core.model.task import Checkpoint
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("epoch 3", "epoch 3"),
+        ("a\0b", "a?b"),
+        ("half a pair: \ud800", "half a pair: ?"),
+        ("x" * (MAX_TEXT + 1), "x" * MAX_TEXT),
+        (None, None),
+        (7, None),
+        (["x"], None),
+    ],
+)
+def test_only_text_that_every_store_keeps_is_text(value: Any, text: str | None) -> None:
+    assert text_of(value) == text
+
+
+@pytest.mark.parametrize(
+    ("step", "kept"),
+    [(7, 7), (-(2**63 - 1), -(2**63 - 1)), (2**63, None), (True, None), ("7", None), (7.5, None), ({}, None)],
+)
+def test_only_a_whole_number_that_every_store_keeps_is_a_step(step: Any, kept: int | None) -> None:
+    told = {"at": at(0).isoformat(), "step": step, "path": ["x"]}
+    assert checkpoint_of(told) == Checkpoint(at=at(0), step=kept, path=None)
+
+
+@pytest.mark.parametrize(
+    ("source", "kept"),
+    [("seen", Source.SEEN), ("told", Source.TOLD), (None, Source.TOLD), ("x", Source.TOLD), ([], Source.TOLD)],
+)
+def test_a_checkpoint_is_seen_only_where_its_supervisor_says_so(source: Any, kept: Source) -> None:
+    found = checkpoint_of({"at": at(0).isoformat(), "source": source})
+    assert found is not None
+    assert found.source is kept
+
+
+@pytest.mark.parametrize(
+    ("value", "signal"),
+    [(15, 15), (64, 64), (0, None), (128, None), (-9, None), (True, None), ("15", None), (None, None)],
+)
+def test_only_the_number_of_a_signal_is_one(value: Any, signal: int | None) -> None:
+    assert signal_of({"signal": value}) == signal
+    assert signal_of({}) is None
+
+
+@pytest.mark.parametrize(("value", "caught"), [(True, True), (False, False), (None, None), (1, None), ("yes", None)])
+def test_whether_a_signal_was_caught_is_yes_no_or_not_known(value: Any, caught: bool | None) -> None:
+    assert caught_of({"caught": value}) is caught
+    assert caught_of({}) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [
+        ({"log_lost_lines": 2, "log_lost_why": "no space left on device"}, "2 lines of its log were lost: no space"),
+        ({"log_lost_lines": 1}, "1 line of its log was lost: they could not be written"),
+        ({"log_lost_lines": 0, "log_lost_why": None}, None),
+        ({"log_lost_lines": "many"}, None),
+        ({"log_lost_lines": True}, None),
+        ({}, None),
+    ],
+)
+def test_lost_lines_are_said_in_a_sentence(status: dict[str, Any], sentence: str | None) -> None:
+    said = lost_lines_of(status)
+    assert said is None if sentence is None else (said or "").startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["9999-12-31T23:59:59-23:59", "9500-01-01T00:00:00Z", "0001-01-01T00:00:00+23:59", "1969-12-31T23:59:59Z", "x", 7],
+)
+def test_a_time_that_no_store_gives_back_is_none(text: Any) -> None:
+    assert time_of(text) is None
+    assert checkpoint_of({"at": text}) is None

@@ -1,0 +1,98 @@
+"""Every error has one answer, and faults of ours tell nothing."""
+
+from __future__ import annotations
+
+import pytest
+from tornado.web import HTTPError
+
+from hai_scheduler.api.server.problems import CODES, Refused, incident, problem_of
+from hai_scheduler.ports.store import Conflict, LeaseLost, NotFound, Temporary
+from hai_scheduler.service.shared import errors
+from hai_scheduler.service.tasks.experiments import InvalidExperiment
+
+CLASSES = [
+    errors.Unknown,
+    errors.NotAllowed,
+    errors.InTheWay,
+    errors.NeverFits,
+    errors.Unavailable,
+    errors.TooMany,
+    errors.TooCostly,
+]
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_error_of_the_service_has_a_status(kind) -> None:
+    problem = problem_of(kind("Do that instead."))
+    assert problem is not None
+    assert (problem.code, problem.status) == (kind.code, CODES[kind.code][0])
+    assert problem.detail == "Do that instead."
+
+
+def test_no_error_of_the_service_was_forgotten() -> None:
+    known = {*CLASSES, errors.Invalid, errors.TooMany, InvalidExperiment}
+    waiting = [errors.HaiError]
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        if kind is not errors.HaiError and kind.__module__.startswith("hai_scheduler.service"):
+            assert kind in known
+
+
+def test_a_wrong_field_is_named_with_value_and_remedy() -> None:
+    problem = problem_of(errors.Invalid("nodes", 0, "ask for 1 or more"))
+    assert problem is not None
+    assert problem.detail == "nodes: ask for 1 or more"
+    assert [error.model_dump() for error in problem.errors] == [
+        {"field": "nodes", "value": 0, "message": "ask for 1 or more"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "shown"),
+    [
+        ("name", "x" * 300, "x" * 200 + "…"),
+        ("env.TOKEN", "secret", None),
+        ("spec.environments.TOKEN", "secret", None),
+        ("env", {"TOKEN": "secret"}, None),
+        ("command", ["a"], ["a"]),
+        ("command", ["a" * 300], None),
+        ("x", object(), None),
+        ("x", 10**400, None),
+    ],
+)
+def test_values_are_repeated_only_if_short_and_no_secret(field, value, shown) -> None:
+    problem = problem_of(errors.Invalid(field, value, "is wrong"))
+    assert problem is not None
+    assert problem.errors[0].value == shown
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (Conflict("secret"), "conflict"),
+        (LeaseLost("secret"), "conflict"),
+        (NotFound("secret"), "not_found"),
+        (Temporary("secret"), "unavailable"),
+        (HTTPError(404, "secret"), "not_found"),
+        (HTTPError(405, "secret"), "method_not_allowed"),
+        (HTTPError(418, "secret"), "invalid"),
+        (Refused("gone", "It is over."), "gone"),
+    ],
+)
+def test_errors_of_other_layers_tell_their_meaning_and_not_their_text(error, code) -> None:
+    problem = problem_of(error)
+    assert problem is not None
+    assert problem.code == code
+    assert "secret" not in problem.model_dump_json()
+
+
+@pytest.mark.parametrize("error", [RuntimeError("secret"), KeyError("secret"), HTTPError(500, "secret"), OSError()])
+def test_other_errors_are_faults_of_ours(error) -> None:
+    assert problem_of(error) is None
+
+
+def test_an_incident_has_a_name_of_its_own() -> None:
+    (first, problem), (second, _) = incident(), incident()
+    assert first != second
+    assert first in problem.detail

@@ -1,0 +1,109 @@
+"""The settings of a Kubernetes cluster."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import fields
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from traitlets.config import Config
+
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.adapters.kubernetes.shared_logs import SharedLogs
+from hai_scheduler.adapters.memory.clock import VirtualClock
+from hai_scheduler.app import kubernetes_config
+from hai_scheduler.app.config import ConfigError, HaiScheduler
+from hai_scheduler.app.kubernetes_config import KubernetesSettings
+from hai_scheduler.app.kubernetes_start import open_kubernetes
+
+GIVEN = {"namespace": "runs", "api_url": "http://hai.jupyter:8090/services/hai/api/v1/"}
+#: What nobody needs to set.
+FIXED = {"log_parts"}
+
+
+def settings(**values) -> ClusterSettings:
+    return KubernetesSettings(config=Config({"KubernetesSettings": {**GIVEN, **values}})).frozen()
+
+
+def test_what_is_not_set_has_the_adapters_own_defaults() -> None:
+    chosen, plain = settings(), ClusterSettings(**GIVEN)
+    different = {
+        name for name in (field.name for field in fields(plain)) if getattr(chosen, name) != getattr(plain, name)
+    }
+    assert different == {"api_url", "tolerations"}
+    assert chosen.api_url == "http://hai.jupyter:8090/services/hai/api/v1"
+
+
+def test_every_field_can_be_set_and_says_what_it_means() -> None:
+    traits = KubernetesSettings.class_own_traits(config=True)
+    assert set(traits) | FIXED == {field.name for field in fields(ClusterSettings)}
+    assert all(trait.help for trait in traits.values())
+
+
+def test_values_are_turned_into_what_the_adapter_takes(tmp_path: Path) -> None:
+    chosen = settings(
+        start_timeout="15m", rdma_groups=["training"], image_pull_secrets=["a"], log_dir=str(tmp_path), log_claim="logs"
+    )
+    assert chosen.start_timeout == timedelta(minutes=15)
+    assert (chosen.rdma_groups, chosen.image_pull_secrets) == (frozenset({"training"}), ("a",))
+    assert chosen.log_dir == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("api_url", "", "api_url: is '': write the address that pods reach"),
+        ("namespace", "Runs!", "namespace: is 'Runs!'"),
+        ("cpu_share", 1.5, "cpu_share: is 1.5: write a part of the node"),
+        ("run_as_user", 0, "run_as_user: is 0: write a number greater than 0"),
+        ("shm_size", "16GB", "16GB"),
+        ("groups", {"training": "gpu>3"}, "gpu>3"),
+        ("rdma_resources", {"rdma/hca": 0}, "rdma_resources"),
+        ("log_claim", "logs", "name both the folder"),
+        ("watch_for", "20s", "at most half of stale_after, which is 30s"),
+        ("start_timeout", "soon", "start_timeout"),
+        ("binding", "glue", "glue"),
+    ],
+)
+def test_a_wrong_value_names_the_setting_and_the_remedy(name, value, words) -> None:
+    with pytest.raises(Exception, match=r".") as error:
+        settings(**{name: value})
+    assert words in str(error.value)
+    assert name in str(error.value)
+
+
+def test_without_a_name_the_namespace_is_the_services_own(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(kubernetes_config, "OWN_NAMESPACE", tmp_path / "namespace")
+    with pytest.raises(ValueError, match="name the namespace of the runs"):
+        settings(namespace="")
+    (tmp_path / "namespace").write_text("jupyter\n")
+    assert settings(namespace="").namespace == "jupyter"
+
+
+def test_a_laptop_has_no_kubernetes_settings(tmp_path: Path) -> None:
+    arguments = ["--role", "loop", "--state-dir", str(tmp_path), "--port", "1"]
+    assert HaiScheduler().settings(arguments).kubernetes is None
+    more = [f"--KubernetesSettings.{name}={value}" for name, value in GIVEN.items()]
+    assert HaiScheduler().settings([*arguments, "--cluster", "kubernetes", *more]).kubernetes == settings()
+
+
+def test_a_wrong_setting_ends_the_service_with_its_name(tmp_path: Path) -> None:
+    arguments = ["--role", "loop", "--state-dir", str(tmp_path), "--port", "1", "--cluster", "kubernetes"]
+    with pytest.raises(ConfigError, match=r"KubernetesSettings\.api_url"):
+        HaiScheduler().settings([*arguments, "--KubernetesSettings.namespace=runs"])
+
+
+async def test_without_the_package_the_remedy_is_named(monkeypatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("hai_scheduler.adapters.kubernetes.c")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "kubernetes.aio", None)
+    with pytest.raises(ConfigError, match=r"pip install 'hai-platform\[kubernetes\]'"):
+        await open_kubernetes(settings(), SharedLogs(Path("/x")), VirtualClock(), acts=True)
+
+
+def test_a_machine_without_kubernetes_does_not_import_it() -> None:
+    code = "import sys, hai_scheduler.app.compose; sys.exit('kubernetes' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

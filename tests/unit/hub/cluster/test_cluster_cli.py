@@ -1,0 +1,241 @@
+"""`hai cluster`: what it runs, what it shows, and how it says that something is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hai_client.errors import HaiError, Invalid
+from hai_hub.cluster.command import command
+from hai_hub.cluster.manifests import Change, differences
+
+#: Answers as Helm does, and notes the words that it was called with.
+HELM = """\
+#!/bin/sh
+echo "$(basename "$0") $*" >>"$HAI_TEST_CALLS"
+case "$*" in *" exec "*)
+  left=$(cat "$HAI_TEST_CALLS.deaf" 2>/dev/null || echo 0)
+  [ "$left" -gt 0 ] || exit 0
+  echo $((left - 1)) >"$HAI_TEST_CALLS.deaf"
+  echo "status 503: The state database does not answer." >&2
+  exit 1 ;;
+esac
+case "$1 $2" in
+  "get manifest") [ -e "$HAI_TEST_CALLS.installed" ] || { echo "Error: release: not found" >&2; exit 1; }
+    cat "$HAI_TEST_CALLS.installed" ;;
+  "get values") echo "workloads: {namespace: work}" ;;
+  "get notes") echo "NOTES:"; echo "what to do next" ;;
+  "upgrade hai") case "$*" in *dry-run*) cat "$HAI_TEST_CALLS.rendered" ;; esac ;;
+esac
+"""
+
+
+@pytest.fixture
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Programs in place of helm and kubectl; what they were called with is in this file."""
+    for name in ("helm", "kubectl"):
+        program = tmp_path / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(HELM)
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    file = tmp_path / "calls"
+    monkeypatch.setenv("HAI_TEST_CALLS", str(file))
+    return file
+
+
+@pytest.fixture
+def installed(calls: Path) -> Callable[[str], None]:
+    def write(manifest: str) -> None:
+        calls.with_name("calls.installed").write_text(manifest)
+
+    return write
+
+
+def test_config_prints_every_value_with_what_it_means(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["config"]) == 0
+    text = capsys.readouterr().out
+    assert "  # Replicas of the Deployment that schedules: one leads, the others stand by.\n  replicas: 2\n" in text
+
+
+def test_config_names_what_is_wrong_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_text("scheduler:\n  replica: 3\n")
+    assert command(["config", str(file)]) == 2
+    assert "line 2: scheduler.replica: there is no such value; did you mean replicas?" in capsys.readouterr().out
+    file.write_text("scheduler:\n  replicas: 3\n")
+    assert command(["config", str(file)]) == 0
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Invalid, match=r"none\.yaml: cannot be read: No such file"):
+        command(["config", str(tmp_path / "none.yaml")])
+
+
+def test_nothing_is_run_with_wrong_values(calls: Path, tmp_path: Path) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_text("hubb: {}\nproxyy: {}\n")
+    with pytest.raises(Invalid, match=r"line 1: hubb: .*\(and 1 more problem\)"):
+        command(["up", "-f", str(file)])
+    assert not calls.exists()
+
+
+def test_up_installs_waits_and_says_what_to_do_next(calls: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["up", "--namespace", "lab"]) == 0
+    install, *_, notes = [line for line in calls.read_text().splitlines() if line.startswith("helm ")]
+    assert install.startswith("helm upgrade hai ")
+    for word in ("--install", "--create-namespace", "--wait", "--namespace lab", "--reset-then-reuse-values"):
+        assert word in install
+    assert notes == "helm get notes hai --namespace lab"
+    assert capsys.readouterr().out == "what to do next\n"
+
+
+def test_upgrade_needs_an_installation(calls: Path) -> None:
+    with pytest.raises(Invalid, match="there is no release hai in hai; `hai cluster up` installs it"):
+        command(["upgrade"])
+
+
+OLD = """\
+kind: ConfigMap
+metadata: {name: a}
+data: {x: "1"}
+---
+kind: Secret
+metadata: {name: s}
+data: {token: b2xk, same: c2FtZQ==}
+---
+kind: Service
+metadata: {name: gone, namespace: other}
+"""
+NEW = """\
+kind: ConfigMap
+metadata: {name: a}
+data: {x: "2"}
+---
+kind: Secret
+metadata: {name: s}
+data: {token: bmV3, same: c2FtZQ==}
+---
+kind: Service
+metadata: {name: new}
+"""
+
+
+def test_dry_run_shows_what_would_change(
+    calls: Path, installed: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(OLD)
+    calls.with_name("calls.rendered").write_text(json.dumps({"manifest": NEW}))
+    assert command(["dry-run"]) == 0
+    text = capsys.readouterr().out
+    assert "changed  ConfigMap hai/a" in text
+    assert "added    Service hai/new" in text
+    assert "removed  Service other/gone" in text
+    assert text.endswith("4 objects would change\n")
+
+
+def test_no_secret_is_shown_only_that_it_changes() -> None:
+    found = {difference.name: difference for difference in differences(OLD, NEW, namespace="n")}
+    lines = "\n".join(found["s"].lines)
+    assert "+  token: (another secret)" in lines
+    for secret in ("b2xk", "bmV3", "c2FtZQ"):
+        assert secret not in lines
+    assert found["gone"].change is Change.REMOVED
+
+
+def test_nothing_is_different_from_itself() -> None:
+    assert differences(OLD, OLD, namespace="n") == []
+
+
+def test_down_asks_unless_told_not_to(calls: Path, installed: Callable[[str], None]) -> None:
+    installed(OLD)
+    with pytest.raises(Invalid, match="nobody is here to ask: say --yes"):
+        command(["down"])
+    assert "uninstall" not in calls.read_text()
+
+
+def test_down_ends_runs_after_the_scheduler_and_keeps_data(
+    calls: Path, installed: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(OLD)
+    assert command(["down", "--yes"]) == 0
+    uninstall, delete = calls.read_text().splitlines()[-2:]
+    assert uninstall.startswith("helm uninstall hai")
+    assert delete == "kubectl -n work delete services --selector app.kubernetes.io/managed-by=hai --wait=false"
+    assert "are kept" in capsys.readouterr().out
+
+
+def test_down_deletes_data_only_when_told(calls: Path, installed: Callable[[str], None]) -> None:
+    installed(OLD)
+    assert command(["down", "--yes", "--delete-data"]) == 0
+    text = calls.read_text()
+    assert "delete secrets,persistentvolumeclaims --selector app.kubernetes.io/name=hai" in text
+    assert "delete namespace work" in text
+
+
+def test_a_missing_helm_is_said_with_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("hai_hub.cluster.helm.sys.executable", str(tmp_path / "python"))
+    with pytest.raises(Invalid, match="helm is not on PATH: install Helm"):
+        command(["up"])
+
+
+def test_the_words_of_helm_are_in_the_error(calls: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin" / "helm").write_text('#!/bin/sh\necho "Error: connection refused" >&2\nexit 1\n')
+    with pytest.raises(HaiError, match=r"helm upgrade: connection refused; look at: kubectl -n hai get pods"):
+        command(["up"])
+
+
+@pytest.fixture
+def deaf(
+    calls: Path, installed: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[int], list[float]]:
+    """The scheduler does not answer that many times; what is returned is how long was waited each time."""
+    now, waited = [0.0], []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr("hai_hub.cluster.helm.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("hai_hub.cluster.helm.time.sleep", sleep)
+    installed(OLD)
+
+    def tell(times: int) -> list[float]:
+        calls.with_name("calls.deaf").write_text(str(times))
+        return waited
+
+    return tell
+
+
+@pytest.mark.parametrize("verb", ["up", "upgrade"])
+def test_it_returns_when_the_scheduler_answers_and_not_before(
+    verb: str, calls: Path, deaf: Callable[[int], list[float]]
+) -> None:
+    waited = deaf(3)
+    assert command([verb]) == 0
+    asked = [line for line in calls.read_text().splitlines() if line.startswith("kubectl -n hai exec deployment/hub")]
+    assert (len(asked), len(waited)) == (4, 3)
+    assert "/health/ready" in calls.read_text()
+
+
+def test_a_scheduler_that_does_not_answer_in_time_is_an_error_with_its_last_words(
+    deaf: Callable[[int], list[float]],
+) -> None:
+    waited = deaf(10**6)
+    with pytest.raises(
+        HaiError, match=r"does not answer yet: .*The state database does not answer\..*; look at: "
+    ) as error:
+        command(["up", "--wait", "30s"])
+    assert not isinstance(error.value, Invalid)
+    assert 29 <= sum(waited) <= 31
+
+
+def test_a_wait_that_is_no_length_of_time_is_refused_before_anything_is_done(calls: Path) -> None:
+    with pytest.raises(Invalid, match="--wait: 'soon' is not a length of time"):
+        command(["up", "--wait", "soon"])
+    assert not calls.exists()

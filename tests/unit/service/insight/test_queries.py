@@ -1,0 +1,129 @@
+"""What a task looks like between two ticks, and who sees which line of the feed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from builders import a_spec
+from hai_scheduler.adapters.memory.clock import VirtualClock
+from hai_scheduler.adapters.memory.store import MemoryStore
+from hai_scheduler.core.model.task import Priority, Rank, Run, RunId, Task, TaskId, TaskState
+from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
+from hai_scheduler.ports.store import Event, TaskFilter
+from hai_scheduler.service.insight.feed import may_see
+from hai_scheduler.service.insight.queries import PIECE, Queries, whose
+from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
+from hai_scheduler.service.shared.errors import NotAllowed
+from hai_scheduler.service.shared.watch import Watch
+from hai_scheduler.service.workspace.environment import Places
+
+CLOCK = VirtualClock()
+T = CLOCK.now()
+ALICE = Caller(name="alice", groups=frozenset({"ml"}))
+ADMIN = Caller(name="root", scopes=frozenset({SCOPE_ADMIN}))
+
+
+def a_task(**about: object) -> Task:
+    fields = {"priority": None, "nodes": 1, "group": "training"} | about
+    return Task(id=TaskId(1), name="t", user="alice", submitted_at=T, waiting_since=T, **fields)
+
+
+def view(task: Task, verdict: Verdict | None = None):
+    watch = Watch(verdicts={} if verdict is None else {task.id: verdict})
+    places = Places(api_url="", checkpoint_root="/c")
+    return Queries(store=MemoryStore(), clock=CLOCK, watch=watch, places=places).view(task)
+
+
+def verdict(kind: VerdictKind) -> Verdict:
+    return Verdict(kind=kind, priority=Priority.HIGH, data={"needs": 1, "free": 0})
+
+
+def test_a_task_that_was_held_since_the_last_tick_is_held() -> None:
+    shown = view(a_task(held=True), verdict(VerdictKind.CAPACITY))
+    assert shown.verdict is not None
+    assert (shown.verdict.kind, shown.effective) == (VerdictKind.HELD, Priority.HIGH)
+    assert "Held" in shown.message
+
+
+def test_a_task_that_was_resumed_since_the_last_tick_is_not_held() -> None:
+    assert view(a_task(), verdict(VerdictKind.HELD)).verdict is None
+
+
+def test_a_task_that_runs_has_no_verdict_left() -> None:
+    run = Run(
+        id=RunId("1.1"),
+        number=1,
+        ranks=(Rank(rank=0, node="n"),),
+        priority=Priority.LOW,
+        started_at=T - timedelta(seconds=9),
+        running_at=T - timedelta(seconds=5),
+    )
+    task = a_task(state=TaskState.RUNNING, run=run, served=timedelta(seconds=60))
+    shown = view(task, verdict(VerdictKind.CAPACITY))
+    assert shown.verdict is None
+    assert (shown.effective, shown.served) == (Priority.LOW, timedelta(seconds=65))
+
+
+def test_auto_counts_as_what_the_verdict_says() -> None:
+    assert view(a_task(), verdict(VerdictKind.CAPACITY)).effective is Priority.HIGH
+    assert view(a_task()).effective is None
+
+
+@pytest.mark.parametrize(
+    ("caller", "user", "shown"),
+    [
+        (ALICE, None, "alice"),
+        (ALICE, "alice", "alice"),
+        (ADMIN, None, "root"),
+        (ADMIN, "bob", "bob"),
+        (ADMIN, "*", None),
+    ],
+)
+def test_everybody_sees_his_own_and_admins_whom_they_name(caller, user, shown) -> None:
+    assert whose(caller, user) == shown
+
+
+@pytest.mark.parametrize("user", ["bob", "*", ""])
+def test_nobody_else_sees_others(user) -> None:
+    with pytest.raises(NotAllowed):
+        whose(ALICE, user)
+
+
+@pytest.mark.parametrize(
+    ("about", "alice", "admin"),
+    [
+        ({"kind": "task.state", "user": "alice"}, True, True),
+        ({"kind": "task.state", "user": "bob"}, False, True),
+        ({"kind": "node.mark"}, True, True),
+        ({"kind": "quota.put", "data": {"subject": "user:alice"}}, True, True),
+        ({"kind": "quota.put", "data": {"subject": "group:ml"}}, True, True),
+        ({"kind": "quota.deleted", "data": {"subject": "public"}}, True, True),
+        ({"kind": "quota.put", "data": {"subject": "user:bob"}}, False, True),
+        ({"kind": "quota.deleted", "data": {"subject": "group:other"}}, False, True),
+    ],
+)
+def test_an_event_is_for_those_it_is_about(about, alice, admin) -> None:
+    event = Event(at=T, actor="x", **about)
+    assert (may_see(ALICE, event), may_see(ADMIN, event)) == (alice, admin)
+
+
+@pytest.mark.parametrize("limit", [1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE, 200])
+@pytest.mark.parametrize("count", [0, PIECE, 3 * PIECE, 3 * PIECE + 1])
+async def test_pages_are_whole_whatever_pieces_they_are_read_in(count: int, limit: int) -> None:
+    store = MemoryStore()
+    async with store.write() as tx:
+        for _ in range(count):
+            await tx.add_task(a_task(), a_spec())
+    queries = Queries(store=store, clock=CLOCK, watch=Watch(), places=Places(api_url="", checkpoint_root="/c"))
+    seen: list[int] = []
+    cursor = None
+    while True:
+        page = await queries.tasks(ALICE, TaskFilter(), cursor=cursor, limit=limit)
+        seen += [one.task.id for one in page.items]
+        assert len(page.items) <= limit
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert seen == list(range(count, 0, -1))

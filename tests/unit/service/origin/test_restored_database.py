@@ -1,0 +1,457 @@
+"""A database that is older than the runs on its cluster, or another one (decision 0016): services in virtual time."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from builders import a_launch
+from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.adapters.memory.cluster import notices_of
+from hai_scheduler.adapters.memory.state import State
+from hai_scheduler.adapters.memory.store import MemoryStore
+from hai_scheduler.core.explaining.explain import why
+from hai_scheduler.core.model.task import Origin, Priority, Quota, RunId, TaskId
+from hai_scheduler.ports.store import Temporary
+from hai_scheduler.service.origin.lineage import begin_epoch
+from hai_scheduler.service.origin.orphan_book import read_orphans
+from hai_scheduler.service.shared.errors import NotAllowed, Unknown
+from unit.service.service_world import ADMIN, Service, user
+
+LONG = Behaviour(work=timedelta(hours=9))
+SHORT = Behaviour(work=timedelta(seconds=5))
+
+
+class World(Service):
+    """A service whose store can be taken back to what it was."""
+
+    def backup(self) -> State:
+        """What a copy of the database's file holds."""
+        return copy.copy(self.store._state)
+
+    def restore(self, state: State) -> None:
+        """The service dies, its database is replaced by the copy, and it starts again."""
+        self.store._state = replace(state, lease=self.store._state.lease)
+        self.restart()
+
+    async def lose_database(self) -> None:
+        """The service dies, its database is deleted, and it starts again."""
+        self.store = MemoryStore()
+        self.cluster._notices = notices_of(self.store)
+        self.restart()
+        async with self.store.write() as tx:
+            for level in Priority:
+                await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
+
+    async def orphans(self) -> list[str]:
+        async with self.store.read() as tx:
+            return [orphan.run_id for orphan in await read_orphans(tx) if orphan.live]
+
+    async def mark(self):
+        async with self.store.read() as tx:
+            return await tx.mark()
+
+    async def log(self, task_id: TaskId, who: str) -> list[str]:
+        page = await self.parts.services.logs.page(user(who), str(task_id))
+        return [line.text for line in page.lines if line.rank is not None]
+
+
+@pytest.fixture
+async def world() -> World:
+    world = World(nodes=2)
+    await world.open()
+    return world
+
+
+async def take_over(world: World) -> None:
+    """The lease of the dead service runs out."""
+    await world.step(10, ticks=5)
+
+
+async def test_an_id_is_not_given_again_and_nobody_sees_anothers_log(world: World) -> None:
+    backup = world.backup()
+    old = await world.submit("secret", "alice", does=Behaviour(work=timedelta(seconds=5), prints=("alice's own",)))
+    await world.step(1)
+    await world.step(20)
+    assert await world.states(old) == ["succeeded"]
+    world.restore(backup)
+    await take_over(world)
+    new = await world.submit("mine", "bob", does=Behaviour(work=timedelta(seconds=60), prints=("bob's own",)))
+    assert new > old
+    await world.step(1)
+    assert await world.states(new) == ["running"], "it does not succeed without a process"
+    await world.step(70)
+    assert await world.states(new) == ["succeeded"]
+    assert await world.log(new, "bob") == ["bob's own"]
+
+
+@pytest.mark.parametrize("how", ["an older copy", "no database"])
+async def test_ids_go_on_beyond_all_that_were_accepted(world: World, how: str) -> None:
+    backup = world.backup()
+    await world.submit("first", "alice", nodes=2, does=LONG)
+    given = [await world.submit(f"t{n}", "alice", nodes=2) for n in range(20)]
+    await world.step(1)
+    late = [await world.submit(f"late{n}", "alice", nodes=2) for n in range(5)]  # no tick has told of these
+    if how == "no database":
+        await world.lose_database()
+    else:
+        world.restore(backup)
+    await take_over(world)
+    assert await world.submit("new", "bob") > max(given + late)
+
+
+async def test_a_live_run_of_a_forgotten_task_is_left_alone_and_its_node_is_not_used(world: World) -> None:
+    backup = world.backup()
+    old = await world.submit("old", "alice", does=LONG)
+    await world.step(1)
+    ((node, (run,)),) = world.cluster.holders().items()
+    world.restore(backup)
+    await take_over(world)
+    assert world.cluster.kills == []
+    assert world.cluster.holders() == {node: (run,)}
+    assert await world.orphans() == [run] == [RunId(f"{old}.1")]
+    both = await world.submit("both", "bob", nodes=2)
+    one = await world.submit("one", "bob", does=LONG)
+    await world.step(1)
+    assert await world.states(both, one) == ["queued", "running"]
+    verdict = world.parts.cycle.watch.verdicts[both]
+    assert "1 node is held by runs that belong to no task any more" in why(verdict, world.clock.now())
+    (event,) = await world.events("run.orphaned")
+    assert (event.data["run"], event.data["user"], event.data["nodes"]) == (run, "alice", [node])
+    await world.parts.cycle.telling.at_once()
+    assert "`hai admin orphans list`" in str((await world.parts.services.health.look()).wrong)
+
+
+async def test_a_start_of_which_only_the_order_to_end_it_is_left_is_not_repeated(world: World) -> None:
+    """The run was decided before the backup, and ended after it without having been launched."""
+    launch = world.cluster.launch
+
+    async def away(_: object) -> None:
+        raise Temporary("the nodes cannot be reached")
+
+    world.cluster.launch = away  # type: ignore[method-assign]
+    task = await world.submit("old", "alice", does=LONG)
+    await world.step()
+    backup = world.backup()
+    await world.parts.services.submissions.stop(user("alice"), str(task))
+    await world.step(1)
+    assert await world.states(task) == ["stopped"]
+    world.cluster.launch = launch  # type: ignore[method-assign]
+    world.restore(backup)
+    await take_over(world)
+    await world.step(60)
+    assert await world.states(task) == ["running"]
+    run = (await world.task(task)).run
+    assert run is not None
+    assert run.id != f"{task}.1"
+
+
+async def test_after_hai_restore_too_no_start_of_the_lost_past_is_repeated(world: World) -> None:
+    """The command begins the epoch itself, so the service that starts then finds nothing to begin."""
+    launch = world.cluster.launch
+
+    async def away(_: object) -> None:
+        raise Temporary("the nodes cannot be reached")
+
+    world.cluster.launch = away  # type: ignore[method-assign]
+    task = await world.submit("old", "alice", does=SHORT)
+    await world.step()
+    backup = world.backup()
+    world.cluster.launch = launch  # type: ignore[method-assign]
+    await world.step(10)
+    await world.step(30)
+    assert await world.states(task) == ["succeeded"]
+    await world.cluster.forget(RunId(f"{task}.1"))
+    world.restore(backup)
+    async with world.store.write() as tx:
+        mark = await begin_epoch(tx, await world.cluster.marks(), [], world.clock.now())
+    await world.cluster.put_mark(mark)
+    await take_over(world)
+    await world.step(60)
+    assert world.cluster.launches.count(RunId(f"{task}.1")) == 1
+    assert await world.states(task) == ["succeeded"]
+
+
+async def test_when_an_orphan_has_ended_it_is_put_aside_and_its_node_is_used_again(world: World) -> None:
+    backup = world.backup()
+    await world.submit("old", "alice", nodes=2, does=Behaviour(work=timedelta(seconds=60)))
+    await world.step(1)
+    world.restore(backup)
+    await take_over(world)
+    new = await world.submit("new", "bob", nodes=2, does=LONG)
+    await world.step(1)
+    assert await world.states(new) == ["queued"]
+    await world.step(100)
+    assert await world.states(new) == ["running"]
+    assert await world.orphans() == []
+    assert list(world.cluster.aside) == [RunId("1.1")]
+    assert len(await world.events("run.orphan_ended")) == 1
+    (aside,) = await world.events("runs.aside")
+    assert aside.data["runs"] == [{"run": "1.1", "user": "alice", "origin": str(await self_origin(world))}]
+    await world.parts.cycle.telling.at_once()
+    assert (await world.parts.services.health.look()).wrong is None
+
+
+async def self_origin(world: World) -> Origin:
+    """What runs were marked with before the restore."""
+    mark = await world.mark()
+    return Origin(mark.database, mark.epoch - 1)
+
+
+async def test_runs_that_the_older_database_knows_are_adopted(world: World) -> None:
+    known = await world.submit("known", "alice", does=Behaviour(work=timedelta(minutes=10)))
+    await world.step(30)
+    backup = world.backup()
+    other = await world.submit("other", "alice", does=SHORT)
+    await world.step(20)
+    world.restore(backup)
+    await take_over(world)
+    assert await world.states(known) == ["running"]
+    assert (await world.task(known)).run.number == 1
+    await world.step(700)
+    assert await world.states(known) == ["succeeded"]
+    assert world.cluster.kills == []
+    assert RunId(f"{other}.1") in world.cluster.aside
+
+
+async def test_a_known_task_gets_a_run_with_a_number_that_none_has_had(world: World) -> None:
+    task = await world.submit("t", "alice", does=Behaviour(work=timedelta(minutes=10)))
+    await world.step(1)
+    backup = world.backup()
+    for _ in range(2):  # runs 2 and 3 of the task, in the past that is lost
+        await world.parts.services.submissions.suspend(user("alice"), str(task))
+        await world.step(60)
+        await world.parts.services.submissions.resume(user("alice"), str(task))
+        await world.step(1)
+    assert (await world.task(task)).run.number == 3
+    world.cluster.finish(RunId(f"{task}.3"), 1)
+    await world.step(1)
+    world.restore(backup)
+    await take_over(world)
+    run = (await world.task(task)).run
+    assert run.number == 4
+    assert run.origin == Origin((await world.mark()).database, 2)
+    assert await world.states(task) == ["running"]
+    page = await world.parts.services.logs.page(user("alice"), str(task))
+    assert [line.run for line in page.lines if "started" in line.text] == [1, 4], "the log goes on over the gap"
+
+
+async def test_a_task_does_not_run_beside_an_orphan_of_its_own(world: World) -> None:
+    task = await world.submit("t", "alice", does=Behaviour(work=timedelta(minutes=10)))
+    backup = world.backup()
+    await world.step(1)
+    world.restore(backup)
+    await take_over(world)
+    assert await world.states(task) == ["queued"]
+    assert (await world.task(task)).held
+    assert await world.orphans() == [RunId(f"{task}.1")]
+    await world.step(900)
+    assert not (await world.task(task)).held, "it is released when the orphan has ended"
+    assert (await world.task(task)).run.number == 2
+
+
+async def test_a_start_that_nothing_is_seen_of_is_not_repeated_under_its_old_number(world: World) -> None:
+    task = await world.submit("t", "alice", does=SHORT)
+    world.cluster.launch, launch = refuse, world.cluster.launch
+    await world.step(0, ticks=1)
+    assert await world.states(task) == ["starting"]
+    backup = world.backup()
+    world.cluster.launch = launch
+    await world.step(1)
+    await world.step(30)
+    assert await world.states(task) == ["succeeded"]
+    await world.cluster.forget(RunId(f"{task}.1"))  # as a cluster does that keeps no run that is settled
+    world.restore(backup)
+    await take_over(world)
+    assert (await world.task(task)).run.number == 2
+    assert world.cluster.launches.count(RunId(f"{task}.1")) == 1
+
+
+async def refuse(_order: object) -> None:
+    raise Temporary("the cluster takes nothing now")
+
+
+async def test_an_epoch_begins_once_and_only_if_the_database_is_behind(world: World) -> None:
+    await world.submit("a", "alice", does=SHORT)
+    await world.step(20)
+    world.restart()
+    await take_over(world)
+    assert (await world.mark()).epoch == 1, "a restart is no restore"
+    backup = world.backup()
+    await world.submit("b", "alice", does=SHORT)
+    await world.step(20)
+    world.restore(backup)
+    await take_over(world)
+    world.restart()
+    await take_over(world)
+    assert (await world.mark()).epoch == 2
+    (event,) = await world.events("database.epoch")
+    assert (event.data["epoch"], event.data["before"], event.data["first_task"]) == (2, 1, 1001)
+
+
+async def test_a_database_that_goes_back_under_its_leader_is_noticed(world: World) -> None:
+    backup = world.backup()
+    await world.submit("a", "alice", does=LONG)
+    await world.step(1)
+    world.store._state = replace(backup, lease=world.store._state.lease)  # a failover to a replica that lagged
+    await world.step(1)
+    assert (await world.mark()).epoch == 2
+    assert await world.orphans() == [RunId("1.1")]
+    assert world.cluster.kills == []
+
+
+async def test_restored_twice_to_the_same_copy_ids_still_do_not_repeat(world: World) -> None:
+    backup = world.backup()
+    ids = []
+    for _ in range(3):
+        ids.append(await world.submit("t", "alice", does=LONG))
+        await world.step(1)
+        world.restore(backup)
+        await take_over(world)
+    assert ids == sorted(set(ids))
+    assert (await world.mark()).epoch == 4
+    assert len(await world.orphans()) == 2, "the third found no free node"
+
+
+class TestAdmins:
+    async def test_an_orphan_is_ended_when_an_admin_says_so_and_not_before(self, world: World) -> None:
+        backup = world.backup()
+        await world.submit("a", "alice", does=LONG)
+        await world.submit("b", "alice", does=LONG)
+        await world.step(1)
+        world.restore(backup)
+        await take_over(world)
+        ending = await world.parts.services.orphans.end(ADMIN, "1.1")
+        assert ending.ending
+        # Whoever follows a leader that dies now knows it as well.
+        world.restart()
+        await take_over(world)
+        await world.step(60)
+        assert set(world.cluster.kills) == {RunId("1.1")}
+        assert await world.orphans() == [RunId("2.1")]
+        assert list(world.cluster.aside) == [RunId("1.1")]
+
+    async def test_others_may_neither_see_nor_end_them(self, world: World) -> None:
+        with pytest.raises(NotAllowed):
+            await world.parts.services.orphans.show(user("alice"))
+        with pytest.raises(NotAllowed):
+            await world.parts.services.orphans.end(user("alice"), "1.1")
+
+    async def test_only_orphans_can_be_ended_so(self, world: World) -> None:
+        task = await world.submit("a", "alice", does=LONG)
+        await world.step(1)
+        with pytest.raises(Unknown, match="hai admin orphans list"):
+            await world.parts.services.orphans.end(ADMIN, f"{task}.1")
+
+    async def test_what_may_be_another_platforms_is_removed_when_an_admin_says_so(self, world: World) -> None:
+        world.cluster.exclusive = False
+        world.cluster.script(TaskId(7), SHORT)
+        await world.cluster.launch(replace(a_launch_of(world), origin=Origin("somebodyelse", 1)))
+        await world.step(1)
+        await world.step(60)
+        (shown,) = await world.parts.services.orphans.show(ADMIN)
+        assert (shown.live, shown.nodes) == (False, ())
+        await world.parts.services.orphans.end(ADMIN, shown.run_id)
+        await world.step(1)
+        assert list(world.cluster.aside) == [shown.run_id]
+        assert await world.parts.services.orphans.show(ADMIN) == ()
+
+
+class TestTheMark:
+    async def test_it_is_written_before_anything_is_launched(self, world: World) -> None:
+        async def put_mark(_mark: object) -> None:
+            raise Temporary("the disk is full")
+
+        world.cluster.put_mark, put = put_mark, world.cluster.put_mark
+        task = await world.submit("t", "alice", does=SHORT)
+        await world.step(1)
+        assert world.cluster.launches == []
+        assert "disk is full" in world.parts.cycle.watch.trouble
+        world.cluster.put_mark = put
+        await world.step(1)
+        assert await world.states(task) == ["running"]
+        assert world.parts.cycle.watch.trouble is None
+
+    async def test_ticks_that_change_nothing_write_nothing(self, world: World) -> None:
+        await world.submit("t", "alice", does=LONG)
+        await world.step(1)
+        before = world.cluster.marks_written
+        await world.step(100, ticks=20)
+        assert world.cluster.marks_written == before
+
+    async def test_a_leader_that_another_has_followed_launches_nothing(self, world: World) -> None:
+        await world.submit("t", "alice", does=SHORT)
+        mark = await world.mark()
+        await world.cluster.put_mark(replace(mark, steps=mark.steps + 5))
+        await world.step(1, ticks=1)
+        assert world.cluster.launches == []
+
+
+class TestAnotherPlatform:
+    """Two platforms that share a namespace of Kubernetes, though they should not."""
+
+    async def test_its_runs_are_never_touched(self, world: World) -> None:
+        world.cluster.exclusive = False
+        theirs = replace(a_launch_of(world), origin=Origin("somebodyelse", 1))
+        await world.cluster.launch(theirs)
+        world.cluster.script(theirs.task_id, SHORT)
+        await world.step(1)
+        assert world.cluster.kills == []
+        await world.step(10_000)
+        assert (world.cluster.aside, world.cluster.settled) == ({}, [])
+
+    async def test_an_order_to_end_what_never_began_stays_no_longer_than_it_is_of_use(self, world: World) -> None:
+        world.cluster.exclusive = False
+        backup = world.backup()
+        task = await world.submit("t", "alice", does=SHORT)
+        await world.cluster.kill(RunId(f"{task}.1"))
+        world.restore(backup)
+        await take_over(world)
+        (shown,) = await world.parts.services.orphans.show(ADMIN)
+        assert (shown.run_id, shown.live) == (f"{task}.1", False)
+        await world.step(3600, ticks=3)
+        assert await world.parts.services.orphans.show(ADMIN) == ()
+        assert await world.cluster.observe() == []
+
+    async def test_an_older_epoch_of_our_own_is_put_aside_there_as_well(self, world: World) -> None:
+        world.cluster.exclusive = False
+        backup = world.backup()
+        await world.submit("t", "alice", does=SHORT)
+        await world.step(20)
+        world.restore(backup)
+        await take_over(world)
+        assert list(world.cluster.aside) == [RunId("1.1")]
+
+
+def a_launch_of(world: World):
+    return a_launch(7, nodes=(min(world.cluster._nodes),))
+
+
+class TestUpgrades:
+    async def test_runs_without_a_mark_stay_with_a_database_that_knows_them(self, world: World) -> None:
+        task = await world.submit("t", "alice", does=LONG)
+        await world.step(1)
+        # As an older version would have left it.
+        world.cluster._marks.clear()
+        run = world.cluster._runs[RunId(f"{task}.1")]
+        run.launch = replace(run.launch, origin=None)
+        stored = await world.task(task)
+        async with world.store.write() as tx:
+            await tx.save_task(replace(stored, run=replace(stored.run, origin=None)))
+        world.restart()
+        await take_over(world)
+        assert await world.states(task) == ["running"]
+        assert (await world.mark()).epoch == 1
+        assert await world.orphans() == []
+        assert world.cluster.kills == []
+
+    async def test_those_that_it_does_not_know_are_orphans_and_their_ids_are_left_out(self, world: World) -> None:
+        await world.lose_database()
+        world.cluster._marks.clear()
+        await world.cluster.launch(replace(a_launch_of(world), origin=None))
+        await take_over(world)
+        assert await world.orphans() == [a_launch_of(world).run_id]
+        assert await world.submit("t", "alice") > 7

@@ -1,0 +1,111 @@
+"""Tasks whose failed commands are started again: submission, history, what is shown (H2)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from builders import at
+from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.core.model.task import Retry, TaskId, TaskState
+from hai_scheduler.service.shared.errors import Invalid
+from unit.service.service_world import Service, user
+
+FAILS = Behaviour(work=timedelta(seconds=5), exit_code=3)
+
+
+async def ends_told(service: Service, task_id: TaskId) -> list[dict[str, object]]:
+    """What the history says of each end of a run."""
+    events = await service.parts.services.queries.events(user("ann"), str(task_id), after=0, limit=500)
+    return [dict(event.data) for event in events if event.kind == "task.state" and "left" in event.data]
+
+
+async def test_a_failed_command_is_started_again_after_its_back_off_until_its_retries_are_used() -> None:
+    service = await Service().open()
+    retry = Retry(count=2, backoff=timedelta(seconds=10))
+    task = await service.submit("flaky", "ann", does=FAILS, retry=retry)
+    await service.step()
+    await service.step(5)
+    assert (await service.task(task)).not_before == at(15)
+    await service.step(9)
+    assert (await service.task(task)).state is TaskState.SUSPENDED, "it waits for its back-off"
+    for seconds in (1, 5, 20, 5):
+        await service.step(seconds)
+    over = await service.task(task)
+    assert over.run is not None
+    assert (over.state, over.retries, over.run.number) == (TaskState.FAILED, 2, 3)
+
+
+async def test_the_history_says_what_happens_after_a_failure() -> None:
+    service = await Service().open()
+    retry = Retry(count=2, backoff=timedelta(seconds=10))
+    task = await service.submit("flaky", "ann", does=FAILS, retry=retry)
+    for seconds in (0, 5, 10, 5, 20, 5):
+        await service.step(seconds)
+    told = await ends_told(service, task)
+    assert [line["message"] for line in told] == [
+        "Its command failed (status 3); retry 1 of 2 waits until 08:00:15 UTC, in 10 s.",
+        "Its command failed (status 3); retry 2 of 2 waits until 08:00:40 UTC, in 20 s.",
+        "Its command failed (status 3); all 2 retries are used, so the task has failed.",
+    ]
+    assert [line["retry"] for line in told] == [1, 2, 2]
+    assert told[0]["not_before"] == at(15).isoformat()
+
+
+async def test_the_history_says_when_a_status_is_not_retried_and_when_there_is_no_back_off() -> None:
+    service = await Service().open()
+    other = await service.submit("other", "ann", does=FAILS, retry=Retry(count=1, exit_codes=frozenset({75})))
+    at_once = await service.submit("at-once", "ann", does=FAILS, retry=Retry(count=1))
+    plain = await service.submit("plain", "ann", does=FAILS)
+    for seconds in (0, 5):
+        await service.step(seconds)
+    (told,) = await ends_told(service, other)
+    assert told["message"] == "Its command failed (status 3); no status that is retried, so the task has failed."
+    assert (await ends_told(service, at_once))[0]["message"] == (
+        "Its command failed (status 3); retry 1 of 1 waits for its turn."
+    )
+    (told,) = await ends_told(service, plain)
+    assert (told["message"], "retry" in told) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("retry", "field", "said"),
+    [
+        pytest.param(Retry(count=0), "retries", "between 1 and 100", id="none"),
+        pytest.param(Retry(count=101), "retries", "between 1 and 100", id="too many"),
+        pytest.param(Retry(count=1, backoff=-timedelta(seconds=1)), "retry_backoff_s", "0 or more", id="back in time"),
+        pytest.param(Retry(count=1, exit_codes=frozenset({0})), "retry_exit_codes", "between 1 and 255", id="success"),
+        pytest.param(
+            Retry(count=1, exit_codes=frozenset({256})), "retry_exit_codes", "between 1 and 255", id="no status"
+        ),
+    ],
+)
+async def test_retries_that_cannot_be_are_refused(retry: Retry, field: str, said: str) -> None:
+    service = await Service().open()
+    with pytest.raises(Invalid, match=said) as caught:
+        await service.submit("t", "ann", retry=retry)
+    assert caught.value.field == field
+
+
+async def test_a_back_off_that_doubles_beyond_all_measure_waits_a_day() -> None:
+    service = await Service().open()
+    task = await service.submit("many", "ann", does=FAILS, retry=Retry(count=100, backoff=timedelta(days=3650)))
+    await service.step()
+    await service.step(5)
+    assert (await service.task(task)).not_before == at(5, hours=24)
+
+
+async def test_a_rank_that_was_ended_with_the_others_decides_no_retry() -> None:
+    service = await Service().open()
+    does = Behaviour(work=timedelta(seconds=5), exit_code=3, failing_rank=1)
+    task = await service.submit("gang", "ann", 2, does, retry=Retry(count=1, exit_codes=frozenset({137, 143})))
+    await service.step()
+    for _ in range(5):
+        await service.step(10)
+    over = await service.task(task)
+    assert over.run is not None
+    assert any(rank.exit_code != 3 for rank in over.run.ranks), "the other was ended"
+    assert (over.state, over.run.failed_ranks) == (TaskState.FAILED, (1,))
+    (told,) = await ends_told(service, task)
+    assert told["message"] == "Its command failed (status 3); no status that is retried, so the task has failed."

@@ -1,0 +1,342 @@
+"""The pod that becomes a development container, without a cluster."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from kubernetes_asyncio.client import ApiClient, Configuration
+from kubernetes_asyncio.client.rest import ApiException
+
+pytest.importorskip("kubespawner")
+
+from jupyterhub.spawner import SpawnException
+from traitlets import TraitError
+
+from hai_spawner.containers import kube
+from hai_spawner.containers.kube import HaiKubeSpawner
+from hai_spawner.containers.mixin import HaiSpawnerMixin
+from hai_spawner.containers.places import Environment, Mount, Places
+from hai_spawner.sizes.grants import Ledger
+from hai_spawner.sizes.nodes import FRESH_S, NodeReader, Unreadable
+from unit.spawner.spawn_kit import GPU, SIZES, a_hub, a_node, a_pod, a_user
+
+HOME = Mount(kind="host_path", source="/data/{ann}", sub_path="", mount_path="/home/ann", read_only=False)
+SETS = Mount(kind="pvc", source="sets", sub_path="ml", mount_path="/sets", read_only=True)
+
+
+class FakeApi:
+    """The lists of a cluster."""
+
+    def __init__(self, nodes: list[Any], pods: list[Any], status: int = 200) -> None:
+        self.nodes, self.pods, self.status = nodes, pods, status
+        self.calls: list[tuple[str, Any]] = []
+
+    async def list_node(self, **given: Any) -> Any:
+        return self._answer("nodes", given["label_selector"], self.nodes)
+
+    async def list_namespaced_pod(self, namespace: str, **_: Any) -> Any:
+        return self._answer("pods", namespace, self.pods)
+
+    async def list_pod_for_all_namespaces(self, **_: Any) -> Any:
+        return self._answer("pods", None, self.pods)
+
+    def _answer(self, what: str, by: Any, items: list[Any]) -> Any:
+        self.calls.append((what, by))
+
+        async def read() -> bytes:
+            return json.dumps({"items": items}).encode()
+
+        return SimpleNamespace(status=self.status, read=read)
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HaiSpawnerMixin, "ledger", Ledger())
+    monkeypatch.setattr(HaiKubeSpawner, "_readers", {})
+    monkeypatch.setattr("kubespawner.spawner.load_config", lambda **_: None)
+    monkeypatch.setattr("kubespawner.spawner.shared_client", lambda _: None)
+
+
+def spawner(options: Any = None, *, api: FakeApi | None = None, user: Any = None, **more: Any) -> HaiKubeSpawner:
+    given = {"sizes": SIZES, "namespace": "labs", "image": "registry.example/lab:1", **more}
+    made = HaiKubeSpawner(user=user or a_user(), hub=a_hub(), _mock=True, **given)
+    made.api = api or FakeApi([a_node(cpu="16", memory="128Gi", gpus=2)], [])
+    made.orm_spawner = SimpleNamespace(user_options=options, name="", state={}, server=None)
+    made.user_options = options or {}
+    made.api_token = "secret"
+    return made
+
+
+async def pod_of(made: HaiKubeSpawner) -> Any:
+    """The pod as it is sent to the API server."""
+    await made.run_pre_spawn_hook()
+    await made.load_user_options()
+    manifest = await made.get_pod_manifest()
+    async with ApiClient(Configuration()) as client:
+        return client.sanitize_for_serialization(manifest)
+
+
+async def test_a_size_with_a_device_asks_for_it_and_takes_its_image() -> None:
+    made = spawner({"profile": "gpu-1"})
+    pod = await pod_of(made)
+    container = pod["spec"]["containers"][0]
+    assert container["image"] == "registry.example/cuda:1"
+    assert container["resources"]["limits"] == {"cpu": 4.0, "memory": 16 * 2**30, GPU: "1"}
+    assert container["resources"]["requests"] == {"cpu": 4.0, "memory": 16 * 2**30, GPU: "1"}
+    assert pod["metadata"]["labels"]["hai.jupyter.org/size"] == "gpu-1"
+    assert made.start_timeout == 900
+
+
+def group_terms(pod: Any) -> list[Any]:
+    required = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    terms: list[Any] = required["nodeSelectorTerms"]
+    return terms
+
+
+async def test_it_runs_on_the_jupyter_group_alone() -> None:
+    (term,) = group_terms(await pod_of(spawner({"profile": "small"})))
+    assert term == {"matchExpressions": [{"key": "hai.jupyter.org/group", "operator": "In", "values": ["jupyter"]}]}
+
+
+async def test_no_other_node_affinity_leads_around_the_group() -> None:
+    """Terms are alternatives: one without the group would let it run anywhere."""
+    terms = [
+        {"matchExpressions": [{"key": "disk", "operator": "Exists"}]},
+        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n-9"]}]},
+    ]
+    made = spawner({"profile": "small"}, node_affinity_required=terms, groups=["jupyter", "notebooks"])
+    found = group_terms(await pod_of(made))
+    assert [term["matchExpressions"][-1]["values"] for term in found] == [["jupyter", "notebooks"]] * 2
+    assert found[0]["matchExpressions"][0]["key"] == "disk"
+    assert found[1]["matchFields"][0]["values"] == ["n-9"]
+
+
+async def test_its_rights_are_few() -> None:
+    pod = await pod_of(spawner({"profile": "small"}))
+    rights = pod["spec"]["containers"][0]["securityContext"]
+    assert rights == {
+        "runAsUser": 1000,
+        "runAsGroup": 100,
+        "runAsNonRoot": True,
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    assert pod["spec"]["automountServiceAccountToken"] is False
+    assert pod["spec"]["enableServiceLinks"] is False
+
+
+@pytest.mark.parametrize(("size", "seen"), [("small", "void"), ("gpu-1", None)])
+async def test_an_image_made_for_gpus_sees_those_that_it_was_given(size: str, seen: str | None) -> None:
+    made = spawner({"profile": size})
+    await made.run_pre_spawn_hook()
+    assert made.get_env().get("NVIDIA_VISIBLE_DEVICES") == seen
+
+
+async def test_folders_are_mounted_as_the_service_resolved_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ask(*_: Any, **__: Any) -> Places:
+        return Places(
+            mounts=(HOME, SETS, Mount(kind="pvc", source="sets", sub_path="x", mount_path="/x", read_only=True)),
+            environments=(Environment(name="torch", image="registry.example/torch:2", variables={"A": "{b}"}),),
+        )
+
+    monkeypatch.setattr("hai_spawner.containers.mixin.ask", ask)
+    pod = await pod_of(spawner({"profile": "gpu-1", "environment": "torch"}, ask_places=True))
+    container = pod["spec"]["containers"][0]
+    assert container["image"] == "registry.example/torch:2"
+    assert {"name": "A", "value": "{b}"} in container["env"]
+    assert container["volumeMounts"] == [
+        {"name": "hai-0", "mountPath": "/home/ann", "readOnly": False},
+        {"name": "hai-1", "mountPath": "/sets", "readOnly": True, "subPath": "ml"},
+        {"name": "hai-1", "mountPath": "/x", "readOnly": True, "subPath": "x"},
+    ]
+    assert pod["spec"]["volumes"] == [
+        {"name": "hai-0", "hostPath": {"path": "/data/{ann}", "type": "Directory"}},
+        {"name": "hai-1", "persistentVolumeClaim": {"claimName": "sets"}},
+    ]
+
+
+async def test_two_folders_at_one_place_are_refused_rather_than_one_of_them_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def ask(*_: Any, **__: Any) -> Places:
+        return Places(mounts=(HOME,))
+
+    monkeypatch.setattr("hai_spawner.containers.mixin.ask", ask)
+    volume = {"name": "v", "emptyDir": {}}
+    mount = {"name": "v", "mountPath": "/home/ann/"}
+    made = spawner({"profile": "small"}, ask_places=True, volumes=[volume], volume_mounts=[mount])
+    with pytest.raises(SpawnException, match="Two folders are mounted at /home/ann"):
+        await pod_of(made)
+
+
+@pytest.mark.parametrize("user", ["Ann B.", "../../etc", "x" * 80, "a--b", "{username}", "ünï@ex.org"])
+async def test_a_users_name_becomes_a_safe_slug(user: str) -> None:
+    pod = await pod_of(spawner({"profile": "small"}, user=a_user(user)))
+    name = pod["metadata"]["name"]
+    assert len(name) <= 63
+    assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+    assert pod["metadata"]["annotations"]["hub.jupyter.org/username"] == user
+
+
+async def test_a_size_changes_nothing_of_the_configuration_and_nothing_of_the_next_spawn() -> None:
+    limits, selector = {"example.com/fpga": "1"}, {"disk": "ssd"}
+    sizes = {**SIZES, "gpu-1": {**SIZES["gpu-1"], "node_selector": {"gpu": "a100"}}}
+    nodes = [a_node(cpu="16", gpus=2, labels={"gpu": "a100"})]
+    given = {"extra_resource_limits": limits, "node_selector": selector, "sizes": sizes}
+    first = spawner({"profile": "gpu-1"}, api=FakeApi(nodes, []), **given)
+    pod = await pod_of(first)
+    assert pod["spec"]["nodeSelector"] == {"disk": "ssd", "gpu": "a100"}
+    second = spawner({"profile": "small"}, api=FakeApi(nodes, []), user=a_user("bob"), **given)
+    container = (after := await pod_of(second))["spec"]["containers"][0]
+    assert container["image"] == "registry.example/lab:1"
+    assert container["resources"]["limits"] == {"cpu": 1.0, "memory": 2 * 2**30, "example.com/fpga": "1"}
+    assert after["spec"]["nodeSelector"] == {"disk": "ssd"}
+    assert (limits, selector) == ({"example.com/fpga": "1"}, {"disk": "ssd"})
+
+
+def test_profiles_of_kubespawner_are_refused_in_favour_of_sizes() -> None:
+    with pytest.raises(TraitError, match=r"profile_list is set: describe profiles as HaiKubeSpawner\.sizes"):
+        spawner(profile_list=[{"display_name": "x"}])
+
+
+async def refused(made: HaiKubeSpawner) -> SpawnException:
+    with pytest.raises(SpawnException) as error:
+        await made.run_pre_spawn_hook()
+    return error.value
+
+
+async def test_without_free_devices_it_names_what_would_start() -> None:
+    api = FakeApi([a_node(gpus=1)], [a_pod(gpus=1)])
+    error = await refused(spawner({"profile": "gpu-1"}, api=api))
+    assert (error.status_code, error.reason) == (503, "capacity")
+    assert error.message.endswith("These would start now: small.")
+    assert api.calls == [("nodes", "hai.jupyter.org/group in (jupyter)"), ("pods", "labs")]
+
+
+async def test_the_last_device_is_given_once_though_its_pod_is_not_to_be_seen_yet() -> None:
+    api = FakeApi([a_node(gpus=1)], [])
+    await spawner({"profile": "gpu-1"}, api=api).run_pre_spawn_hook()
+    error = await refused(spawner({"profile": "gpu-1"}, api=api, user=a_user("bob")))
+    assert error.reason == "capacity"
+
+
+async def test_a_grant_and_its_pod_are_counted_once() -> None:
+    api = FakeApi([a_node(gpus=2)], [])
+    await spawner({"profile": "gpu-1"}, api=api).run_pre_spawn_hook()
+    api.pods.append(a_pod(gpus=1, cpu="4", user="ann"))
+    HaiKubeSpawner._readers.clear()
+    await spawner({"profile": "gpu-1"}, api=api, user=a_user("bob")).run_pre_spawn_hook()
+
+
+async def test_a_servers_own_old_pod_does_not_stand_in_its_way() -> None:
+    api = FakeApi([a_node(gpus=1)], [a_pod(gpus=1, user="ann")])
+    await spawner({"profile": "gpu-1"}, api=api).run_pre_spawn_hook()
+
+
+@pytest.mark.parametrize(
+    "more", [{"capacity": False}, {"api": FakeApi([], [], status=403)}], ids=["off", "not allowed"]
+)
+async def test_capacity_that_cannot_be_read_refuses_nobody(more: dict[str, Any]) -> None:
+    await spawner({"profile": "gpu-1"}, **more).run_pre_spawn_hook()
+
+
+async def test_a_reading_is_shared_while_it_is_fresh() -> None:
+    now = 0.0
+    api = FakeApi([a_node()], [])
+    reader = NodeReader(api, "x", "labs", clock=lambda: now)
+    await reader.read()
+    await reader.read()
+    assert len(api.calls) == 2
+    now += FRESH_S
+    await reader.read()
+    assert len(api.calls) == 4
+
+
+async def test_a_reader_says_which_right_is_missing() -> None:
+    with pytest.raises(Unreadable, match=r"may not list nodes \(status 403\): its role needs the verb list"):
+        await NodeReader(FakeApi([], [], status=403), "x", None).read()
+    with pytest.raises(Unreadable, match=r"does not answer \(AttributeError\)"):
+        await NodeReader(None, "x", None).read()
+
+
+def test_the_hub_finds_it_by_name() -> None:
+    assert kube.HaiKubeSpawner.__mro__[1] is HaiSpawnerMixin
+
+
+# -- what the API server refuses --------------------------------------------------------------------------------------
+
+QUOTA = 'pods "jupyter-ann" is forbidden: exceeded quota: labs, requested: requests.cpu=4, used: requests.cpu=8'
+POLICY = (
+    "pods \"jupyter-ann\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no such image"
+)
+HEADERS = {"Audit-Id": "5f0e", "Content-Type": "application/json"}
+
+
+class Refusing(FakeApi):
+    """Takes no pod and no claim."""
+
+    def __init__(self, status: int, message: str, body: str | None = None) -> None:
+        super().__init__([a_node()], [])
+        text = json.dumps({"kind": "Status", "message": message, "code": status}) if body is None else body
+        answer = SimpleNamespace(status=status, reason="Forbidden", data=text, getheaders=lambda: HEADERS)
+        self.error = ApiException(http_resp=answer)
+        self.error.body = text
+
+    async def create_namespaced_pod(self, *_: Any) -> None:
+        raise self.error
+
+    async def create_namespaced_persistent_volume_claim(self, **_: Any) -> None:
+        raise self.error
+
+    async def read_namespaced_persistent_volume_claim(self, **_: Any) -> None:
+        raise ApiException(status=404)
+
+
+@pytest.mark.parametrize("what", ["pod", "claim"])
+@pytest.mark.parametrize(
+    ("status", "message", "reason", "shown", "remedy"),
+    [
+        (403, QUOTA, "refused", 403, "Stop another server or choose a smaller size"),
+        (422, POLICY, "refused", 403, "Tell an administrator"),
+        (500, 'failed calling webhook "gate"', "cluster", 503, "Try again in a moment"),
+        (429, "too many requests", "cluster", 503, "Try again in a moment"),
+    ],
+    ids=["quota", "policy", "webhook away", "busy"],
+)
+async def test_a_server_that_the_cluster_refuses_says_why_in_the_clusters_words_and_no_headers(
+    what: str, status: int, message: str, reason: str, shown: int, remedy: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = spawner({"profile": "small"}, api=Refusing(status, message))
+    make = made._make_create_pod_request if what == "pod" else made._make_create_pvc_request
+    thing = SimpleNamespace(metadata=SimpleNamespace(name="jupyter-ann"), to_str=lambda: "JUPYTERHUB_API_TOKEN=secret")
+    with pytest.raises(SpawnException) as error:
+        await make(thing, 3)
+    assert (error.value.status_code, error.value.reason) == (shown, reason)
+    assert message in error.value.message
+    assert remedy in error.value.message
+    assert f"the server's {what}" in error.value.message
+    for unwanted in ("Audit-Id", "HTTP response"):
+        assert unwanted not in str(error.value) + error.value.message
+    assert "secret" not in caplog.text
+
+
+async def test_an_answer_that_is_not_json_is_shown_as_its_reason() -> None:
+    made = spawner({"profile": "small"}, api=Refusing(403, "", body="<html>"))
+    with pytest.raises(SpawnException, match="refuses the server's pod: Forbidden"):
+        await made._make_create_pod_request(SimpleNamespace(metadata=SimpleNamespace(name="x")), 3)
+
+
+async def test_a_pod_of_the_same_name_is_ended_first() -> None:
+    made = spawner({"profile": "small"}, api=Refusing(409, "already exists"))
+    ended: list[bool] = []
+
+    async def stop(now: bool) -> None:
+        ended.append(now)
+
+    made.stop = stop
+    assert not await made._make_create_pod_request(SimpleNamespace(metadata=SimpleNamespace(name="x")), 3)
+    assert ended == [True]
