@@ -22,10 +22,9 @@ from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Priority, Quota, TaskSpec, TaskState
 from hai_scheduler.ports.logs import LogPlace
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.service.insight.forecast import Bounds
 from hai_scheduler.service.insight.forecasts import Forecasts
 from hai_scheduler.service.launch.run_tokens import RunTokens
-from hai_scheduler.service.shared.orders import ForecastOrder
+from hai_scheduler.service.shared.orders import Bounds, ForecastOrder
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.workspace.environment import Places
 from hai_scheduler.worker import pool as worker_pool

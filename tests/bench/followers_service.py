@@ -18,9 +18,9 @@ from hai_scheduler.app.compose import World, assemble
 from hai_scheduler.core.model.task import TaskSpec, TaskState
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.service.launch.effects import FEED
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.workspace.environment import Places
 from integration.api.conftest import _user, served
 

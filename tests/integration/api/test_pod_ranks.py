@@ -16,7 +16,7 @@ import pytest
 
 from hai_client.archive import build
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.service.launch.effects import TICK
+from hai_scheduler.service.shared.topics import TICK
 
 JOB = """
 import time

@@ -11,7 +11,7 @@ import pytest
 
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.service.launch.effects import TICK, run_topic
+from hai_scheduler.service.shared.topics import TICK, run_topic
 
 NOW = "2026-01-05T12:00:10Z"
 

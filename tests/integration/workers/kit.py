@@ -11,8 +11,7 @@ from typing import Any
 from builders import a_task, at, some_nodes
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.task import Priority
-from hai_scheduler.service.insight.forecast import Bounds
-from hai_scheduler.service.shared.orders import Facts, ForecastOrder
+from hai_scheduler.service.shared.orders import Bounds, Facts, ForecastOrder
 from hai_scheduler.worker.pool import ProcessWorkers
 
 FACTS = Facts(nodes=some_nodes(4), policies=Policies())

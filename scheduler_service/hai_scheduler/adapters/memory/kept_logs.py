@@ -9,7 +9,7 @@ from hai_scheduler.ports.store import Misplaced, NotFound
 
 
 class MemoryLogs:
-    """See `hai_scheduler.ports.store.KeptLogs`."""
+    """See `hai_scheduler.ports.logs.KeptLogs`."""
 
     def __init__(self) -> None:
         #: By run and rank: where each piece begins, and the piece.

@@ -21,7 +21,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._state = State()
         self._writer = asyncio.Lock()
-        #: See `hai_scheduler.ports.store.KeptLogs`.
+        #: See `hai_scheduler.ports.logs.KeptLogs`.
         self.logs = MemoryLogs()
 
     def read(self) -> AbstractAsyncContextManager[MemoryTx]:

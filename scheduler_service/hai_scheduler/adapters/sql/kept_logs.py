@@ -27,7 +27,7 @@ PIECES: Final = 256
 
 
 class SqlLogs:
-    """See `hai_scheduler.ports.store.KeptLogs`.
+    """See `hai_scheduler.ports.logs.KeptLogs`.
 
     Where the database has more than one writer, a piece of a log does not wait for the others: what must not happen
     twice is kept from happening by the primary key.

@@ -50,7 +50,7 @@ class SqlStore:
         # Serves writers of this process in the order they came; without it they would hold a connection each and
         # wait for the database's lock, in no order.
         self._turn = asyncio.Lock()
-        #: See `hai_scheduler.ports.store.KeptLogs`.
+        #: See `hai_scheduler.ports.logs.KeptLogs`.
         self.logs = SqlLogs(engine, self._turn)
 
     def read(self) -> AbstractAsyncContextManager[SqlTx]:

@@ -40,10 +40,10 @@ from hai_scheduler.service.logs.lines import Hits, Line, Page
 from hai_scheduler.service.policy.book import Origin
 from hai_scheduler.service.policy.changes import PolicyView
 from hai_scheduler.service.policy.numbers import NUMBERS, written
-from hai_scheduler.service.quota.own import expired
 from hai_scheduler.service.runs.jobs import Report, RunNotice
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.shared.quota_rows import expired
 from hai_scheduler.service.tasks.submissions import Submission
 
 #: Reasons that end a task, so that a notice for them is not one of suspension.

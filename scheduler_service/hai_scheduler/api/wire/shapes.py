@@ -15,7 +15,7 @@ from hai_scheduler.core.model.leaving import SIGNAL_PATTERN
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.workspace.environments import VARIABLE
 from hai_scheduler.core.workspace.mounts import MAX_PRIORITY
-from hai_scheduler.service.insight.forecast import MOST_HORIZON
+from hai_scheduler.service.shared.orders import MOST_HORIZON
 from hai_scheduler.service.workspace.environment import PLATFORM_VARIABLES
 
 _STATE: Final = "|".join(["live", *(state.value for state in TaskState)])

@@ -33,12 +33,13 @@ from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.store import NotFound, Store, TaskFilter
 from hai_scheduler.service.computing.plain import Plain
-from hai_scheduler.service.insight.forecast import Assumption, Bounds, Cost, Forecast, Outcome, foretell
+from hai_scheduler.service.insight.forecast import Assumption, Cost, Forecast, Outcome, foretell
 from hai_scheduler.service.insight.history import KEPT, Basis, History
 from hai_scheduler.service.logs.lines import Cursor, Hits, Line
 from hai_scheduler.service.logs.search import CHUNK, Search, ranks_of, search
 from hai_scheduler.service.scheduling.world import snapshot_of
 from hai_scheduler.service.shared.orders import (
+    Bounds,
     ExperimentOrder,
     Facts,
     Fault,

@@ -20,12 +20,9 @@ from hai_scheduler.core.model.verdicts import Verdict
 from hai_scheduler.core.ordering.turns import work_lost
 from hai_scheduler.core.planning.plan import plan
 from hai_scheduler.service.insight.history import Basis, History
+from hai_scheduler.service.shared.orders import HORIZON, Bounds
 from hai_scheduler.sim.engine import Engine
 from hai_scheduler.sim.scenario import Job
-
-#: How far ahead one looks unless one says otherwise, and at most.
-HORIZON: Final = timedelta(days=7)
-MOST_HORIZON: Final = timedelta(days=90)
 
 #: For so many tasks the planner is run forward a second more at a time, up to a minute: in a long queue something
 #: happens at almost every second, and the time there is would be used up before much of it is foreseen.
@@ -46,17 +43,6 @@ class Outcome(StrEnum):
     NEVER = "never"
     #: It has its nodes already.
     RUNNING = "running"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """How much one forecast may cost."""
-
-    horizon: timedelta = HORIZON
-    #: Plans that are made at most.
-    plans: int = 5000
-    #: Seconds of the processor.
-    seconds: float = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.store import Clock, Store
-from hai_scheduler.service.insight.forecast import HORIZON, MOST_HORIZON, Bounds, Forecast, of_running
+from hai_scheduler.service.insight.forecast import Forecast, of_running
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import InTheWay, Invalid, Unavailable
 from hai_scheduler.service.shared.lookup import find
-from hai_scheduler.service.shared.orders import Facts, ForecastOrder, Workers
+from hai_scheduler.service.shared.orders import HORIZON, MOST_HORIZON, Bounds, Facts, ForecastOrder, Workers
 from hai_scheduler.service.shared.watch import Watch
 from hai_scheduler.service.tasks.submissions import Submission, Submissions
 

@@ -18,12 +18,12 @@ from hai_scheduler.core.ordering.quota import LEVELS, QuotaBook
 from hai_scheduler.core.ordering.use import share_of
 from hai_scheduler.ports.store import Clock, Event, Store, TaskFilter, Tx
 from hai_scheduler.service.insight.census import Census, Count, TaskKind, level_of
-from hai_scheduler.service.quota.own import expired
 from hai_scheduler.service.scheduling.unfinished import LiveTasks
 from hai_scheduler.service.scheduling.unsaved_alarm import hint_of
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid, NotAllowed, Unknown
 from hai_scheduler.service.shared.lookup import find
+from hai_scheduler.service.shared.quota_rows import expired
 from hai_scheduler.service.shared.watch import Watch
 from hai_scheduler.service.workspace.environment import Places, checkpoint_dir
 

@@ -19,17 +19,9 @@ from hai_scheduler.service.launch.troubles import Troubles
 from hai_scheduler.service.origin.orphan_book import left_alone, read_orphans
 from hai_scheduler.service.policy.book import PolicyBook
 from hai_scheduler.service.shared.changes import SCHEDULER, change
+from hai_scheduler.service.shared.topics import FEED, TICK, run_topic
 
 log = logging.getLogger(__name__)
-
-#: Bus topics.
-TICK = "tick"
-FEED = "feed"
-
-
-def run_topic(run_id: str) -> str:
-    """What is rung when the notice of a run has changed."""
-    return f"run:{run_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hai_scheduler.ports.store import Bus, Clock, Event, Store
-from hai_scheduler.service.launch.effects import FEED, TICK
 from hai_scheduler.service.origin.orphan_book import Orphan, read_orphans, write_orphans
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import NotAllowed, Unknown
+from hai_scheduler.service.shared.topics import FEED, TICK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,11 +9,12 @@ from typing import Any
 
 from hai_scheduler.core.model.task import NodeMark, Quota
 from hai_scheduler.ports.store import Bus, Clock, Event, Store, Tx
-from hai_scheduler.service.launch.effects import FEED, TICK
 from hai_scheduler.service.platform.pause import Pause, text_of
-from hai_scheduler.service.quota.own import check_group, expired, facts, key, stranger
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid, NotAllowed, Unknown
+from hai_scheduler.service.shared.known_names import check_group, stranger
+from hai_scheduler.service.shared.quota_rows import expired, facts, key
+from hai_scheduler.service.shared.topics import FEED, TICK
 from hai_scheduler.service.shared.watch import Watch
 
 

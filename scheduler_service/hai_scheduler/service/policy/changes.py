@@ -8,7 +8,6 @@ from typing import Any
 
 from hai_scheduler.core.model.policy import PolicyError
 from hai_scheduler.ports.store import Bus, Clock, Event, Store, Tx
-from hai_scheduler.service.launch.effects import FEED, TICK
 from hai_scheduler.service.policy.book import (
     SETTING,
     Layers,
@@ -23,6 +22,7 @@ from hai_scheduler.service.policy.book import (
 from hai_scheduler.service.policy.numbers import BY_NAME, number_of, read, written
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid, NotAllowed, Unavailable
+from hai_scheduler.service.shared.topics import FEED, TICK
 from hai_scheduler.service.shared.watch import Watch
 
 

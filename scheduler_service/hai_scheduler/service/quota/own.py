@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
 
 from hai_scheduler.core.model.task import Priority, Quota
 from hai_scheduler.core.ordering.quota import QuotaBook
-from hai_scheduler.ports.store import Bus, Clock, Event, Store, UserRecord
-from hai_scheduler.service.launch.effects import FEED, TICK
+from hai_scheduler.ports.store import Bus, Clock, Event, Store
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import Invalid, NotAllowed
+from hai_scheduler.service.shared.errors import NotAllowed
+from hai_scheduler.service.shared.known_names import check_group
+from hai_scheduler.service.shared.quota_rows import expired, facts
+from hai_scheduler.service.shared.topics import FEED, TICK
 from hai_scheduler.service.shared.watch import Watch
 
 
@@ -69,37 +68,3 @@ def _check(ceiling: int | None, group: str, priority: Priority, limit: int) -> N
             f"limit: {limit} is more than {ceiling}, the ceiling up to which you may raise your quota {place} "
             f"yourself: set at most {ceiling}, or ask an admin for more (Q3)."
         )
-
-
-def check_group(watch: Watch, group: str) -> None:
-    """Raise Invalid for a node group that there is not, as far as the nodes are known."""
-    groups = watch.groups()
-    if groups and group not in groups:
-        raise Invalid("group", group, f"there is no node group {group!r}: choose one of {', '.join(sorted(groups))}")
-
-
-def expired(row: Quota, now: datetime) -> bool:
-    """Whether the row is as if it were not there (Q3)."""
-    return row.expires_at is not None and row.expires_at <= now
-
-
-def key(row: Quota) -> dict[str, Any]:
-    """What names the row, for its events."""
-    return {"subject": row.subject, "group": row.group, "priority": row.priority.name}
-
-
-def facts(row: Quota) -> dict[str, Any]:
-    """All of the row, for its events."""
-    until = None if row.expires_at is None else row.expires_at.isoformat()
-    return {**key(row), "limit": row.limit, "ceiling": row.ceiling, "expires_at": until}
-
-
-def stranger(subject: str, users: Iterable[UserRecord]) -> str | None:
-    """A sentence if the subject names a user, or a user group, that HAI has never seen."""
-    kind, _, name = subject.partition(":")
-    seen = list(users)
-    known: Collection[str] = {user.name for user in seen} if kind == "user" else {g for u in seen for g in u.groups}
-    if not name or name in known:
-        return None
-    what = "a user" if kind == "user" else "a user of the group"
-    return f"HAI has never seen {what} {name!r}: check the spelling, or ignore this if the name is new"

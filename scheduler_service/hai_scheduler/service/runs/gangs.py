@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from hai_scheduler.core.model.task import RunId
 from hai_scheduler.ports.store import Bus, Clock, Cluster, NotFound, Store
-from hai_scheduler.service.launch.effects import TICK
 from hai_scheduler.service.runs.jobs import live_rank
 from hai_scheduler.service.shared.errors import InTheWay
+from hai_scheduler.service.shared.topics import TICK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

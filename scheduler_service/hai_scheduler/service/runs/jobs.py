@@ -13,10 +13,10 @@ from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Checkpoint, Notice, Run, RunId, Task, TaskId, TaskState
 from hai_scheduler.ports.store import Bus, Clock, NotFound, Store, Tx
-from hai_scheduler.service.launch.effects import FEED, TICK, run_topic
 from hai_scheduler.service.shared.changes import change
 from hai_scheduler.service.shared.doorbell import ring_notices
 from hai_scheduler.service.shared.errors import InTheWay, Invalid
+from hai_scheduler.service.shared.topics import FEED, TICK, run_topic
 
 ReportKind = Literal["received", "saving", "saved", "done", "state", "leaving"]
 

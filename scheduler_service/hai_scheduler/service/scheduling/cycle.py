@@ -24,7 +24,7 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import NodeMark, Observation, Run, RunId, Task
 from hai_scheduler.ports.store import Bus, Clock, Cluster, Conflict, LeaseLost, Store, Temporary, Tx
 from hai_scheduler.ports.store import Event as Line
-from hai_scheduler.service.launch.effects import FEED, TICK, Effects
+from hai_scheduler.service.launch.effects import Effects
 from hai_scheduler.service.launch.launching import Launching
 from hai_scheduler.service.origin.belonging import Belonging, Belongings
 from hai_scheduler.service.platform.leadership import Leadership
@@ -42,6 +42,7 @@ from hai_scheduler.service.scheduling.unfinished import LiveTasks, Unfinished
 from hai_scheduler.service.scheduling.world import marked, snapshot_of
 from hai_scheduler.service.shared.changes import SCHEDULER, change
 from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.shared.topics import FEED, TICK
 from hai_scheduler.service.shared.watch import Watch
 
 log = logging.getLogger(__name__)

@@ -13,10 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from hai_scheduler.ports.store import Bus, Clock, Cluster, Store, Temporary
-from hai_scheduler.service.launch.effects import FEED, TICK
 from hai_scheduler.service.policy.book import PolicyBook
 from hai_scheduler.service.scheduling.planner import Planner
 from hai_scheduler.service.scheduling.world import marked, snapshot_of
+from hai_scheduler.service.shared.topics import FEED, TICK
 from hai_scheduler.service.shared.watch import Watch
 
 log = logging.getLogger(__name__)

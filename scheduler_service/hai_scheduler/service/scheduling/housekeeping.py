@@ -14,8 +14,8 @@ from hai_scheduler.ports.store import Clock, Cluster, Event, Store, Temporary
 from hai_scheduler.service.origin.orphan_book import left_alone, read_orphans
 from hai_scheduler.service.policy.book import PolicyBook
 from hai_scheduler.service.quota.default import decide
-from hai_scheduler.service.quota.own import expired, key
 from hai_scheduler.service.shared.changes import SCHEDULER
+from hai_scheduler.service.shared.quota_rows import expired, key
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.watch import Watch
 

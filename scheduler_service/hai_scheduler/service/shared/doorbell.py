@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from hai_scheduler.core.lifecycle.transitions import Effect, Notify
 from hai_scheduler.ports.store import Bus
-from hai_scheduler.service.launch.effects import run_topic
+from hai_scheduler.service.shared.topics import run_topic
 
 
 async def ring_notices(bus: Bus, effects: Iterable[Effect]) -> None:

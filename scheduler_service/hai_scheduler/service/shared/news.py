@@ -10,8 +10,8 @@ from typing import Final
 
 from hai_scheduler.core.model.task import TaskId
 from hai_scheduler.ports.store import Bus, Event, Store
-from hai_scheduler.service.launch.effects import FEED
 from hai_scheduler.service.shared.shared_reading import SharedReading
+from hai_scheduler.service.shared.topics import FEED
 
 #: Events that are read from the store at once.
 PAGE: Final = 200

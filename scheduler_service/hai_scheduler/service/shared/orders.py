@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Protocol
+from datetime import datetime, timedelta
+from typing import Any, Final, Protocol
 
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.task import Node, RunId, Task
 from hai_scheduler.ports.logs import LogPlace
-from hai_scheduler.service.insight.forecast import Bounds
+
+#: How far ahead one looks unless one says otherwise, and at most.
+HORIZON: Final = timedelta(days=7)
+MOST_HORIZON: Final = timedelta(days=90)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How much one forecast may cost."""
+
+    horizon: timedelta = HORIZON
+    #: Plans that are made at most.
+    plans: int = 5000
+    #: Seconds of the processor.
+    seconds: float = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,11 +20,11 @@ from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.ordering.quota import QuotaBook
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.ports.store import Bus, Clock, Event, NewTask, Store, Temporary, Tx
-from hai_scheduler.service.launch.effects import FEED, TICK
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import HaiError, InTheWay, Invalid
 from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.shared.topics import FEED, TICK
 from hai_scheduler.service.shared.watch import Watch
 from hai_scheduler.service.tasks.room import Room
 from hai_scheduler.service.tasks.submission import Submission, digest_of, spec_of

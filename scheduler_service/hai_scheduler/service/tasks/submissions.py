@@ -21,7 +21,6 @@ from hai_scheduler.core.workspace.environments import VARIABLE, Environment
 from hai_scheduler.ports.files import Files
 from hai_scheduler.ports.store import Bus, Clock, Store, Tx
 from hai_scheduler.ports.store import Event as Line
-from hai_scheduler.service.launch.effects import FEED, TICK
 from hai_scheduler.service.policy.book import PolicyBook
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.caller import Caller
@@ -30,6 +29,7 @@ from hai_scheduler.service.shared.doorbell import ring_notices
 from hai_scheduler.service.shared.errors import InTheWay, Invalid
 from hai_scheduler.service.shared.lookup import check_name, find
 from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.shared.topics import FEED, TICK
 from hai_scheduler.service.shared.watch import Watch
 from hai_scheduler.service.tasks.admission import Admission, Admitted, New, OtherEnvironment
 from hai_scheduler.service.tasks.fit import gpus_to_ask_for

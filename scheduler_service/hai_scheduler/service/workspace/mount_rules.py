@@ -9,10 +9,10 @@ from typing import Any
 from hai_scheduler.core.workspace.mounts import MountRule, admitted
 from hai_scheduler.core.workspace.templates import Wrong
 from hai_scheduler.ports.store import Bus, Clock, Event, Store
-from hai_scheduler.service.launch.effects import FEED
-from hai_scheduler.service.quota.own import stranger
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.errors import Invalid, Unknown
+from hai_scheduler.service.shared.known_names import stranger
+from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.shared.watch import Watch
 
 

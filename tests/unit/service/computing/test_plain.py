@@ -15,9 +15,9 @@ from hai_scheduler.core.model.task import Priority, Retry, TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
 from hai_scheduler.service.computing.plain import Plain
 from hai_scheduler.service.computing.work import PLAIN
-from hai_scheduler.service.insight.forecast import Bounds, Forecast, Outcome
+from hai_scheduler.service.insight.forecast import Forecast, Outcome
 from hai_scheduler.service.logs.lines import Cursor, Hits, Line
-from hai_scheduler.service.shared.orders import Facts, ForecastOrder
+from hai_scheduler.service.shared.orders import Bounds, Facts, ForecastOrder
 from hai_scheduler.service.tasks.submissions import Submission
 
 TASK = a_task(

@@ -20,7 +20,6 @@ from hai_scheduler.ports.store import Event, NotFound, Temporary
 from hai_scheduler.service.computing.workers import Here
 from hai_scheduler.service.insight.feed import Feed
 from hai_scheduler.service.insight.queries import EVERYBODY
-from hai_scheduler.service.launch.effects import FEED
 from hai_scheduler.service.logs import story as log_story
 from hai_scheduler.service.logs.lines import Cursor, Page
 from hai_scheduler.service.logs.reading import Logs
@@ -28,6 +27,7 @@ from hai_scheduler.service.shared import news
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.shared.errors import Unavailable, Unknown
 from hai_scheduler.service.shared.news import News
+from hai_scheduler.service.shared.topics import FEED
 
 ALICE = Caller(name="alice")
 ADMIN = Caller(name="root", scopes=frozenset({SCOPE_ADMIN}))

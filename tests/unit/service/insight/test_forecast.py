@@ -13,9 +13,10 @@ from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Priority, Quota, Task, TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
-from hai_scheduler.service.insight.forecast import Bounds, Forecast, Outcome, foretell, step_for
+from hai_scheduler.service.insight.forecast import Forecast, Outcome, foretell, step_for
 from hai_scheduler.service.insight.history import Basis, History
 from hai_scheduler.service.shared.errors import InTheWay, Invalid, NeverFits, Unknown
+from hai_scheduler.service.shared.orders import Bounds
 from hai_scheduler.service.tasks.submissions import Submission
 from unit.service.service_world import Service, user
 

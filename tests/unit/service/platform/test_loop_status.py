@@ -8,10 +8,10 @@ import pytest
 
 from hai_scheduler.core.lifecycle.transitions import Kill, Notify
 from hai_scheduler.core.model.task import RunId
-from hai_scheduler.service.launch.effects import run_topic
 from hai_scheduler.service.platform.health import Health
 from hai_scheduler.service.platform.loop_status import SETTING, StatusReader, status_of
 from hai_scheduler.service.shared.doorbell import ring_notices
+from hai_scheduler.service.shared.topics import run_topic
 from hai_scheduler.service.shared.watch import Watch
 from unit.service.two_replicas import Pair, SkewedClock
 

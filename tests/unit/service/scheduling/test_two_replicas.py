@@ -18,9 +18,9 @@ from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Priority, RunId, TaskId, TaskState
 from hai_scheduler.ports.store import LeaseLost, Temporary
-from hai_scheduler.service.launch.effects import TICK, run_topic
 from hai_scheduler.service.launch.launching import Launching
 from hai_scheduler.service.shared.errors import HaiError
+from hai_scheduler.service.shared.topics import TICK, run_topic
 from hai_scheduler.service.tasks.submissions import Submission
 from unit.service.service_world import ADMIN, user
 from unit.service.two_replicas import Pair

@@ -1,0 +1,27 @@
+"""Names that a request may be wrong about: node groups, users and their groups."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from hai_scheduler.ports.store import UserRecord
+from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.shared.watch import Watch
+
+
+def check_group(watch: Watch, group: str) -> None:
+    """Raise Invalid for a node group that there is not, as far as the nodes are known."""
+    groups = watch.groups()
+    if groups and group not in groups:
+        raise Invalid("group", group, f"there is no node group {group!r}: choose one of {', '.join(sorted(groups))}")
+
+
+def stranger(subject: str, users: Iterable[UserRecord]) -> str | None:
+    """A sentence if the subject names a user, or a user group, that HAI has never seen."""
+    kind, _, name = subject.partition(":")
+    seen = list(users)
+    known: Collection[str] = {user.name for user in seen} if kind == "user" else {g for u in seen for g in u.groups}
+    if not name or name in known:
+        return None
+    what = "a user" if kind == "user" else "a user of the group"
+    return f"HAI has never seen {what} {name!r}: check the spelling, or ignore this if the name is new"

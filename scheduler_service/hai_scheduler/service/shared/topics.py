@@ -1,0 +1,12 @@
+"""The topics of the bus: what is rung when something has changed."""
+
+from __future__ import annotations
+
+#: Bus topics.
+TICK = "tick"
+FEED = "feed"
+
+
+def run_topic(run_id: str) -> str:
+    """What is rung when the notice of a run has changed."""
+    return f"run:{run_id}"
