@@ -14,9 +14,9 @@ import aiohttp
 import pytest
 
 from databases import sqlite_url
-from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
+from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.limits import Gate

@@ -13,8 +13,8 @@ import pytest
 
 from builders import T0, a_run, a_task, some_nodes
 from databases import sqlite_url
-from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.kinds import DEFAULTS, Kind, LimitSettings
 from hai_scheduler.app.compose import World, assemble

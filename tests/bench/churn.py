@@ -20,8 +20,8 @@ from pathlib import Path
 from bench.figures import Report, say
 from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
 from hai_scheduler.adapters.local.nodes import LocalNode
-from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
+from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.app.compose import Parts, World, assemble
 from hai_scheduler.core.model.task import Node, Priority, Quota, Task, TaskState

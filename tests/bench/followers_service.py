@@ -10,9 +10,9 @@ from typing import Any
 
 from builders import T0, a_run, a_task
 from databases import sqlite_url
-from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.app.compose import World, assemble
 from hai_scheduler.core.model.task import TaskSpec, TaskState

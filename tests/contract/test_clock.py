@@ -8,7 +8,8 @@ from datetime import UTC, timedelta
 
 import pytest
 
-from hai_scheduler.adapters.memory.clock import SystemClock, VirtualClock
+from hai_scheduler.adapters.memory.clock import VirtualClock
+from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.ports.store import Clock
 
 # A clock, and what lets that many seconds pass on it.

@@ -17,7 +17,7 @@ from typing import Any
 from hai_client.archive import build
 from hai_scheduler.adapters.kubernetes.client import Api, Missing, connect
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.adapters.memory.clock import SystemClock
+from hai_scheduler.adapters.system.clock import SystemClock
 
 #: An image with python3 3.8 or newer, and how it gets to the nodes.
 IMAGE = os.environ.get("HAI_TEST_IMAGE", "python:3.12-slim")

@@ -11,8 +11,8 @@ from hai_scheduler.adapters.local.accounts import Accounts, users_folder
 from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
 from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.nodes import local_nodes
-from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
+from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
 from hai_scheduler.app.config import ConfigError, Settings

@@ -8,7 +8,7 @@ import contextlib
 
 from hai_scheduler.adapters.kubernetes.client import Api, connect
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.adapters.memory.clock import SystemClock
+from hai_scheduler.adapters.system.clock import SystemClock
 from kubernetes_kit.simulated_nodes import AT_ONCE, SimulatedNodes, Thing, now
 
 LABEL = "hai.jupyter.org/bench"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from hai_scheduler.adapters.kubernetes.cluster import open_cluster
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.app.compose import Parts, World, assemble
 from hai_scheduler.core.model.leaving import Profile

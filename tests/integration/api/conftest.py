@@ -17,9 +17,9 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
-from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.memory.store import MemoryStore
+from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.application import make_application, make_server
 from hai_scheduler.api.server.auth import BELIEVED, Auth

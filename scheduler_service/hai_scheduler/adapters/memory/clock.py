@@ -5,49 +5,16 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
-import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from hai_scheduler.ports.store import Clock
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _T = TypeVar("_T")
 
 #: How often to yield on an event loop that does not show whether it has work left.
 _BLIND_YIELDS = 100
 #: Whoever still runs after this many rounds without time passing will never wait.
 _MOST_YIELDS = 100_000
-
-
-class SystemClock:
-    """The machine's time, in microseconds.
-
-    When the machine's clock is set back, this one goes on at half speed until the machine has caught up: it never
-    goes back, it never stands still (leases still expire), and it ends at the right time.
-    """
-
-    def __init__(self, wall: Callable[[], int] = time.time_ns, steady: Callable[[], int] = time.monotonic_ns) -> None:
-        self._wall = wall
-        self._steady = steady
-        self._last = wall()
-        self._last_steady = steady()
-
-    def now(self) -> datetime:
-        """Aware UTC. Never goes back within a process."""
-        steady = self._steady()
-        at_least = self._last + (steady - self._last_steady) // 2
-        self._last, self._last_steady = max(self._wall(), at_least), steady
-        return _EPOCH + timedelta(microseconds=self._last // 1000)
-
-    def steady(self) -> float:
-        """Seconds since some moment, as they pass."""
-        return self._steady() / 1e9
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait that many seconds of real time."""
-        await asyncio.sleep(seconds)
 
 
 class VirtualClock:
@@ -158,19 +125,3 @@ class VirtualClock:
         self._now = max(self._now, when)
         if not woken.done():
             woken.set_result(None)
-
-
-async def wait_until_set(event: asyncio.Event, clock: Clock, seconds: float | None) -> bool:
-    """Wait for the event, at most `seconds` (None: for ever) of the clock's time; whether it is set."""
-    if seconds is None:
-        return await event.wait()
-    if event.is_set() or seconds <= 0:
-        return event.is_set()
-    waits = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(clock.sleep(seconds))]
-    try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
-        await asyncio.gather(*waits, return_exceptions=True)
-    return event.is_set()

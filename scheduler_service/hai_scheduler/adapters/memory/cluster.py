@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.adapters.memory.clock import wait_until_set
 from hai_scheduler.adapters.memory.scripted import Fate, ScriptedRank, ScriptedRun
 from hai_scheduler.adapters.shared.origins import check_mark, check_origin
+from hai_scheduler.adapters.shared.waiting import wait_until_set
 from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.core.model.task import Checkpoint, Node, Notice, Observation, RankState, RunId, TaskId
 from hai_scheduler.ports.logs import LogChunk, LogPlace

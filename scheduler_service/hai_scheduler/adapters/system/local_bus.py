@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from hai_scheduler.adapters.memory.clock import SystemClock, wait_until_set
+from hai_scheduler.adapters.shared.waiting import wait_until_set
+from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.ports.store import Clock
 
 

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import pytest
 
 from hai_scheduler.adapters.kubernetes.cluster import KubernetesCluster
-from hai_scheduler.adapters.memory.clock import SystemClock
 from hai_scheduler.adapters.memory.kept_logs import MemoryLogs
+from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.core.model.task import Observation, RankState
 from unit.adapters.kubernetes.api_server import ApiServer
 from unit.adapters.kubernetes.things import a_kube_node, some_settings

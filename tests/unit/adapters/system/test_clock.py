@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from builders import T0, at
-from hai_scheduler.adapters.memory.clock import SystemClock, VirtualClock
+from hai_scheduler.adapters.memory.clock import VirtualClock
+from hai_scheduler.adapters.system.clock import SystemClock
 
 SECOND = 1_000_000_000
 
