@@ -10,24 +10,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.node import Node, Strike
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota, Use
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import (
-    Checkpoint,
-    Node,
-    Notice,
-    Priority,
-    Quota,
-    Rank,
-    RankState,
-    Run,
-    RunId,
-    Strike,
-    Task,
-    TaskId,
-    TaskSpec,
-    TaskState,
-    Use,
-)
+from hai_scheduler.core.model.run import Checkpoint, Notice, Rank, RankState, Run
+from hai_scheduler.core.model.task import Task, TaskSpec, TaskState
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
 from hai_scheduler.ports.secret import Secret

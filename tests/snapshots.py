@@ -17,23 +17,14 @@ from builders import a_checkpoint, a_notice, a_quota, a_task, at
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Promised, Started
 from hai_scheduler.core.lifecycle.transitions import advance
 from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.node import Node, NodeMark, Strike
 from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota, Use
+from hai_scheduler.core.model.run import Rank, RankState, Run
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import (
-    Node,
-    NodeMark,
-    Priority,
-    Quota,
-    Rank,
-    RankState,
-    Run,
-    RunId,
-    Strike,
-    Task,
-    TaskId,
-    TaskState,
-    Use,
-)
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.planning.plan import plan
 
 NOW = at(hours=100)

@@ -21,7 +21,9 @@ from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.limits import Gate
 from hai_scheduler.app.compose import Parts, World, assemble
-from hai_scheduler.core.model.task import Node, Priority, Quota
+from hai_scheduler.core.model.node import Node
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.settings import ServiceSettings

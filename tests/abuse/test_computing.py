@@ -18,8 +18,10 @@ from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.kinds import DEFAULTS, Kind, LimitSettings
 from hai_scheduler.app.compose import World, assemble
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Priority, Quota, TaskSpec, TaskState
+from hai_scheduler.core.model.task import TaskSpec, TaskState
 from hai_scheduler.ports.logs import LogPlace
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.insight.forecasts import Forecasts

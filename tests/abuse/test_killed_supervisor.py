@@ -24,9 +24,13 @@ from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.app.compose import World, assemble
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Node, NodeMark, Priority, Quota, RunId, Task, TaskId, TaskState
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller

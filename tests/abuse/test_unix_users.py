@@ -30,7 +30,10 @@ from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl, read_table
 from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
 from hai_scheduler.adapters.local.files import LocalFiles
-from hai_scheduler.core.model.task import Blame, Node, RankObservation, RankState, RunId, TaskId
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.node import Node
+from hai_scheduler.core.model.observation import RankObservation
+from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import Launch
 from hai_spawner.containers.local import HaiLocalSpawner

@@ -24,7 +24,10 @@ from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.app.compose import Parts, World, assemble
-from hai_scheduler.core.model.task import Node, Priority, Quota, Task, TaskState
+from hai_scheduler.core.model.node import Node
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import TaskFilter
 from hai_scheduler.service.launch.run_tokens import RunTokens

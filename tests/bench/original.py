@@ -26,8 +26,9 @@ import numpy as np
 import pandas as pd
 
 from bench.snapshots import Maker
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Priority, TaskState
+from hai_scheduler.core.model.task import TaskState
 
 AUTO = -1
 NO_LIMIT = 2**31

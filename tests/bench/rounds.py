@@ -10,9 +10,13 @@ from bench.snapshots import GPUS, Maker, Shape
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Promised, RanksSeen, Saved, Started
 from hai_scheduler.core.lifecycle.transitions import advance
 from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.quota import Use
+from hai_scheduler.core.model.run import Checkpoint, RankState
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Checkpoint, NodeMark, RankState, Task, TaskId, TaskState, Use
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.ordering.use import with_run
 
 Planner = Callable[[Snapshot], Plan]

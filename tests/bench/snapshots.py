@@ -11,25 +11,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Left
+from hai_scheduler.core.model.node import Node, NodeMark, Strike
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota, Use
 from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.run import Checkpoint, Rank, RankState, Run
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import (
-    Checkpoint,
-    Node,
-    NodeMark,
-    Priority,
-    Quota,
-    Rank,
-    RankState,
-    Retry,
-    Run,
-    Strike,
-    Task,
-    TaskId,
-    TaskState,
-    Use,
-)
+from hai_scheduler.core.model.task import Retry, Task, TaskState
 
 #: A Monday morning.
 NOW = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)

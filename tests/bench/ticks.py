@@ -33,7 +33,8 @@ from hai_scheduler.api.handlers import explaining, tasks
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import TaskQuery
 from hai_scheduler.app.compose import Parts, World, assemble
-from hai_scheduler.core.model.task import Priority, Quota
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import TaskFilter, UserRecord
 from hai_scheduler.service.launch.run_tokens import RunTokens

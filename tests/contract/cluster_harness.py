@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings
-from hai_scheduler.core.model.task import Node, RunId, TaskId
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.node import Node
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import Cluster, Launch
 

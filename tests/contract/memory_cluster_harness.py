@@ -12,7 +12,7 @@ from contract.cluster_harness import NODES, ClusterHarness
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster
-from hai_scheduler.core.model.task import RunId
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.store import Cluster, Launch
 
 T = TypeVar("T")

@@ -20,9 +20,12 @@ from builders import (
     at,
 )
 from hai_scheduler.adapters.sql.store import SqlStore
+from hai_scheduler.core.model.ids import Origin, TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Blame, Origin, Priority, RankState, Retry, Run, Task, TaskId, TaskState
+from hai_scheduler.core.model.run import Blame, RankState, Run
+from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.ports.store import Store
 
 MINUTE = timedelta(minutes=1)

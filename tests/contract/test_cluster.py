@@ -12,7 +12,9 @@ import pytest
 
 from contract.cluster_harness import NODES, ClusterHarness, LocalHarness
 from contract.memory_cluster_harness import MemoryHarness
-from hai_scheduler.core.model.task import Observation, RankObservation, RankState, RunId
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.observation import Observation, RankObservation
+from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.store import Cluster, NotFound, Temporary
 from hai_scheduler.worker.__main__ import read_place
 

@@ -13,8 +13,9 @@ import pytest
 
 from contract.cluster_harness import ClusterHarness
 from contract.test_cluster import ADAPTERS, log_of, observed, ranks_when
+from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.core.model.marks import Mark
-from hai_scheduler.core.model.task import Origin, RankState, RunId
+from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.lineage import Superseded
 from hai_scheduler.ports.store import Cluster, NotFound, Temporary
 

@@ -9,7 +9,9 @@ import pytest
 
 from contract.cluster_harness import ClusterHarness
 from contract.test_cluster import ADAPTERS, observed, ranks_when
-from hai_scheduler.core.model.task import RankObservation, RankState, RunId
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.observation import RankObservation
+from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.store import Cluster, Temporary
 
 

@@ -19,9 +19,12 @@ from builders import (
     at,
 )
 from contract.store_kit import MINUTE, add, full_task, get, like_default, names, save
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.launching import RanksPerNode
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Priority, Rank, Retry, TaskId, TaskSpec, TaskState
+from hai_scheduler.core.model.run import Rank
+from hai_scheduler.core.model.task import Retry, TaskSpec, TaskState
 from hai_scheduler.ports.store import Conflict, NotFound, Store, TaskFilter
 
 ANY = TaskFilter()

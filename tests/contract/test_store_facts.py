@@ -20,7 +20,11 @@ from builders import (
     at,
 )
 from contract.store_kit import MINUTE, Opener, add, get, like_default
-from hai_scheduler.core.model.task import NodeMark, Priority, Quota, TaskId, TaskState
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
+from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
 from hai_scheduler.ports.store import Lease, LeaseLost, Store, UserRecord

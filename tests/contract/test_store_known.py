@@ -17,9 +17,11 @@ from hai_scheduler.adapters.sql import known as known_module
 from hai_scheduler.adapters.sql.known import COMPARE_EVERY_S, patched
 from hai_scheduler.adapters.sql.store import SqlStore
 from hai_scheduler.adapters.sql.tables import TASKS
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.marks import LostPast
+from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import NodeMark, Task, TaskId, TaskState
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.store import Store, Temporary, Tx, UserRecord
 
 

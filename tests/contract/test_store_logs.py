@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from contract.store_kit import Opener, on_disk
-from hai_scheduler.core.model.task import RunId
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.logs import KeptLogs
 from hai_scheduler.ports.store import Misplaced, NotFound, Store
 

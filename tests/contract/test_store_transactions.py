@@ -19,7 +19,9 @@ from builders import (
     at,
 )
 from contract.store_kit import MINUTE, Opener, add, checked_out, full_task, get, on_disk, save
-from hai_scheduler.core.model.task import NodeMark, Task, TaskId, TaskState
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.store import Store, Tx, UserRecord
 
 

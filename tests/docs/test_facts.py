@@ -17,9 +17,11 @@ from hai_client.rank import pythons
 from hai_hub.cluster.values_reference import reference as values_reference
 from hai_scheduler.app.settings_reference import reference as settings_reference
 from hai_scheduler.core.model.leaving import Profile
+from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import NodeMark, Priority, TaskState
+from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
 

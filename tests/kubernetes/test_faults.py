@@ -17,7 +17,9 @@ import yaml
 
 from hai_scheduler.adapters.kubernetes.launching import Launcher
 from hai_scheduler.adapters.kubernetes.names import SELECTOR
-from hai_scheduler.core.model.task import Observation, RankObservation, RankState, RunId
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.observation import Observation, RankObservation
+from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.store import Temporary
 from kubernetes_kit.harness import KubernetesHarness
 from kubernetes_kit.passage import Passage

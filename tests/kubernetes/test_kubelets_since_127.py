@@ -9,7 +9,9 @@ from datetime import timedelta
 import pytest
 
 from contract.test_cluster import observed, ranks_when
-from hai_scheduler.core.model.task import Blame, RankObservation, RankState, RunId
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.observation import RankObservation
+from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.ports.store import Cluster
 from kubernetes_kit.place import Place
 from kubernetes_kit.simulated_nodes import Thing

@@ -9,7 +9,8 @@ import pytest
 from hai_scheduler.adapters.kubernetes import manifests
 from hai_scheduler.adapters.kubernetes.quantities import parse
 from hai_scheduler.adapters.kubernetes.resources import capacity_of
-from hai_scheduler.core.model.task import RankState, RunId
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.run import RankState
 from kubernetes_kit.harness import KubernetesHarness
 from kubernetes_kit.place import admin
 

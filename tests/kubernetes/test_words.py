@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from hai_scheduler.adapters.kubernetes.client import Api
-from hai_scheduler.core.model.task import Blame, RankState, RunId
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.store import Temporary
 from kubernetes_kit.harness import KubernetesHarness

@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from hai_scheduler.adapters.memory.kept_logs import MemoryLogs
-from hai_scheduler.core.model.task import RunId
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.store import Cluster, Misplaced, NotFound, Temporary
 
 _KEEP = 1 << 30

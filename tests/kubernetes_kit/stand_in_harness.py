@@ -14,7 +14,7 @@ from typing import Any
 from hai_scheduler.adapters.kubernetes.client import Refused
 from hai_scheduler.adapters.kubernetes.names import RANK
 from hai_scheduler.adapters.kubernetes.nodes import not_ready_since
-from hai_scheduler.core.model.task import RunId
+from hai_scheduler.core.model.ids import RunId
 from kubernetes_kit.harness import KubernetesHarness
 from kubernetes_kit.kubelets_since_127 import DISRUPTED, KubeletsSince127, Play
 from kubernetes_kit.place import CONFIG_MAP, Place, admin

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
-from hai_scheduler.core.model.task import Priority, Task, TaskId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.sim.scenario import Job, Setting, cluster_of
 from pictures.story import Story
 

@@ -10,8 +10,9 @@ from typing import TypeVar
 
 from hai_scheduler.core.capacity.reservation import Reservation
 from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Priority, Task
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.order import level_at
 from hai_scheduler.sim.engine import Engine
 from hai_scheduler.sim.records import Records, RunRecord

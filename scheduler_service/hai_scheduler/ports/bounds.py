@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hai_scheduler.core.model.task import TaskId
+from hai_scheduler.core.model.ids import TaskId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from hai_scheduler.core.model.task import RunId
+from hai_scheduler.core.model.ids import RunId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

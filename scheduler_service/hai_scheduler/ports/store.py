@@ -8,22 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.leaving import Signal
-from hai_scheduler.core.model.task import (
-    Node,
-    NodeMark,
-    Observation,
-    Origin,
-    Quota,
-    Run,
-    RunId,
-    Strike,
-    Task,
-    TaskId,
-    TaskSpec,
-    TaskState,
-    Use,
-)
+from hai_scheduler.core.model.node import Node, NodeMark, Strike
+from hai_scheduler.core.model.observation import Observation
+from hai_scheduler.core.model.quota import Quota, Use
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task, TaskSpec, TaskState
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Mount, MountRule
 from hai_scheduler.ports.bounds import BoundTx

@@ -10,9 +10,12 @@ from datetime import datetime, timedelta
 
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Promised, Started
 from hai_scheduler.core.model.decisions import Decision, Keep, Plan, Quarantine, Start, Stop, Suspend
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import Strike
 from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.quota import Use
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Strike, Task, TaskId, Use
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.planning.memory import Memory
 from hai_scheduler.core.planning.plan import plan

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Run, Task, TaskId, TaskState
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.sim.scenario import Job
 
 

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
+from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.policy import Policies, Policy
-from hai_scheduler.core.model.task import Node, Priority, Quota, Task
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.sim.failures import FailureModel
 

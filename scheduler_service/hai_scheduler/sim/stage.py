@@ -12,19 +12,13 @@ from datetime import datetime, timedelta
 from hai_scheduler.core.lifecycle.endings import SIGNALLING
 from hai_scheduler.core.lifecycle.events import Done, Event, Overdue, RanksSeen, Saved, Saving
 from hai_scheduler.core.lifecycle.transitions import Launch, Notify, advance
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Source
+from hai_scheduler.core.model.node import Node, NodeMark, Strike
+from hai_scheduler.core.model.quota import Use
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import (
-    Checkpoint,
-    Node,
-    NodeMark,
-    RankState,
-    Run,
-    Strike,
-    Task,
-    TaskId,
-    Use,
-)
+from hai_scheduler.core.model.run import Checkpoint, RankState, Run
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.use import share_of, with_run
 from hai_scheduler.sim.agenda import Agenda
 from hai_scheduler.sim.body import Body

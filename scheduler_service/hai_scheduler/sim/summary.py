@@ -10,7 +10,7 @@ from itertools import pairwise
 from statistics import fmean, median
 from typing import Any
 
-from hai_scheduler.core.model.task import TaskId
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.sim.records import RunRecord, TaskRecord
 from hai_scheduler.sim.simulate import Outcome
 from hai_scheduler.sim.spans import Spans

@@ -11,7 +11,7 @@ from hai_client.api import Client
 from hai_client.cli.context import Context
 from hai_client.errors import Invalid
 from hai_client.wire.schema import TaskSummary
-from hai_scheduler.core.model.task import Priority
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.sim.formats.native import lines_of
 from hai_scheduler.sim.formats.trace import Traced
 from hai_scheduler.sim_cli.running import require_place

@@ -19,8 +19,8 @@ from hai_client.errors import Invalid
 from hai_scheduler.adapters.local.look import RunSeen, look
 from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.marks import Mark
-from hai_scheduler.core.model.task import TaskId
 from hai_scheduler.ports.lineage import Superseded
 from hai_scheduler.ports.store import Temporary
 from hai_scheduler.service.origin.belonging import is_own

@@ -26,7 +26,8 @@ from bench.cluster.stock import pods_a_second
 from bench.figures import Report, percentile, say
 from hai_scheduler.adapters.kubernetes.names import pod_name
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.core.model.task import Priority, TaskState
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import TaskState
 
 TOPIC = "Kubernetes"
 NODES, GPUS, RESOURCE = 1_500, 8, "nvidia.com/gpu"

@@ -15,8 +15,11 @@ from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.app.compose import Parts, World, assemble
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Profile
-from hai_scheduler.core.model.task import Priority, Quota, Task, TaskId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller

@@ -29,8 +29,12 @@ from hai_scheduler.api.server.services import Services
 from hai_scheduler.app.compose import World as Outside
 from hai_scheduler.app.compose import assemble
 from hai_scheduler.core.model.leaving import Left
+from hai_scheduler.core.model.node import Node
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Checkpoint, Node, Priority, Quota, Rank, RankState, Run, Task, TaskState
+from hai_scheduler.core.model.run import Checkpoint, Rank, RankState, Run
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import NotFound

@@ -10,7 +10,7 @@ import pytest
 from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.api.server import endpoint
 from hai_scheduler.api.server.route import OPEN, RUN
-from hai_scheduler.core.model.task import RunId
+from hai_scheduler.core.model.ids import RunId
 
 FILLED = {"{task}": "t", "{name}": "node-1", "{run_id}": "1.1", "{rank}": "0"}
 

@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hai_scheduler.core.model.task import NodeMark, Priority, Quota
+from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 
 
 @pytest.mark.parametrize("who", ["alice", "bob", "reader", "admin"])

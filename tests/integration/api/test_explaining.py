@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hai_scheduler.core.model.task import Priority
+from hai_scheduler.core.model.priority import Priority
 
 TASK = {"name": "train", "command": ["python", "train.py"], "cwd": "/w"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hai_scheduler.core.model.task import Origin, RunId
+from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.service.origin.orphan_book import Orphan, read_orphans, write_orphans
 
 STRAY = Orphan(run_id=RunId("7.1"), origin=Origin("a1b2", 1), user="bob", nodes=("node-2",), live=True)

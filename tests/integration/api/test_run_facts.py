@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hai_scheduler.core.model.task import RunId, Task
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.task import Task
 
 
 @pytest.fixture

@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Priority, RankState, Retry, TaskState
+from hai_scheduler.core.model.run import RankState
+from hai_scheduler.core.model.task import Retry, TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
 
 TASK = {"name": "train", "command": ["python", "train.py"], "cwd": "/w"}

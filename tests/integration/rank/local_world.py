@@ -15,7 +15,10 @@ import pytest
 
 from hai_client.rank.processes import read_environment, read_table
 from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings
-from hai_scheduler.core.model.task import Node, RankObservation, RankState, RunId, TaskId
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.node import Node
+from hai_scheduler.core.model.observation import RankObservation
+from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import Launch
 

@@ -17,7 +17,8 @@ import pytest
 from hai_client.rank.processes import children_of, read_table
 from hai_scheduler.adapters.local import LocalCluster
 from hai_scheduler.adapters.local.runs import LocalRank
-from hai_scheduler.core.model.task import RankState, RunId, TaskId
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.run import RankState
 from integration.rank.test_local_cluster import RUN, Crash, World, settle
 
 NEIGHBOUR = RunId("6.1")

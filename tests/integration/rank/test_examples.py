@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings
-from hai_scheduler.core.model.task import Node, RankObservation, RunId, TaskId
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.node import Node
+from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import Launch
 

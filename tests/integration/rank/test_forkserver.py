@@ -17,7 +17,8 @@ from hai_client.rank.forkserver import CommandLine, Unusable
 from hai_client.rank.processes import read_arguments, read_environment, read_process, read_table
 from hai_scheduler.adapters.local import LocalCluster, starting
 from hai_scheduler.adapters.local.starting import Child, Forked, Starter
-from hai_scheduler.core.model.task import RankState, RunId, TaskId
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.store import Launch, Temporary
 from integration.rank.test_local_cluster import RUN, World, settle, world
 

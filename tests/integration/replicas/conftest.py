@@ -24,7 +24,7 @@ from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
 from databases import empty_postgres, postgres_url, sqlite_url
-from hai_scheduler.core.model.task import RunId
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from redis_server import RedisServer

@@ -12,7 +12,7 @@ import pytest
 from builders import a_spec, a_task
 from databases import postgres_url, sqlite_url
 from hai_scheduler.adapters.sql.store import open_store
-from hai_scheduler.core.model.task import TaskId
+from hai_scheduler.core.model.ids import TaskId
 
 # Commits one setting, writes another without committing, says so, and is killed.
 WRITER = """

@@ -24,8 +24,9 @@ from hai_scheduler.adapters.sql.migrate import downgrade, head, scripts, upgrade
 from hai_scheduler.adapters.sql.revision import VERSION_TABLE, StateDamaged, StateTooNew, is_newest, newest
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.sql.tables import METADATA
+from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Source
-from hai_scheduler.core.model.task import NodeMark, RunId, TaskId
+from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.ports.store import Temporary
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from builders import a_task, at, some_nodes
 from hai_scheduler.core.model.policy import Policies
-from hai_scheduler.core.model.task import Priority
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.service.shared.orders import Bounds, Facts, ForecastOrder
 from hai_scheduler.worker.pool import ProcessWorkers
 

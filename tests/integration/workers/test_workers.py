@@ -15,7 +15,10 @@ from databases import empty_postgres, postgres_url, sqlite_url
 from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.adapters.sql.reader import open_reader
 from hai_scheduler.adapters.sql.store import open_store
-from hai_scheduler.core.model.task import Priority, Quota, RunId, TaskSpec
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
+from hai_scheduler.core.model.task import TaskSpec
 from hai_scheduler.ports.logs import LogPlace
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import Temporary

@@ -21,7 +21,10 @@ from hai_scheduler.api.wire import runs as run_schemas
 from hai_scheduler.api.wire import tasks as schemas
 from hai_scheduler.api.wire.params import FeedQuery, TaskQuery
 from hai_scheduler.core.model.leaving import Profile
-from hai_scheduler.core.model.task import NodeMark, Priority, RankState, TaskState
+from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.run import RankState
+from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.service.shared.caller import (
     SCOPE_ADMIN,

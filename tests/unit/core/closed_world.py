@@ -14,10 +14,15 @@ from itertools import count
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Promised, RanksSeen, Saved, Started
 from hai_scheduler.core.lifecycle.transitions import advance
 from hai_scheduler.core.model.decisions import Keep, Start, Stop, Suspend
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota, Use
 from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.run import Checkpoint, RankState, Run
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Checkpoint, Node, Priority, Quota, RankState, Run, Task, TaskId, Use
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Verdicts
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.ordering.use import with_run

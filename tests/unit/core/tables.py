@@ -8,10 +8,14 @@ from typing import Any
 
 from builders import a_notice, a_quota, a_run, a_task, at, some_nodes
 from hai_scheduler.core.model.decisions import Plan, Start, Suspend
+from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.run import Rank, RankState
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Node, Priority, Quota, Rank, RankState, Task, TaskState
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.core.nodes.floor import Floor
 from hai_scheduler.core.ordering.discipline import Discipline

@@ -8,10 +8,13 @@ from types import MappingProxyType
 import pytest
 
 from builders import a_node, a_quota, a_task, at, some_nodes
+from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.policy import Policies, Policy, PolicyError
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason, sentence_of
+from hai_scheduler.core.model.run import Rank, RankState
 from hai_scheduler.core.model.snapshot import BrokenSnapshot, Snapshot
-from hai_scheduler.core.model.task import Node, NodeMark, Priority, Rank, RankState, TaskState
+from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.ordering.quota import NO_ROW, Accounts, Cap, QuotaBook
 from hai_scheduler.core.ordering.rules import RULES

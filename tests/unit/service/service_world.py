@@ -11,8 +11,11 @@ from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.app.compose import Parts, World, assemble
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policies, Policy
-from hai_scheduler.core.model.task import Priority, Quota, Task, TaskId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import Event
 from hai_scheduler.service.launch.run_tokens import RunTokens

@@ -17,7 +17,10 @@ from hai_scheduler.adapters.memory.tx import MemoryTx
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.app.compose import Parts, World, assemble
 from hai_scheduler.core.model.policy import Policies
-from hai_scheduler.core.model.task import Priority, Quota, Run, Task
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import Conflict, Temporary
 from hai_scheduler.service.launch.run_tokens import RunTokens

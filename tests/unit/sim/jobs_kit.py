@@ -7,7 +7,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from builders import T0, at
-from hai_scheduler.core.model.task import Priority, Task, TaskId
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.sim.records import Records, RunRecord
 from hai_scheduler.sim.scenario import Job, Setting, cluster_of

@@ -7,7 +7,8 @@ from datetime import timedelta
 
 from builders import some_nodes
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.core.model.task import Priority, Run
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.run import Run
 from hai_scheduler.sim.scenario import Job, Setting
 from hai_scheduler.sim.simulate import simulate
 from unit.service.service_world import SHORT, Service

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from hai_scheduler.core.model.task import Priority
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.ordering.discipline import Discipline
 from unit.sim.jobs_kit import HOUR, a_job, ends, run, turns
 

@@ -8,11 +8,14 @@ import pytest
 
 from builders import T0, at
 from hai_scheduler.core.model.decisions import Plan, Start, Suspend
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Priority, Quota, Retry, TaskId, TaskState
+from hai_scheduler.core.model.task import Retry, TaskState
 from hai_scheduler.core.model.verdicts import Verdicts
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.sim import engine as engine_module

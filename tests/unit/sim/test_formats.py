@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.core.model.task import Priority, Quota
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.sim.formats import FORMATS
 from hai_scheduler.sim.formats.errors import TraceError
 from hai_scheduler.sim.formats.native import lines_of

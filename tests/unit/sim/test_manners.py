@@ -9,7 +9,7 @@ import pytest
 
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.model.policy import Policy
-from hai_scheduler.core.model.task import Priority
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.sim.formats.errors import TraceError
 from hai_scheduler.sim.formats.native import lines_of, read
 from hai_scheduler.sim.formats.trace import Reading

@@ -9,9 +9,12 @@ from types import MappingProxyType
 import pytest
 
 from builders import T0, a_checkpoint, a_node, a_notice, a_quota, a_run, a_strike, a_task, a_use, at
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import NodeMark, Priority, Retry, TaskId, TaskState
+from hai_scheduler.core.model.task import Retry, TaskState
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.sim.snapshots import Recorded, SnapshotError, from_json, read, to_json
 

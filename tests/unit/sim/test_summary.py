@@ -7,8 +7,9 @@ from datetime import timedelta
 import pytest
 
 from builders import T0, at
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import TaskId, TaskState
+from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.sim.curves import curves_of
 from hai_scheduler.sim.figures import rows_of
 from hai_scheduler.sim.records import Moment, Records, RunRecord, TaskRecord

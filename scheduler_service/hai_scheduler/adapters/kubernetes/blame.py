@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from hai_scheduler.core.model.task import Blame
+from hai_scheduler.core.model.run import Blame
 
 #: The image is not to be had: for want of it, or of this node's way to it.
 _IMAGE: Final = frozenset(

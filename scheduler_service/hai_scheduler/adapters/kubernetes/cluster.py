@@ -26,8 +26,11 @@ from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.kubernetes.sight import Sight
 from hai_scheduler.adapters.kubernetes.startup import check
 from hai_scheduler.adapters.shared.origins import check_origin
+from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.core.model.marks import Mark
-from hai_scheduler.core.model.task import Blame, Node, Observation, Origin, RankObservation, RankState, RunId
+from hai_scheduler.core.model.node import Node
+from hai_scheduler.core.model.observation import Observation, RankObservation
+from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.ports.logs import LogChunk, LogPlace, LogSource
 from hai_scheduler.ports.store import Clock, Launch, NotFound, Temporary
 

@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Any, Final
 
-from hai_scheduler.core.model.task import Origin, RunId
+from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.ports.store import NotFound
 
 PREFIX: Final = "hai.jupyter.org/"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from hai_scheduler.adapters.kubernetes.resources import capacity_of
 from hai_scheduler.adapters.kubernetes.selectors import Selector, matches, parse_selector, tolerated
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.core.model.task import Node
+from hai_scheduler.core.model.node import Node
 
 #: Taints that repeat what is read elsewhere: readiness and `unschedulable`.
 _REPEATED: Final = "node.kubernetes.io/"

@@ -19,7 +19,8 @@ from hai_scheduler.adapters.kubernetes.pod_status import (
 from hai_scheduler.adapters.kubernetes.ranks import Surroundings, observe_pod
 from hai_scheduler.adapters.kubernetes.record import Record, RunSight, StartError, Thing
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.core.model.task import Blame, Observation, RankObservation, RankState
+from hai_scheduler.core.model.observation import Observation, RankObservation
+from hai_scheduler.core.model.run import Blame, RankState
 
 #: How long the order to end a run that was never launched is kept. A replica that has been paused for longer between
 #: its decision and its launch may still make pods; their supervisors ask the service before they start anything.

@@ -34,7 +34,8 @@ from hai_scheduler.adapters.shared.status import (
     text_of,
     time_of,
 )
-from hai_scheduler.core.model.task import Blame, RankObservation, RankState
+from hai_scheduler.core.model.observation import RankObservation
+from hai_scheduler.core.model.run import Blame, RankState
 
 #: Ends of a pod that its node, or the cluster, has brought about: the rank was taken away from its user (H1).
 _TAKEN: Final = frozenset(

@@ -19,7 +19,8 @@ from hai_scheduler.adapters.kubernetes.names import (
     user_of,
 )
 from hai_scheduler.adapters.shared.status import text_of
-from hai_scheduler.core.model.task import Blame, Origin, RunId
+from hai_scheduler.core.model.ids import Origin, RunId
+from hai_scheduler.core.model.run import Blame
 
 Thing = dict[str, Any]
 

@@ -16,7 +16,8 @@ from hai_scheduler.adapters.kubernetes.nodes import NodeReader, not_ready_since
 from hai_scheduler.adapters.kubernetes.ranks import keep_end
 from hai_scheduler.adapters.kubernetes.record import RunSight, runs_seen
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.core.model.task import Node, RunId
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.node import Node
 from hai_scheduler.ports.store import Clock, Temporary
 
 Changed = Callable[[Thing | None, Thing | None], None]

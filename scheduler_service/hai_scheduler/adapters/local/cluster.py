@@ -32,8 +32,11 @@ from hai_scheduler.adapters.shared.leaving import leaving_of
 from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.adapters.shared.origins import check_origin
 from hai_scheduler.adapters.shared.reading import in_reader
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.marks import Mark
-from hai_scheduler.core.model.task import Blame, Node, Observation, RunId
+from hai_scheduler.core.model.node import Node
+from hai_scheduler.core.model.observation import Observation
+from hai_scheduler.core.model.run import Blame
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.store import Launch, NotFound, Temporary
 

@@ -28,7 +28,8 @@ from hai_scheduler.adapters.local.records import (
     write_whole,
 )
 from hai_scheduler.adapters.local.rights import with_rights
-from hai_scheduler.core.model.task import Blame, Origin, RunId
+from hai_scheduler.core.model.ids import Origin, RunId
+from hai_scheduler.core.model.run import Blame
 from hai_scheduler.ports.store import NotFound
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hai_scheduler.adapters.local.folders import RankFolder, RunFolder
-from hai_scheduler.core.model.task import Origin, RunId
+from hai_scheduler.core.model.ids import Origin, RunId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hai_scheduler.core.lifecycle.losses import TOGETHER, Loss, is_own
-from hai_scheduler.core.model.task import Observation, RankState, RunId
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.observation import Observation
+from hai_scheduler.core.model.run import RankState
 
 
 class Losses:

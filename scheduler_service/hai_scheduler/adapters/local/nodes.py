@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hai_scheduler.core.model.task import Node
+from hai_scheduler.core.model.node import Node
 
 #: Simulated nodes when nothing else is said and the machine has no GPU.
 DEFAULT_COUNT = 4

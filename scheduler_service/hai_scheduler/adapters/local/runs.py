@@ -24,7 +24,8 @@ from hai_scheduler.adapters.shared.status import (
     text_of,
     time_of,
 )
-from hai_scheduler.core.model.task import Blame, Observation, RankObservation, RankState
+from hai_scheduler.core.model.observation import Observation, RankObservation
+from hai_scheduler.core.model.run import Blame, RankState
 
 log = logging.getLogger(__name__)
 

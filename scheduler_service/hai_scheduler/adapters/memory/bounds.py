@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hai_scheduler.adapters.memory.base import Part
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.sizes import size_of
-from hai_scheduler.core.model.task import Task, TaskId
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.bounds import Stored
 
 

@@ -13,8 +13,11 @@ from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.scripted import Fate, ScriptedRank, ScriptedRun
 from hai_scheduler.adapters.shared.origins import check_mark, check_origin
 from hai_scheduler.adapters.shared.waiting import wait_until_set
+from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.marks import Mark
-from hai_scheduler.core.model.task import Checkpoint, Node, Notice, Observation, RankState, RunId, TaskId
+from hai_scheduler.core.model.node import Node
+from hai_scheduler.core.model.observation import Observation
+from hai_scheduler.core.model.run import Checkpoint, Notice, RankState
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.store import Clock, Launch, NotFound, Store, Temporary
 

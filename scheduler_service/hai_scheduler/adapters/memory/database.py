@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from hai_scheduler.adapters.memory.base import Part
+from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.marks import LostPast, Mark
-from hai_scheduler.core.model.task import Origin, RunId, TaskId
 
 
 class DatabasePart(Part):

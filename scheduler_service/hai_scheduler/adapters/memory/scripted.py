@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.lifecycle.endings import SIGNALLING
-from hai_scheduler.core.model.task import Checkpoint, Notice, Observation, RankObservation, RankState
+from hai_scheduler.core.model.observation import Observation, RankObservation
+from hai_scheduler.core.model.run import Checkpoint, Notice, RankState
 from hai_scheduler.ports.store import Launch
 
 _SIGNALLING = {profile.value for profile in SIGNALLING}

@@ -9,7 +9,11 @@ from datetime import datetime
 
 from hai_scheduler.adapters.memory.shelf import Shelf
 from hai_scheduler.core.model.marks import LostPast
-from hai_scheduler.core.model.task import NodeMark, Priority, Quota, Run, Strike, Task, TaskSpec, Use
+from hai_scheduler.core.model.node import NodeMark, Strike
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota, Use
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import MountRule
 from hai_scheduler.ports.store import Event, UserRecord

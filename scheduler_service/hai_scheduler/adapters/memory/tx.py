@@ -13,7 +13,11 @@ from hai_scheduler.adapters.memory.bounds import BoundPart
 from hai_scheduler.adapters.memory.database import DatabasePart
 from hai_scheduler.adapters.memory.state import HeldLease, State
 from hai_scheduler.adapters.memory.surroundings import SurroundingsPart
-from hai_scheduler.core.model.task import NodeMark, Quota, Run, Strike, Task, TaskId, TaskSpec, Use
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import NodeMark, Strike
+from hai_scheduler.core.model.quota import Quota, Use
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.ports.store import Conflict, Event, Lease, LeaseLost, NewTask, NotFound, TaskFilter, UserRecord
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hai_scheduler.core.model.ids import Origin
 from hai_scheduler.core.model.marks import Mark
-from hai_scheduler.core.model.task import Origin
 from hai_scheduler.ports.lineage import Superseded
 from hai_scheduler.ports.store import Launch, Temporary
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from hai_scheduler.core.model.leaving import Source
-from hai_scheduler.core.model.task import Checkpoint
+from hai_scheduler.core.model.run import Checkpoint
 
 #: The longest text that is taken over, characters: as long as one that the REST interface takes.
 MAX_TEXT: Final = 4096

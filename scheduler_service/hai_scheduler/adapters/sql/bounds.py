@@ -9,7 +9,7 @@ from sqlalchemy import Integer, cast, delete, func, or_, select, true
 
 from hai_scheduler.adapters.sql.base import Part
 from hai_scheduler.adapters.sql.tables import EVENTS, TASKS
-from hai_scheduler.core.model.task import TaskId
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.ports.bounds import Stored
 
 

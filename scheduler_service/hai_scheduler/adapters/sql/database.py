@@ -8,8 +8,8 @@ from sqlalchemy import bindparam, case, select, text, update
 
 from hai_scheduler.adapters.sql.looking import LookingPart
 from hai_scheduler.adapters.sql.tables import DATABASE, RUNS
+from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.marks import LostPast, Mark
-from hai_scheduler.core.model.task import Origin, RunId, TaskId
 
 #: Ids that are asked for at once: SQLite takes some thousands of values in one statement.
 _MANY = 500

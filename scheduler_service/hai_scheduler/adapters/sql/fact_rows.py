@@ -7,7 +7,10 @@ from typing import Any
 from sqlalchemy import Row
 
 from hai_scheduler.adapters.sql.rows import of_instant, of_instant_or_none, to_instant, to_instant_or_none
-from hai_scheduler.core.model.task import Priority, Quota, Strike, TaskId, Use
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import Strike
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota, Use
 
 
 def quota_values(quota: Quota) -> dict[str, Any]:

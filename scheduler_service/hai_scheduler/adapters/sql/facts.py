@@ -18,7 +18,8 @@ from hai_scheduler.adapters.sql.fact_rows import (
 from hai_scheduler.adapters.sql.looking import OWN, LookingPart
 from hai_scheduler.adapters.sql.rows import of_instant, to_instant
 from hai_scheduler.adapters.sql.tables import LEASE, NODE_MARKS, QUOTAS, SETTINGS, STRIKES, TASKS, USERS, USES
-from hai_scheduler.core.model.task import NodeMark, Quota, Strike, Use
+from hai_scheduler.core.model.node import NodeMark, Strike
+from hai_scheduler.core.model.quota import Quota, Use
 from hai_scheduler.ports.store import Lease, LeaseLost, UserRecord
 
 _LEASE_ID = 1

@@ -15,7 +15,7 @@ from hai_scheduler.adapters.shared.log_parts import join
 from hai_scheduler.adapters.sql.engine import reading, writing
 from hai_scheduler.adapters.sql.tables import LOG_PIECES
 from hai_scheduler.adapters.sql.trouble import translated
-from hai_scheduler.core.model.task import RunId
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.store import Misplaced, NotFound, Temporary
 

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final
 
-from hai_scheduler.core.model.task import Task, TaskId
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.task import Task
 
 #: Version and when it was written: a database that was restored, or taken over from a replica that lagged, may come
 #: to the same version a second time with other content, but not at the same microsecond.

@@ -8,25 +8,13 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import (
-    Blame,
-    Checkpoint,
-    Notice,
-    Origin,
-    Priority,
-    Rank,
-    RankState,
-    Retry,
-    Run,
-    RunId,
-    Task,
-    TaskId,
-    TaskSpec,
-    TaskState,
-)
+from hai_scheduler.core.model.run import Blame, Checkpoint, Notice, Rank, RankState, Run
+from hai_scheduler.core.model.task import Retry, Task, TaskSpec, TaskState
 from hai_scheduler.ports.store import Event
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -38,8 +38,11 @@ from hai_scheduler.adapters.sql.rows import (
     to_instant,
 )
 from hai_scheduler.adapters.sql.tables import RUNS, SETTINGS, SPECS, TASKS
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.sizes import size_of
-from hai_scheduler.core.model.task import Priority, Run, Task, TaskId, TaskSpec
+from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.ports.store import Conflict, NewTask, NotFound, TaskFilter
 
 #: A task with its latest run: the columns of the one, then those of the other.

@@ -30,8 +30,11 @@ from hai_scheduler.api.wire.tasks import (
 )
 from hai_scheduler.core.explaining.explain import why
 from hai_scheduler.core.model.leaving import Profile, Signal, Source
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.reasons import Reason, sentence_of
-from hai_scheduler.core.model.task import Checkpoint, Notice, Priority, Quota, Rank, Retry, Run
+from hai_scheduler.core.model.run import Checkpoint, Notice, Rank, Run
+from hai_scheduler.core.model.task import Retry
 from hai_scheduler.core.model.verdicts import Holder, Verdict
 from hai_scheduler.ports.store import Event
 from hai_scheduler.service.insight.queries import ClusterView, GroupView, NodeView, QuotaView, TaskStory, TaskView

@@ -14,7 +14,9 @@ from hai_scheduler.api.wire.tasks import (
     NodeOut,
     PauseRequest,
 )
-from hai_scheduler.core.model.task import NodeMark, Priority, Quota
+from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 
 
 async def overview(ask: Ask[Nothing, Nothing]) -> ClusterOut:

@@ -10,7 +10,8 @@ from hai_scheduler.api.server.route import Ask, YamlText
 from hai_scheduler.api.wire.params import Nothing, TaskEventQuery, TaskQuery
 from hai_scheduler.api.wire.runs import RunList
 from hai_scheduler.api.wire.tasks import EventPage, OrderChange, PriorityChange, TaskDetail, TaskPage, TaskSubmit
-from hai_scheduler.core.model.task import Task, TaskId, TaskState
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.store import TaskFilter
 from hai_scheduler.service.insight.queries import PIECE
 from hai_scheduler.service.shared.errors import Invalid

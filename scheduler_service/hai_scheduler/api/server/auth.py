@@ -21,7 +21,7 @@ from tornado.web import HTTPError, RequestHandler
 
 from hai_client.secret_files import secret_of
 from hai_scheduler.api.server.problems import Refused, unauthorized
-from hai_scheduler.core.model.task import RunId
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import Store, UserRecord
 from hai_scheduler.service.launch.run_tokens import RunTokens

@@ -30,7 +30,7 @@ from hai_scheduler.api.server.route import OPEN, RUN, Answer, Ask, Route, Stream
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.api.server.table import Table
 from hai_scheduler.api.wire.params import Nothing
-from hai_scheduler.core.model.task import RunId
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import TooMany
 

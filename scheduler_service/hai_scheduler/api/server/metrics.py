@@ -13,7 +13,9 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.limits import Limits
-from hai_scheduler.core.model.task import NodeMark, Priority, TaskState
+from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.ports.store import Temporary
 from hai_scheduler.service.insight.census import Count, TaskKind
 from hai_scheduler.service.insight.queries import NodeView, Queries

@@ -14,7 +14,7 @@ from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.api.wire.base import Input
 from hai_scheduler.api.wire.params import Nothing
-from hai_scheduler.core.model.task import RunId
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.shared.caller import Caller
 
 Query = TypeVar("Query", bound=Input, covariant=True)

@@ -8,7 +8,9 @@ from collections.abc import Collection, Iterable
 from operator import attrgetter
 
 from hai_scheduler.core.capacity.spots import Promise, Spot, Spots
-from hai_scheduler.core.model.task import Priority, Task, TaskId
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.floor import Floor
 from hai_scheduler.core.nodes.placement import Leaf
 from hai_scheduler.core.ordering.turns import Turn

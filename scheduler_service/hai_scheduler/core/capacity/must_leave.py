@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Iterator
 
 from hai_scheduler.core.model.decisions import Stop, Suspend
 from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Run, TaskState
+from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.ordering.turns import Turn
 
 

@@ -14,8 +14,9 @@ from itertools import groupby
 
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.capacity.spots import Spot, held_by
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Priority, Task
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.rules import Rules
 from hai_scheduler.core.ordering.turns import Turn
 

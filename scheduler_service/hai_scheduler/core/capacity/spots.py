@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hai_scheduler.core.model.task import Node, Priority, Task, TaskId
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import Node
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.floor import Floor
 from hai_scheduler.core.nodes.placement import Leaf
 from hai_scheduler.core.ordering.turns import Turn

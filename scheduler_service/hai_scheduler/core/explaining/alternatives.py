@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from hai_scheduler.core.model.task import Priority
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.verdicts import Holder
 
 

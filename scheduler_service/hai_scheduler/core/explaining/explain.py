@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 
 from hai_scheduler.core.explaining.alternatives import ChangeKind, WhatIf
 from hai_scheduler.core.model.reasons import Reason, sentence_of
-from hai_scheduler.core.model.task import Notice, RankState, Run, Task, TaskState
+from hai_scheduler.core.model.run import Notice, RankState, Run
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
 
 

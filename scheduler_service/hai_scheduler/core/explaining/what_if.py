@@ -9,9 +9,12 @@ from math import ceil, floor
 
 from hai_scheduler.core.explaining.alternatives import ChangeKind, WhatIf
 from hai_scheduler.core.model.decisions import Plan, Start, Suspend
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Priority, Quota, Task, TaskId
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
 from hai_scheduler.core.ordering.use import share_of
 from hai_scheduler.core.planning.memory import Memory

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from hai_scheduler.core.model.leaving import Left, Profile
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Rank, RankState, Run, Task, TaskState
+from hai_scheduler.core.model.run import Rank, RankState, Run
+from hai_scheduler.core.model.task import Task, TaskState
 
 #: Exit statuses that mean "left as asked" for a run that was told to leave (peers: Slurm, Lightning, submitit).
 #: 143 SIGTERM, 130 SIGINT, 138 SIGUSR1, 75 EX_TEMPFAIL. The kernel gives 128 and more to who has no handler as well:

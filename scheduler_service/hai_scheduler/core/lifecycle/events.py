@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from hai_scheduler.core.model.ids import Origin, TaskId
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Blame, Checkpoint, Origin, Priority, Rank, TaskId
+from hai_scheduler.core.model.run import Blame, Checkpoint, Rank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

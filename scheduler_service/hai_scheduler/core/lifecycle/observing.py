@@ -17,8 +17,10 @@ from hai_scheduler.core.lifecycle.events import (
     StateKept,
 )
 from hai_scheduler.core.lifecycle.starts import row_with
+from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Blame, Observation, Rank, RankObservation, RankState, Run, Task
+from hai_scheduler.core.model.run import Blame, Rank, RankState, Run
+from hai_scheduler.core.model.task import Task
 
 
 @dataclass(frozen=True, slots=True)

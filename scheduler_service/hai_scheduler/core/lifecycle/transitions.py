@@ -32,9 +32,11 @@ from hai_scheduler.core.lifecycle.events import (
     TimeSkipped,
 )
 from hai_scheduler.core.lifecycle.starts import row_with, wait_after
+from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Source
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import KEPT_ROTATIONS, Notice, Rank, RankState, Run, RunId, Task, TaskId, TaskState
+from hai_scheduler.core.model.run import Notice, Rank, RankState, Run
+from hai_scheduler.core.model.task import KEPT_ROTATIONS, Task, TaskState
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Priority, TaskId
 from hai_scheduler.core.model.verdicts import Verdicts
 
 

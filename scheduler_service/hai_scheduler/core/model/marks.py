@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hai_scheduler.core.model.task import Origin
+from hai_scheduler.core.model.ids import Origin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

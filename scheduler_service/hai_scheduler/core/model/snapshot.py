@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hai_scheduler.core.model.task import Node, Quota, Strike, Task, TaskId, Use
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import Node, Strike
+from hai_scheduler.core.model.quota import Quota, Use
+from hai_scheduler.core.model.task import Task
 
 
 class BrokenSnapshot(AssertionError):

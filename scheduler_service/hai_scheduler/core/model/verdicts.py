@@ -9,7 +9,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Protocol
 
-from hai_scheduler.core.model.task import Priority, TaskId
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.priority import Priority
 
 #: What a verdict's data may hold.
 Value = str | int | float | bool | None | datetime

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter
 
-from hai_scheduler.core.model.task import Node, NodeMark, Task
+from hai_scheduler.core.model.node import Node, NodeMark
+from hai_scheduler.core.model.task import Task
 
 
 class Floor:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from hai_scheduler.core.model.decisions import Quarantine
+from hai_scheduler.core.model.node import Node, NodeMark, Strike
 from hai_scheduler.core.model.policy import Policy
-from hai_scheduler.core.model.task import Node, NodeMark, Strike
 
 
 def quarantines(

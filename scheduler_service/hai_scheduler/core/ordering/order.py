@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
-from hai_scheduler.core.model.task import Task, TaskId
+from hai_scheduler.core.model.task import Task
 
 #: A place among the tasks of one user: first submission, then id.
 Seat = tuple[datetime, TaskId]

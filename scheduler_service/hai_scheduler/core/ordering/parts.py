@@ -8,7 +8,9 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from operator import attrgetter
 
-from hai_scheduler.core.model.task import Priority, Task, TaskId
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.order import Seat, seats
 
 #: How much of a node a task wants, and of how many: no smaller in both means no easier to place.

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 
-from hai_scheduler.core.model.task import Priority, Task, TaskId
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.order import Seat
 from hai_scheduler.core.ordering.parts import SEAT, Part, dealt_seats
 from hai_scheduler.core.ordering.queue import Lane

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
 
-from hai_scheduler.core.model.task import Task, TaskId
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.order import Seat
 from hai_scheduler.core.ordering.parts import SEAT, Part, Size, Stand, dealt_seats
 

@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from hai_scheduler.core.model.task import Priority, Quota, Task
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
+from hai_scheduler.core.model.task import Task
 
 #: Highest first: the order in which AUTO looks for a level (Q4).
 LEVELS: tuple[Priority, ...] = tuple(sorted(Priority, reverse=True))

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import ClassVar
 
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Priority, Task, TaskId
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.ordering.order import level_at
 from hai_scheduler.core.ordering.turns import Turn, keeps, protected_until, slice_of

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hai_scheduler.core.model.policy import Policy
-from hai_scheduler.core.model.task import Priority, Run, Task
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.floor import Floor
 from hai_scheduler.core.ordering.order import level_at
 from hai_scheduler.core.ordering.use import share_of

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from math import exp2, log
 
-from hai_scheduler.core.model.task import Run, Task, Use
+from hai_scheduler.core.model.quota import Use
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task
 
 _LN2 = log(2)
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from math import inf
 
 from hai_scheduler.core.model.policy import Policy
-from hai_scheduler.core.model.task import Use
+from hai_scheduler.core.model.quota import Use
 from hai_scheduler.core.ordering.turns import Turn
 from hai_scheduler.core.ordering.use import decayed, held_between
 

@@ -10,8 +10,10 @@ from datetime import datetime
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.capacity.reservation import Reservation, earliest, passes
 from hai_scheduler.core.lifecycle.starts import why_broken, why_not_started
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
-from hai_scheduler.core.model.task import Priority, Task, TaskId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Holder, Value, Verdict, VerdictKind
 from hai_scheduler.core.nodes.placement import choose
 from hai_scheduler.core.ordering.parts import Size, size_of

@@ -12,10 +12,14 @@ from hai_scheduler.core.capacity.must_leave import must_leave
 from hai_scheduler.core.capacity.preemption import Chooser, Kind, Market, Offers, reason_for
 from hai_scheduler.core.capacity.reservation import Reservation, earliest, passes
 from hai_scheduler.core.model.decisions import Decision, Keep, Start, Suspend
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.run import Rank as RunRank
+from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import NodeMark, Priority, Run, RunId, Task, TaskId
-from hai_scheduler.core.model.task import Rank as RunRank
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.core.nodes.floor import Floor
 from hai_scheduler.core.nodes.placement import choose

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from math import log, log1p
 
-from hai_scheduler.core.model.task import Priority
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.ordering.quota import LEVELS
 from hai_scheduler.core.planning.group_plan import GroupPlan
 

@@ -10,9 +10,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Node, Quota, Task
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.floor import Floor
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.ordering.quota import QuotaBook

@@ -8,8 +8,10 @@ from datetime import datetime
 from heapq import heappop, heappush
 from operator import itemgetter
 
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
-from hai_scheduler.core.model.task import Priority, Task, TaskId, TaskState
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.nodes.floor import Floor
 from hai_scheduler.core.ordering.parts import Part, Size, Stand, size_of
 from hai_scheduler.core.ordering.rules import Rules

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from hai_scheduler.core.model.task import TaskId
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.workspace.subjects import check_subject, group_of, rank, speaks_of
 from hai_scheduler.core.workspace.templates import (
     Field,

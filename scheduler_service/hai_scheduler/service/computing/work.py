@@ -9,26 +9,15 @@ from typing import Final
 
 from hai_scheduler.core.explaining.alternatives import ChangeKind, WhatIf
 from hai_scheduler.core.explaining.what_if import counterfactuals, with_task
+from hai_scheduler.core.model.ids import Origin, TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
+from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.run import Blame, Checkpoint, Notice, Rank, RankState, Run
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import (
-    Blame,
-    Checkpoint,
-    Node,
-    NodeMark,
-    Notice,
-    Origin,
-    Priority,
-    Rank,
-    RankState,
-    Retry,
-    Run,
-    Task,
-    TaskId,
-    TaskState,
-)
+from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.store import NotFound, Store, TaskFilter

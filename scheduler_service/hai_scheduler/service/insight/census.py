@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hai_scheduler.core.model.task import Priority, Task, TaskId, TaskState
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import Verdict, Verdicts
 from hai_scheduler.core.planning.memory import differences
 from hai_scheduler.service.shared.undisturbed import undisturbed

@@ -12,7 +12,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from hai_scheduler.core.explaining.explain import message_of
-from hai_scheduler.core.model.task import Node, NodeMark, Priority, Quota, Run, Task, TaskId, TaskSpec
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import Node, NodeMark
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
 from hai_scheduler.core.ordering.quota import LEVELS, QuotaBook
 from hai_scheduler.core.ordering.use import share_of

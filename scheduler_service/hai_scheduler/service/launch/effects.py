@@ -10,8 +10,9 @@ from datetime import timedelta
 
 from hai_scheduler.core.lifecycle.events import AskedToSuspend, StartFailed
 from hai_scheduler.core.lifecycle.transitions import Effect, Kill, Launch, Notify, Settle
+from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Node, RankState
+from hai_scheduler.core.model.run import RankState
 from hai_scheduler.core.workspace.templates import Unresolvable
 from hai_scheduler.ports.store import Bus, Clock, Cluster, NotFound, Store, Temporary
 from hai_scheduler.service.launch.launch_orders import LaunchOrders, still_wanted

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
 from hai_scheduler.core.lifecycle.transitions import Launch
-from hai_scheduler.core.model.task import Node, Run, Task, TaskSpec
+from hai_scheduler.core.model.node import Node
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.ports.store import Launch as Order
 from hai_scheduler.ports.store import NotFound, Store, Tx
 from hai_scheduler.service.launch.run_tokens import RunTokens

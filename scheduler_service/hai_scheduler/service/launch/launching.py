@@ -14,7 +14,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hai_scheduler.core.lifecycle.transitions import Effect, Kill, Launch, Notify, Settle
-from hai_scheduler.core.model.task import Node, Priority, RunId, Task, TaskId
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.node import Node
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.store import Clock
 from hai_scheduler.service.launch.effects import Effects
 

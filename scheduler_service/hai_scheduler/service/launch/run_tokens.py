@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 
-from hai_scheduler.core.model.task import RunId
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.secret import Secret
 
 _PREFIX = "run"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from hai_scheduler.core.model.task import RunId
+from hai_scheduler.core.model.ids import RunId
 
 #: How many launches of a run may fail before the next one has to wait: most of what fails is over at the next tick ...
 _AT_ONCE: Final = 3

@@ -8,7 +8,7 @@ from typing import Final
 from hai_scheduler.core.explaining.explain import span
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.reasons import Reason, sentence_of
-from hai_scheduler.core.model.task import Run
+from hai_scheduler.core.model.run import Run
 
 #: So many interruptions in a row without a checkpoint are told of.
 _OFTEN: Final = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from hai_scheduler.core.model.task import RunId
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.runs.jobs import live_rank
 from hai_scheduler.service.shared.errors import Invalid

@@ -12,7 +12,9 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from hai_scheduler.core.model.task import Run, Task, TaskId
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.store import Cluster, NotFound, Store, Temporary
 from hai_scheduler.service.logs.lines import Cursor, Hits, Line, Page, lines_of

@@ -8,7 +8,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from hai_scheduler.core.model.task import Run, Task, TaskId
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.service.logs.lines import Cursor, Page
 from hai_scheduler.service.shared.news import News, Newspaper, tells_of
 from hai_scheduler.service.shared.shared_reading import SharedReading

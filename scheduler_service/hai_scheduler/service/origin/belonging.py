@@ -14,8 +14,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hai_scheduler.core.lifecycle.events import Held, Released, StartFailed
+from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.marks import LostPast, Mark
-from hai_scheduler.core.model.task import Observation, Origin, RankState, Run, RunId, Task, TaskId, TaskState
+from hai_scheduler.core.model.observation import Observation
+from hai_scheduler.core.model.run import RankState, Run
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.lineage import Superseded
 from hai_scheduler.ports.store import Cluster, Event, NotFound, Temporary, Tx
 from hai_scheduler.service.origin.lineage import begin_epoch, is_behind, parts_of

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.marks import LostPast, Mark
-from hai_scheduler.core.model.task import RunId
 from hai_scheduler.ports.store import Event, Tx
 from hai_scheduler.service.shared.changes import SCHEDULER
 

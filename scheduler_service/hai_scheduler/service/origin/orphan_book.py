@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hai_scheduler.core.model.task import Origin, RunId
+from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.ports.store import Tx
 
 _SETTING: Final = "orphans"

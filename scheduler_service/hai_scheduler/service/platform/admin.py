@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from hai_scheduler.core.model.task import NodeMark, Quota
+from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.store import Bus, Clock, Event, Store, Tx
 from hai_scheduler.service.platform.pause import Pause, text_of
 from hai_scheduler.service.shared.caller import Caller

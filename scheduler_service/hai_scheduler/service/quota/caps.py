@@ -6,7 +6,8 @@ import shlex
 from datetime import datetime
 
 from hai_scheduler.core.explaining.explain import gang, nodes, quota_of
-from hai_scheduler.core.model.task import Priority, Task
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.quota import Cap, QuotaBook
 from hai_scheduler.core.ordering.use import share_of
 from hai_scheduler.ports.store import Tx

@@ -6,7 +6,8 @@ import logging
 from collections.abc import Collection
 from typing import Final
 
-from hai_scheduler.core.model.task import Priority, Quota
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.store import Store, Tx
 
 log = logging.getLogger(__name__)

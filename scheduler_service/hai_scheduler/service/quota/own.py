@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hai_scheduler.core.model.task import Priority, Quota
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.ordering.quota import QuotaBook
 from hai_scheduler.ports.store import Bus, Clock, Event, Store
 from hai_scheduler.service.shared.caller import Caller

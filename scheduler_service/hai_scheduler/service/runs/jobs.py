@@ -9,9 +9,11 @@ from typing import Literal
 
 from hai_scheduler.core.explaining.explain import notice_of
 from hai_scheduler.core.lifecycle.events import AskedToSuspend, Done, Event, NoticeReceived, Saved, Saving, StateKept
+from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Checkpoint, Notice, Run, RunId, Task, TaskId, TaskState
+from hai_scheduler.core.model.run import Checkpoint, Notice, Run
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.store import Bus, Clock, NotFound, Store, Tx
 from hai_scheduler.service.shared.changes import change
 from hai_scheduler.service.shared.doorbell import ring_notices

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hai_scheduler.core.model.task import RunId, TaskState
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.ports.store import Cluster, NotFound, Store
 from hai_scheduler.service.runs.jobs import live_run
 

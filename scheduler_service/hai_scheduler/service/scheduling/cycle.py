@@ -19,9 +19,13 @@ from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Eve
 from hai_scheduler.core.lifecycle.observing import Seen, read
 from hai_scheduler.core.lifecycle.transitions import Effect, Kill, Launch, Notify, Settle
 from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import NodeMark, Observation, Run, RunId, Task
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.store import Bus, Clock, Cluster, Conflict, LeaseLost, Store, Temporary, Tx
 from hai_scheduler.ports.store import Event as Line
 from hai_scheduler.service.launch.effects import Effects

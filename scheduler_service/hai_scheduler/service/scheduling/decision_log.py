@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hai_scheduler.core.explaining.explain import why
-from hai_scheduler.core.model.task import Task, TaskId
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Value, Verdict, VerdictKind, Verdicts
 from hai_scheduler.ports.store import Event, Tx
 from hai_scheduler.service.shared.changes import SCHEDULER

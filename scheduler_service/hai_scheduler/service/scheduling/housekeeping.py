@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from hai_scheduler.core.model.task import TaskId
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.ordering.use import decayed
 from hai_scheduler.ports.store import Clock, Cluster, Event, Store, Temporary
 from hai_scheduler.service.origin.orphan_book import left_alone, read_orphans

@@ -8,9 +8,12 @@ from datetime import datetime
 from typing import Self
 
 from hai_scheduler.core.lifecycle.events import Event, StartFailed
+from hai_scheduler.core.model.node import Node, Strike
 from hai_scheduler.core.model.policy import Policies
+from hai_scheduler.core.model.quota import Use
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Node, RankState, Run, Strike, Task, Use
+from hai_scheduler.core.model.run import RankState, Run
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.use import with_run
 from hai_scheduler.ports.store import Tx
 

@@ -6,7 +6,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
-from hai_scheduler.core.model.task import Task, TaskId
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.planning.memory import differences
 
 _ID = attrgetter("id")

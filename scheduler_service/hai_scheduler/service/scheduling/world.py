@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from hai_scheduler.core.model.node import Node, NodeMark, Strike
+from hai_scheduler.core.model.quota import Use
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Node, NodeMark, Strike, Task, Use
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.origin.orphan_book import held_nodes, read_orphans
 from hai_scheduler.service.platform.pause import pause_of

@@ -10,7 +10,8 @@ from hai_scheduler.core.lifecycle.endings import doubt
 from hai_scheduler.core.lifecycle.events import Event
 from hai_scheduler.core.lifecycle.transitions import Effect, advance
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Run, Task
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.store import Event as Line
 from hai_scheduler.ports.store import Tx
 

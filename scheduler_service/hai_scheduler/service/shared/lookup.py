@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from hai_scheduler.core.model.task import Task, TaskId
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.store import NotFound, Tx
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid, Unknown

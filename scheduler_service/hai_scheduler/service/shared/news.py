@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from hai_scheduler.core.model.task import TaskId
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.ports.store import Bus, Event, Store
 from hai_scheduler.service.shared.shared_reading import SharedReading
 from hai_scheduler.service.shared.topics import FEED

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.policy import Policies
-from hai_scheduler.core.model.task import Node, RunId, Task
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.logs import LogPlace
 
 #: How far ahead one looks unless one says otherwise, and at most.

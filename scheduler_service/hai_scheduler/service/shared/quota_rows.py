@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from hai_scheduler.core.model.task import Quota
+from hai_scheduler.core.model.quota import Quota
 
 
 def expired(row: Quota, now: datetime) -> bool:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Node, TaskId
 from hai_scheduler.core.model.verdicts import Verdict
 from hai_scheduler.ports.store import Temporary
 

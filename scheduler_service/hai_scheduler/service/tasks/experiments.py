@@ -21,7 +21,8 @@ from hai_client.errors import Invalid as WrongWord
 from hai_client.experiments import MAX_EXPERIMENT_BYTES, too_large
 from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.leaving import Signal
-from hai_scheduler.core.model.task import Priority, Retry
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Retry
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import HaiError, Invalid
 from hai_scheduler.service.shared.orders import ExperimentOrder, Faults, Workers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hai_scheduler.core.explaining.explain import gang, nodes
-from hai_scheduler.core.model.task import Node
+from hai_scheduler.core.model.node import Node
 from hai_scheduler.service.shared.errors import Invalid, NeverFits, Unavailable
 
 

@@ -10,7 +10,8 @@ from datetime import timedelta
 
 from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.leaving import Profile, Signal
-from hai_scheduler.core.model.task import Priority, Retry, TaskSpec
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Retry, TaskSpec
 from hai_scheduler.core.workspace.environments import Environment
 
 #: The most processes that a node is asked to start: more than any node has processors.

@@ -12,9 +12,11 @@ from typing import Final
 from hai_scheduler.core.explaining.explain import amount, gang
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Held, Released
 from hai_scheduler.core.lifecycle.transitions import Effect
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Profile
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Priority, Retry, Task, TaskId, TaskState
+from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.ordering.order import own_order
 from hai_scheduler.core.ordering.quota import Accounts
 from hai_scheduler.core.workspace.environments import VARIABLE, Environment

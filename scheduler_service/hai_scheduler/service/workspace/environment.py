@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from hai_scheduler.core.model.task import Run, Task, TaskSpec
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task, TaskSpec
 
 #: What a rank is told of itself, by the service or by the cluster: a task cannot choose these.
 PLATFORM_VARIABLES: Final = frozenset(

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hai_scheduler.core.model.task import Task, TaskId, TaskSpec
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.workspace.environments import Environment, default_of, usable, variables_of
 from hai_scheduler.core.workspace.mounts import Mount, MountRule, Resolution, explain
 from hai_scheduler.core.workspace.templates import TemplateError, Unresolvable

@@ -13,7 +13,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from hai_scheduler.core.model.task import Priority, Quota
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.sim.formats.source import Source
 from hai_scheduler.sim.formats.trace import GROUP, Reading, Trace, Traced, finished
 from hai_scheduler.sim.scenario import Manner

@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from hai_scheduler.core.model.task import Node, Priority, Quota, Task, TaskId
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import Node
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.sim.formats.errors import TraceError
 from hai_scheduler.sim.scenario import Job, Manner
 

@@ -12,7 +12,8 @@ import pytest
 from hai_scheduler.adapters.kubernetes.cluster import KubernetesCluster
 from hai_scheduler.adapters.memory.kept_logs import MemoryLogs
 from hai_scheduler.adapters.system.clock import SystemClock
-from hai_scheduler.core.model.task import Observation, RankState
+from hai_scheduler.core.model.observation import Observation
+from hai_scheduler.core.model.run import RankState
 from unit.adapters.kubernetes.api_server import ApiServer
 from unit.adapters.kubernetes.things import a_kube_node, some_settings
 

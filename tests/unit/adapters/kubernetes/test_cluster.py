@@ -12,7 +12,8 @@ import pytest
 from builders import a_launch
 from hai_scheduler.adapters.kubernetes.names import KILLED
 from hai_scheduler.adapters.kubernetes.observation import TOMBSTONES_STAY
-from hai_scheduler.core.model.task import Blame, RankState, RunId, TaskId
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.store import NotFound, Temporary
 from unit.adapters.kubernetes.conftest import one, state_is, until

@@ -15,7 +15,8 @@ from hai_scheduler.adapters.kubernetes.observation import not_up, observe_run
 from hai_scheduler.adapters.kubernetes.pod_status import has_started
 from hai_scheduler.adapters.kubernetes.ranks import keep_end, observe_pod
 from hai_scheduler.adapters.kubernetes.record import StartError
-from hai_scheduler.core.model.task import Blame, RankObservation, RankState
+from hai_scheduler.core.model.observation import RankObservation
+from hai_scheduler.core.model.run import Blame, RankState
 from unit.adapters.kubernetes.conftest import until
 from unit.adapters.kubernetes.things import (
     LOST_TRACK,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hai_scheduler.adapters.kubernetes.nodes import NodeReader
-from hai_scheduler.core.model.task import Node
+from hai_scheduler.core.model.node import Node
 from unit.adapters.kubernetes.things import a_kube_node, some_settings
 
 

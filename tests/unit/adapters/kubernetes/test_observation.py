@@ -9,7 +9,9 @@ import pytest
 from builders import a_launch, at
 from hai_scheduler.adapters.kubernetes.observation import not_up, observe_run
 from hai_scheduler.adapters.kubernetes.record import RunSight, StartError, runs_seen
-from hai_scheduler.core.model.task import Blame, RankObservation, RankState, RunId
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.observation import RankObservation
+from hai_scheduler.core.model.run import Blame, RankState
 from unit.adapters.kubernetes.things import (
     a_pod,
     a_service,

@@ -10,7 +10,7 @@ import pytest
 from builders import a_launch
 from hai_scheduler.adapters.kubernetes.client import Forbidden, Refused
 from hai_scheduler.adapters.kubernetes.refusals import Meaning, meaning_of
-from hai_scheduler.core.model.task import Blame
+from hai_scheduler.core.model.run import Blame
 from hai_scheduler.ports.store import Temporary
 from unit.adapters.kubernetes.conftest import one, until
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from hai_scheduler.adapters.local.losses import Losses
-from hai_scheduler.core.model.task import Observation, RankObservation, RankState, RunId
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.observation import Observation, RankObservation
+from hai_scheduler.core.model.run import RankState
 
 
 def run(number: int, user: str | None, *states: str) -> Observation:

@@ -10,7 +10,7 @@ import pytest
 from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
 from hai_scheduler.adapters.local.folders import RunFolder
 from hai_scheduler.adapters.local.nodes import local_nodes
-from hai_scheduler.core.model.task import RunId
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.store import NotFound
 
 

@@ -14,7 +14,9 @@ from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.memory.store import MemoryStore
-from hai_scheduler.core.model.task import Notice, RankObservation, RankState, RunId
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.observation import RankObservation
+from hai_scheduler.core.model.run import Notice, RankState
 from hai_scheduler.ports.store import Cluster, NotFound, Temporary
 
 ONE = RunId("1.1")

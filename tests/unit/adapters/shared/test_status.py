@@ -17,7 +17,7 @@ from hai_scheduler.adapters.shared.status import (
     time_of,
 )
 from hai_scheduler.core.model.leaving import Source
-from hai_scheduler.core.model.task import Checkpoint
+from hai_scheduler.core.model.run import Checkpoint
 
 
 @pytest.mark.parametrize(

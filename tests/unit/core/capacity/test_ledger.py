@@ -8,7 +8,9 @@ import pytest
 
 from builders import a_node, a_notice, a_run, a_task, some_nodes
 from hai_scheduler.core.capacity.ledger import Ledger
-from hai_scheduler.core.model.task import Node, NodeMark, Priority, Task
+from hai_scheduler.core.model.node import Node, NodeMark
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.floor import Floor
 from unit.core.tables import HIGH, LOW, NORMAL, leaving, runs, shares, turn_of, waits
 

@@ -10,8 +10,10 @@ import pytest
 from builders import a_notice, a_run, a_task, at
 from hai_scheduler.core.explaining.alternatives import ChangeKind, WhatIf
 from hai_scheduler.core.explaining.explain import amount, gang, message_of, notice_of, span, what_would, why
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason, sentence_of
-from hai_scheduler.core.model.task import Priority, Rank, RankState, TaskState
+from hai_scheduler.core.model.run import Rank, RankState
+from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
 
 

@@ -13,9 +13,12 @@ from hai_scheduler.core.explaining import what_if
 from hai_scheduler.core.explaining.alternatives import ChangeKind, WhatIf
 from hai_scheduler.core.explaining.what_if import MOST_PLANS, applied, counterfactuals
 from hai_scheduler.core.model.decisions import Plan, Start, Suspend
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Priority, Quota, Task, TaskId, TaskState
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.planning.plan import plan
 from snapshots import carried_out, emptied, snapshots
 

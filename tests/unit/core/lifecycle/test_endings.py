@@ -14,8 +14,10 @@ from hai_scheduler.core.lifecycle.events import RanksSeen
 from hai_scheduler.core.lifecycle.observing import read
 from hai_scheduler.core.lifecycle.transitions import advance
 from hai_scheduler.core.model.leaving import Left, Profile
+from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Rank, RankObservation, RankState, Run, Task, TaskState
+from hai_scheduler.core.model.run import Rank, RankState, Run
+from hai_scheduler.core.model.task import Task, TaskState
 from unit.core.lifecycle.test_observing import shows
 
 SUCCEEDED = Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)

@@ -19,8 +19,10 @@ from hai_scheduler.core.lifecycle.transitions import (
     advance,
 )
 from hai_scheduler.core.model.leaving import Left, Profile
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import KEPT_ROTATIONS, Priority, Rank, RankState, Retry, Run, Task, TaskState
+from hai_scheduler.core.model.run import Rank, RankState, Run
+from hai_scheduler.core.model.task import KEPT_ROTATIONS, Retry, Task, TaskState
 
 EVENTS: dict[type[ev.Event], ev.Event] = {
     type(event): event

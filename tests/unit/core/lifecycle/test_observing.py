@@ -11,19 +11,12 @@ from builders import a_checkpoint, a_notice, a_run, a_task, at
 from hai_scheduler.core.lifecycle.events import AskedToSuspend, Done, Overdue, RanksSeen, Saved, StartFailed, StateKept
 from hai_scheduler.core.lifecycle.observing import Seen, read
 from hai_scheduler.core.lifecycle.transitions import advance
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.leaving import Left, Profile
+from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import (
-    Blame,
-    Observation,
-    Rank,
-    RankObservation,
-    RankState,
-    Retry,
-    RunId,
-    Task,
-    TaskState,
-)
+from hai_scheduler.core.model.run import Blame, Rank, RankState
+from hai_scheduler.core.model.task import Retry, Task, TaskState
 
 PENDING, RUNNING, EXITED, LOST = RankState.PENDING, RankState.RUNNING, RankState.EXITED, RankState.LOST
 BOTH = (Rank(rank=0, node="a"), Rank(rank=1, node="b"))

@@ -15,7 +15,8 @@ from hai_scheduler.core.lifecycle.endings import as_asked, ending_of
 from hai_scheduler.core.lifecycle.transitions import advance
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Checkpoint, Rank, RankState, Task, TaskState
+from hai_scheduler.core.model.run import Checkpoint, Rank, RankState
+from hai_scheduler.core.model.task import Task, TaskState
 
 #: Every run here is up from `at(0)`, is told to leave at `at(60)`, and is gone at `at(70)`.
 TOLD, GONE = 60, 70

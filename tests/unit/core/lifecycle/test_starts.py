@@ -19,7 +19,8 @@ from hai_scheduler.core.lifecycle.starts import (
 )
 from hai_scheduler.core.lifecycle.transitions import Kill, advance
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Blame, RankState, TaskState
+from hai_scheduler.core.model.run import Blame, RankState
+from hai_scheduler.core.model.task import TaskState
 
 FAILED = ev.StartFailed(at=at(10), message="no disk", nodes=frozenset({"node-1"}), give_up=False)
 

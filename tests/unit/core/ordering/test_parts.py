@@ -18,7 +18,8 @@ from hai_scheduler.core.lifecycle.endings import SIGNALLING, Ending, ending_of
 from hai_scheduler.core.model.leaving import Left, Profile
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import RankState, Task, TaskState
+from hai_scheduler.core.model.run import RankState
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.nodes.floor import Floor
 from hai_scheduler.core.ordering.order import level_at, own_order, seats
 from hai_scheduler.core.ordering.parts import Part, size_of

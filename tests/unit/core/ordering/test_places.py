@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import a_task, at
-from hai_scheduler.core.model.task import Priority, Task, TaskId
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering import places, queue
 from hai_scheduler.core.ordering.order import Seat, own_order
 from hai_scheduler.core.ordering.parts import Part, size_of

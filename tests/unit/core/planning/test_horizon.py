@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from builders import a_quota
-from hai_scheduler.core.model.task import Priority, Retry, Task
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Retry, Task
 from unit.core.tables import ABOVE, HIGH, NOW, ago, decide, for_minutes, runs, snapshot, waits
 
 RUNNING = runs(1, "node-1", minutes=10)

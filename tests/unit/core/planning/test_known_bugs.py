@@ -12,9 +12,12 @@ from datetime import timedelta
 import pytest
 
 from builders import a_node, a_quota, a_task, at, some_nodes
+from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Node, NodeMark, Priority, Quota, Task
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind
 from unit.core.closed_world import World
 from unit.core.tables import HIGH, LOW, NORMAL, decide, runs, snapshot, starts, suspends, waits

@@ -13,9 +13,12 @@ from bench.rounds import World
 from bench.snapshots import Shape
 from builders import T0, a_quota, a_task, some_nodes
 from hai_scheduler.core.model.decisions import Plan
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Priority, Quota, Task, TaskId
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.ordering.rules import HaiRules
 from hai_scheduler.core.planning.memory import Memory, differences

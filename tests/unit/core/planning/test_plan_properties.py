@@ -14,10 +14,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from hai_scheduler.core.model.decisions import Keep, Plan, Start, Suspend
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Priority, Task, TaskId
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.core.ordering import places
 from hai_scheduler.core.ordering.discipline import Discipline

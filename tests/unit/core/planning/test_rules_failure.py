@@ -11,9 +11,12 @@ from builders import a_node, a_rank, a_strike, some_nodes
 from hai_scheduler.core.lifecycle.events import Done, RanksSeen
 from hai_scheduler.core.lifecycle.transitions import advance
 from hai_scheduler.core.model.decisions import Quarantine, Start, Stop, Suspend
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import NodeMark, Strike
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import NodeMark, RankState, Retry, Strike, Task, TaskId, TaskState
+from hai_scheduler.core.model.run import RankState
+from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.core.nodes.quarantine import quarantines
 from unit.core.tables import (

@@ -9,7 +9,9 @@ import pytest
 
 from builders import a_run, a_use
 from hai_scheduler.core.model.policy import Policy
-from hai_scheduler.core.model.task import Priority, Task, TaskState, Use
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Use
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
 from unit.core.tables import (
     ABOVE,

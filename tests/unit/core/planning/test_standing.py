@@ -9,7 +9,8 @@ import pytest
 
 from builders import a_node, some_nodes
 from hai_scheduler.core.capacity.spots import Spots
-from hai_scheduler.core.model.task import NodeMark, Priority
+from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.nodes.floor import Floor
 from hai_scheduler.core.ordering.rules import HaiRules
 from hai_scheduler.core.ordering.user_use import UserUse

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import an_environment
-from hai_scheduler.core.model.task import TaskId
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.workspace.environments import Environment, admitted, default_of, usable, variables_of
 from hai_scheduler.core.workspace.templates import Unresolvable, Wrong
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import a_mount_rule
-from hai_scheduler.core.model.task import TaskId
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.workspace.mounts import (
     RESERVED,
     Action,

@@ -11,7 +11,8 @@ import pytest
 from builders import a_checkpoint, a_notice, a_run, a_task, at, some_nodes
 from hai_scheduler.api.server.route import YamlText
 from hai_scheduler.core.model.policy import Policies, Policy
-from hai_scheduler.core.model.task import Priority, Retry, TaskState
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Retry, TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
 from hai_scheduler.service.computing.plain import Plain
 from hai_scheduler.service.computing.work import PLAIN

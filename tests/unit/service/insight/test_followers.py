@@ -13,8 +13,9 @@ import pytest
 from builders import T0, a_run, a_task
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import TaskId, TaskSpec, TaskState
+from hai_scheduler.core.model.task import TaskSpec, TaskState
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.store import Event, NotFound, Temporary
 from hai_scheduler.service.computing.workers import Here

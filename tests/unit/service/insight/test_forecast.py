@@ -10,8 +10,10 @@ from builders import a_quota, a_run, a_task, at, some_nodes
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.model.policy import Policies
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Priority, Quota, Task, TaskState
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.service.insight.forecast import Forecast, Outcome, foretell, step_for
 from hai_scheduler.service.insight.history import Basis, History

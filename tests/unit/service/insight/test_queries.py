@@ -9,7 +9,10 @@ import pytest
 from builders import a_spec
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.store import MemoryStore
-from hai_scheduler.core.model.task import Priority, Rank, Run, RunId, Task, TaskId, TaskState
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.run import Rank, Run
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
 from hai_scheduler.ports.store import Event, TaskFilter
 from hai_scheduler.service.insight.feed import may_see

@@ -11,7 +11,8 @@ import pytest
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.lifecycle.transitions import Kill, Notify
-from hai_scheduler.core.model.task import Priority, RunId, TaskId
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.ports.store import Launch, Temporary
 from unit.service.service_world import Service, user
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Rank, RankState, Run
+from hai_scheduler.core.model.run import Rank, RankState, Run
 from hai_scheduler.service.logs.failures import READ_BYTES, Failure, Failures
 from unit.service.logs.test_logs import Kept, T, a_run, line
 

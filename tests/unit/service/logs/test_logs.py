@@ -12,21 +12,12 @@ from hypothesis import strategies as st
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import (
-    Checkpoint,
-    Notice,
-    Priority,
-    Rank,
-    RankState,
-    Run,
-    RunId,
-    Task,
-    TaskId,
-    TaskSpec,
-    TaskState,
-)
+from hai_scheduler.core.model.run import Checkpoint, Notice, Rank, RankState, Run
+from hai_scheduler.core.model.task import Task, TaskSpec, TaskState
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.store import NotFound, Temporary
 from hai_scheduler.service.computing.workers import Here

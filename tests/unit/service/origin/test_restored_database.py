@@ -14,7 +14,9 @@ from hai_scheduler.adapters.memory.cluster import notices_of
 from hai_scheduler.adapters.memory.state import State
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.core.explaining.explain import why
-from hai_scheduler.core.model.task import Origin, Priority, Quota, RunId, TaskId
+from hai_scheduler.core.model.ids import Origin, RunId, TaskId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.store import Temporary
 from hai_scheduler.service.origin.lineage import begin_epoch
 from hai_scheduler.service.origin.orphan_book import read_orphans

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from hai_scheduler.core.lifecycle.transitions import Kill, Notify
-from hai_scheduler.core.model.task import RunId
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.platform.health import Health
 from hai_scheduler.service.platform.loop_status import SETTING, StatusReader, status_of
 from hai_scheduler.service.shared.doorbell import ring_notices

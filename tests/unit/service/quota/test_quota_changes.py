@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.core.model.task import Priority, Quota
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.store import UserRecord
 from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.errors import Invalid, NotAllowed

@@ -6,8 +6,10 @@ import pytest
 
 from builders import a_node, a_quota
 from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.launching import RanksPerNode
-from hai_scheduler.core.model.task import Node, NodeMark, Priority, TaskId
+from hai_scheduler.core.model.node import Node, NodeMark
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.ports.store import Launch
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import InTheWay, Invalid, NeverFits

@@ -10,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import NodeMark, Priority, Task, TaskId
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.service.shared.errors import HaiError
 from unit.service.service_world import ADMIN, Service
 

@@ -11,9 +11,12 @@ import pytest
 
 from builders import at
 from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.leaving import Left
+from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import NodeMark, Priority, RunId, TaskState
+from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.ports.store import Launch, Temporary
 from hai_scheduler.service.launch.launching import Launching

@@ -10,7 +10,9 @@ import pytest
 from builders import a_task, at
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.store import MemoryStore
-from hai_scheduler.core.model.task import Priority, Task, TaskId
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind, Verdicts
 from hai_scheduler.ports.store import Event
 from hai_scheduler.service.insight.decisions import sentence_of_event

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from builders import a_node
-from hai_scheduler.core.model.task import TaskId
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.ports.store import TaskFilter
 from hai_scheduler.service.insight.queries import VIEW_BEARABLE, Queries, TaskView

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.leaving import Profile
-from hai_scheduler.core.model.task import RunId
 from hai_scheduler.service.runs.jobs import Report
 from unit.service.service_world import Service, user
 

@@ -8,7 +8,8 @@ import pytest
 
 from builders import at
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.core.model.task import Retry, TaskId, TaskState
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.task import Retry, TaskState
 from hai_scheduler.service.shared.errors import Invalid
 from unit.service.service_world import Service, user
 

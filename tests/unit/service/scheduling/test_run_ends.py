@@ -10,9 +10,12 @@ import pytest
 
 from builders import a_node, a_use, at
 from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import NodeMark, Strike
 from hai_scheduler.core.model.policy import Policies
+from hai_scheduler.core.model.quota import Use
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import NodeMark, Strike, Task, TaskId, Use
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.service.shared.changes import SCHEDULER
 from unit.service.service_world import ADMIN, SHORT, Service, user
 

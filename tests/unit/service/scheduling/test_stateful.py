@@ -20,9 +20,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.decisions import Plan
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.policy import Policies
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import NodeMark, Priority, Quota, Retry, Task, TaskId, TaskState
+from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.model.verdicts import Verdict
 from hai_scheduler.core.ordering.quota import Accounts, QuotaBook
 from hai_scheduler.core.planning.plan import plan

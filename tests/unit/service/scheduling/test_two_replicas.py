@@ -15,8 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import Priority, RunId, TaskId, TaskState
+from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.ports.store import LeaseLost, Temporary
 from hai_scheduler.service.launch.launching import Launching
 from hai_scheduler.service.shared.errors import HaiError

@@ -8,8 +8,9 @@ from datetime import timedelta
 import pytest
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
-from hai_scheduler.core.model.task import Priority, RunId, TaskId
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.service.runs.jobs import Report
 from hai_scheduler.service.shared.errors import Invalid

@@ -11,9 +11,12 @@ from datetime import timedelta
 import pytest
 
 from builders import a_node, a_quota, a_strike, a_task, a_use, at, some_nodes
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.policy import Policies, Policy
+from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.model.task import NodeMark, Priority, Task, TaskId, TaskState
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
 from hai_scheduler.service.insight.census import Census, TaskKind, level_of
 from hai_scheduler.service.scheduling.planner import PLAN_EVERY, Planner

@@ -10,7 +10,9 @@ from dataclasses import replace
 import pytest
 
 from hai_scheduler.adapters.memory.tx import MemoryTx
-from hai_scheduler.core.model.task import Priority, Quota, Task
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.ports.files import Fault
 from hai_scheduler.ports.store import NewTask, Temporary

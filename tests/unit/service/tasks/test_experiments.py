@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 import yaml
 
-from hai_scheduler.core.model.task import Priority, Retry
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Retry
 from hai_scheduler.service.tasks.experiments import MAX_BYTES, InvalidExperiment, read_experiment
 
 GOOD = {"version": 2, "name": "n", "spec": {"workspace": "/w", "entrypoint": "a.py"}}

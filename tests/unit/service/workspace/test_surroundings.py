@@ -11,8 +11,11 @@ import pytest
 from builders import a_mount_rule, an_environment
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.lifecycle.transitions import Launch as Wanted
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import NodeMark, RankState, TaskId, TaskState
+from hai_scheduler.core.model.run import RankState
+from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Action, Mount, MountKind, MountRule
 from hai_scheduler.ports.store import Launch, Store, Temporary, UserRecord

@@ -1,0 +1,57 @@
+"""A node, what admins have marked it with, and strikes against it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from hai_scheduler.core.model.ids import RunId, TaskId
+
+
+class NodeMark(StrEnum):
+    """What an admin, or the platform, has marked a node with (F3)."""
+
+    NONE = "none"
+    #: No new runs.
+    CORDONED = "cordoned"
+    #: No new runs, and the runs on it are asked to leave.
+    DRAINING = "draining"
+    #: No new runs: too many have failed on it for reasons that were not their users' (H3).
+    QUARANTINED = "quarantined"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One machine, or one slot of a machine. `gpus` is the number of its GPUs, real or simulated."""
+
+    name: str
+    group: str = "training"
+    leaf: str = ""
+    zone: str = ""
+    gpus: int = 0
+    #: Whether the cluster can reach it now.
+    ready: bool = True
+    #: Whether the cluster itself offers it to nobody new: it was cordoned there, or its labels contradict each other.
+    closed: bool = False
+    #: Why it is not ready, or closed, in the cluster's words.
+    message: str = ""
+    mark: NodeMark = NodeMark.NONE
+    #: A run on it that the database does not know (decision 0016): nobody new gets the node before that has ended.
+    orphan: RunId | None = None
+
+    @property
+    def schedulable(self) -> bool:
+        """Whether new runs may be placed here (F3)."""
+        return self.ready and not self.closed and self.mark is NodeMark.NONE and self.orphan is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strike:
+    """A run failed on a node for a reason that was not its user's (H3)."""
+
+    node: str
+    task_id: TaskId
+    at: datetime
+    #: Whose task it was; None once the task has been deleted.
+    user: str | None = None

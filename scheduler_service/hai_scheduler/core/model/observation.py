@@ -1,0 +1,65 @@
+"""What a cluster shows of a run and of its ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from hai_scheduler.core.model.ids import Origin, RunId
+from hai_scheduler.core.model.run import Blame, Checkpoint, RankState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankObservation:
+    """What a cluster shows of one rank."""
+
+    rank: int
+    state: RankState
+    exit_code: int | None = None
+    #: As in `Rank`.
+    signal: int | None = None
+    #: As in `Rank`.
+    ended_at: datetime | None = None
+    notified_at: datetime | None = None
+    #: Whether the command was sent a signal of the platform before it ended; None where nobody can say.
+    signalled: bool | None = None
+    #: As in `Rank`.
+    caught: bool | None = None
+    done: bool = False
+    #: The rank's `done` speaks for the whole run (`scontrol requeue`).
+    done_all: bool = False
+    checkpoint: Checkpoint | None = None
+    job_state: str | None = None
+    #: Of a lost rank: its supervisor was killed while its node, other users' ranks there and the service went on.
+    supervisor_killed: bool = False
+    #: Why the rank could not be started; such an end is not the user's.
+    start_error: str | None = None
+    #: What its node had to do with that.
+    blame: Blame = Blame.NODE
+    #: The cluster itself ends the rank then, or has ended it (a drain, an eviction): the whole run must leave (H1).
+    leaving_by: datetime | None = None
+    #: What the cluster says about its end: out of memory, evicted, deleted by hand.
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What a cluster shows of one run. Ranks that it has never heard of are left out."""
+
+    run_id: RunId
+    ranks: tuple[RankObservation, ...]
+    #: All of it has ended, and the cluster keeps what shows this until it is told that the end was recorded.
+    unsettled: bool = False
+    #: The cluster has the order to end the run: a rank that it does not show now will never be started.
+    killed: bool = False
+    #: As its launch said it; None where nothing is written down.
+    origin: Origin | None = None
+    #: Node names in rank order, as far as the cluster knows them.
+    nodes: tuple[str, ...] = ()
+    #: Whose run it is, as far as the cluster knows.
+    user: str | None = None
+
+    @property
+    def gone(self) -> bool:
+        """Whether nothing is left of any rank that is shown."""
+        return all(rank.state.gone for rank in self.ranks)
