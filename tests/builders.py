@@ -19,8 +19,9 @@ from hai_scheduler.core.model.run import Checkpoint, Notice, Rank, RankState, Ru
 from hai_scheduler.core.model.task import Task, TaskSpec, TaskState
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
+from hai_scheduler.ports.cluster import Launch
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import Event, Launch
+from hai_scheduler.ports.values import Event
 
 #: A Monday morning; every default time is this one.
 T0 = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)

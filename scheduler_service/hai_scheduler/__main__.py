@@ -15,7 +15,7 @@ def main(argv: list[str]) -> int:
         from hai_scheduler.adapters.sql.revision import StateDamaged, StateTooNew
         from hai_scheduler.app.compose import serve
         from hai_scheduler.app.config import ConfigError, HaiScheduler
-        from hai_scheduler.ports.store import Temporary
+        from hai_scheduler.ports.errors import Temporary
     except ModuleNotFoundError as error:
         print(f"hai-scheduler: {error.name} is missing: pip install 'hai-platform[scheduler]'", file=sys.stderr)
         return 2

@@ -34,8 +34,8 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
+from hai_scheduler.ports.cluster import Launch
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import Launch
 from hai_spawner.containers.local import HaiLocalSpawner
 from hai_spawner.containers.menu import Refusal
 

@@ -29,7 +29,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import TaskFilter
+from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.settings import ServiceSettings

@@ -36,7 +36,7 @@ from hai_scheduler.app.compose import Parts, World, assemble
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import TaskFilter, UserRecord
+from hai_scheduler.ports.values import TaskFilter, UserRecord
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.scheduling import cycle as cycle_module
 from hai_scheduler.service.scheduling.cycle import Cycle

@@ -15,8 +15,8 @@ from typing import TypeVar
 from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
+from hai_scheduler.ports.cluster import Cluster, Launch
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import Cluster, Launch
 
 T = TypeVar("T")
 NODES = (

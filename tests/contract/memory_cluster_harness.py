@@ -13,7 +13,7 @@ from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.store import Cluster, Launch
+from hai_scheduler.ports.cluster import Cluster, Launch
 
 T = TypeVar("T")
 #: Commands that wait do so for that long: there is nobody to release them.

@@ -18,7 +18,7 @@ from hai_scheduler.adapters.system.redis_bus import MOST_UNSENT, SILENCE, RedisB
 from hai_scheduler.adapters.system.socket_bus import MOST_UNSENT as MOST_UNSENT_DATAGRAMS
 from hai_scheduler.adapters.system.socket_bus import SocketBus
 from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
-from hai_scheduler.ports.store import Bus, Ears
+from hai_scheduler.ports.bus import Bus, Ears
 from redis_server import RedisServer
 
 #: Seconds: longer than any ring takes, on the slowest machine.

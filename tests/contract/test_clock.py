@@ -10,7 +10,7 @@ import pytest
 
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.system.clock import SystemClock
-from hai_scheduler.ports.store import Clock
+from hai_scheduler.ports.clock import Clock
 
 # A clock, and what lets that many seconds pass on it.
 Kit = tuple[Clock, Callable[[float], Awaitable[None]]]

@@ -15,7 +15,8 @@ from contract.memory_cluster_harness import MemoryHarness
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.run import RankState
-from hai_scheduler.ports.store import Cluster, NotFound, Temporary
+from hai_scheduler.ports.cluster import Cluster
+from hai_scheduler.ports.errors import NotFound, Temporary
 from hai_scheduler.worker.__main__ import read_place
 
 ADAPTERS: dict[str, type[ClusterHarness]] = {"local": LocalHarness, "memory": MemoryHarness}

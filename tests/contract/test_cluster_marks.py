@@ -16,8 +16,9 @@ from contract.test_cluster import ADAPTERS, log_of, observed, ranks_when
 from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.core.model.run import RankState
+from hai_scheduler.ports.cluster import Cluster
+from hai_scheduler.ports.errors import NotFound, Temporary
 from hai_scheduler.ports.lineage import Superseded
-from hai_scheduler.ports.store import Cluster, NotFound, Temporary
 
 MARK = Mark(database="a1b2", epoch=2, steps=10, task=7, number=3)
 OURS, THEIRS = Origin("a1b2", 2), Origin("c3d4", 2)

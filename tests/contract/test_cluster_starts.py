@@ -12,7 +12,8 @@ from contract.test_cluster import ADAPTERS, observed, ranks_when
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import RankState
-from hai_scheduler.ports.store import Cluster, Temporary
+from hai_scheduler.ports.cluster import Cluster
+from hai_scheduler.ports.errors import Temporary
 
 
 @pytest.fixture(params=sorted(ADAPTERS))

@@ -25,7 +25,9 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank
 from hai_scheduler.core.model.task import Retry, TaskSpec, TaskState
-from hai_scheduler.ports.store import Conflict, NotFound, Store, TaskFilter
+from hai_scheduler.ports.errors import Conflict, NotFound
+from hai_scheduler.ports.store import Store
+from hai_scheduler.ports.values import TaskFilter
 
 ANY = TaskFilter()
 

@@ -27,7 +27,9 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
-from hai_scheduler.ports.store import Lease, LeaseLost, Store, UserRecord
+from hai_scheduler.ports.errors import LeaseLost
+from hai_scheduler.ports.store import Store
+from hai_scheduler.ports.values import Lease, UserRecord
 
 
 class TestEvents:

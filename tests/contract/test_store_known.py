@@ -22,7 +22,9 @@ from hai_scheduler.core.model.marks import LostPast
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.store import Store, Temporary, Tx, UserRecord
+from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.values import UserRecord
 
 
 async def unfinished(store: Store) -> list[Task]:

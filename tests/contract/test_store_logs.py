@@ -8,8 +8,9 @@ import pytest
 
 from contract.store_kit import Opener, on_disk
 from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.ports.errors import Misplaced, NotFound
 from hai_scheduler.ports.logs import KeptLogs
-from hai_scheduler.ports.store import Misplaced, NotFound, Store
+from hai_scheduler.ports.store import Store
 
 RUN = RunId("7.1")
 MUCH = 1 << 24

@@ -22,7 +22,8 @@ from contract.store_kit import MINUTE, Opener, add, checked_out, full_task, get,
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.store import Store, Tx, UserRecord
+from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.values import UserRecord
 
 
 class TestTransactions:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from hai_scheduler.ports.store import Cluster
+    from hai_scheduler.ports.cluster import Cluster
     from kubernetes_kit.harness import KubernetesHarness
     from kubernetes_kit.place import Place
 

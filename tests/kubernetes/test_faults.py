@@ -20,7 +20,7 @@ from hai_scheduler.adapters.kubernetes.names import SELECTOR
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.run import RankState
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 from kubernetes_kit.harness import KubernetesHarness
 from kubernetes_kit.passage import Passage
 from kubernetes_kit.place import admin

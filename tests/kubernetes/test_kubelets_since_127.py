@@ -12,7 +12,7 @@ from contract.test_cluster import observed, ranks_when
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
-from hai_scheduler.ports.store import Cluster
+from hai_scheduler.ports.cluster import Cluster
 from kubernetes_kit.place import Place
 from kubernetes_kit.simulated_nodes import Thing
 from kubernetes_kit.stand_in_harness import SILENT, StandInHarness

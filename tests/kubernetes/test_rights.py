@@ -16,7 +16,7 @@ from hai_scheduler.adapters.kubernetes.client import Api, Unusable
 from hai_scheduler.adapters.kubernetes.startup import NEEDS, NEEDS_OF_A_READER, Need
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import RankState
-from hai_scheduler.ports.store import NotFound, Temporary
+from hai_scheduler.ports.errors import NotFound, Temporary
 from kubernetes_kit.place import Place, admin
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"

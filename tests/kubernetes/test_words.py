@@ -13,7 +13,7 @@ from hai_scheduler.adapters.kubernetes.client import Api
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 from kubernetes_kit.harness import KubernetesHarness
 from kubernetes_kit.place import admin
 

@@ -14,7 +14,7 @@ from typing import Any
 from e2e.conftest import wait_for
 from hai_scheduler.adapters.kubernetes.client import Missing, Refused
 from hai_scheduler.adapters.kubernetes.nodes import readiness
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 from kubernetes_kit.place import SOON, Place, admin
 
 PROGRAM = os.environ.get("HAI_TEST_CLUSTER_CONTROL", "")

@@ -16,7 +16,8 @@ from hai_scheduler.adapters.kubernetes.names import SELECTOR, run_selector
 from hai_scheduler.adapters.kubernetes.startup import check
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.store import Cluster, Launch, Temporary
+from hai_scheduler.ports.cluster import Cluster, Launch
+from hai_scheduler.ports.errors import Temporary
 from kubernetes_kit.kubelets_since_127 import SLOW_IMAGE
 from kubernetes_kit.place import SOON, Place, admin
 from kubernetes_kit.ranks_service import RanksService

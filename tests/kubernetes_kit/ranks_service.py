@@ -10,7 +10,8 @@ from aiohttp import web
 
 from hai_scheduler.adapters.memory.kept_logs import MemoryLogs
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.store import Cluster, Misplaced, NotFound, Temporary
+from hai_scheduler.ports.cluster import Cluster
+from hai_scheduler.ports.errors import Misplaced, NotFound, Temporary
 
 _KEEP = 1 << 30
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from hai_scheduler.adapters.kubernetes.client import Api, Exists, Expired, Missing, Refused
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 
 #: Requests under way at once, for pods and for signs of life each.
 AT_ONCE = 16

@@ -18,7 +18,7 @@ from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.app.state_lock import StateLock
 from hai_scheduler.core.model.marks import Mark
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.state_cli.app import run_backup, run_restore
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.kubernetes.shared_logs import SharedLogs
 from hai_scheduler.app.config import ConfigError
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.logs import LogSource
-from hai_scheduler.ports.store import Clock, Cluster
 
 
 async def open_kubernetes(settings: ClusterSettings, kept: LogSource, clock: Clock, *, acts: bool) -> Cluster:

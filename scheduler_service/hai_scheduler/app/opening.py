@@ -18,9 +18,12 @@ from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
 from hai_scheduler.app.config import ConfigError, Settings
 from hai_scheduler.app.kubernetes_start import open_kubernetes
 from hai_scheduler.app.starting import writable
+from hai_scheduler.ports.bus import Bus
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.files import Files
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import Bus, Clock, Cluster, Store
+from hai_scheduler.ports.store import Store
 from hai_scheduler.service.shared.orders import Workers
 from hai_scheduler.service.workspace.environment import Places
 from hai_scheduler.worker.pool import ProcessWorkers, default_number

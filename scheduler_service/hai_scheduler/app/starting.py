@@ -12,7 +12,7 @@ from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
 from hai_scheduler.api.server import problems
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 
 log = logging.getLogger(__name__)
 

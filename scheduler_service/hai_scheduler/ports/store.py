@@ -2,109 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Protocol
 
-from hai_scheduler.core.model.ids import Origin, RunId, TaskId
-from hai_scheduler.core.model.leaving import Signal
-from hai_scheduler.core.model.node import Node, NodeMark, Strike
-from hai_scheduler.core.model.observation import Observation
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import NodeMark, Strike
 from hai_scheduler.core.model.quota import Quota, Use
 from hai_scheduler.core.model.run import Run
-from hai_scheduler.core.model.task import Task, TaskSpec, TaskState
+from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.workspace.environments import Environment
-from hai_scheduler.core.workspace.mounts import Mount, MountRule
+from hai_scheduler.core.workspace.mounts import MountRule
 from hai_scheduler.ports.bounds import BoundTx
-from hai_scheduler.ports.lineage import DatabaseTx, MarkedCluster
-from hai_scheduler.ports.logs import KeptLogs as KeptLogs
-from hai_scheduler.ports.logs import LogChunk as LogChunk
-from hai_scheduler.ports.logs import LogPlace as LogPlace
-from hai_scheduler.ports.logs import LogSource as LogSource
-from hai_scheduler.ports.secret import Secret
-
-
-class NotFound(LookupError):
-    """There is no such thing."""
-
-
-class Conflict(Exception):
-    """Somebody else changed it meanwhile; nothing was written."""
-
-
-class LeaseLost(Conflict):
-    """Another scheduler holds the leader lease; nothing was written."""
-
-
-class Misplaced(Conflict):
-    """A piece of a log that does not follow what is kept of it; nothing was written. `expected` is where it ends."""
-
-    def __init__(self, expected: int) -> None:
-        super().__init__(f"the log goes on at {expected}")
-        self.expected = expected
-
-
-class Temporary(Exception):
-    """The cluster or the database cannot do it now; the loop tries again at its next tick."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """One line of history, of the feed and of the audit trail.
-
-    `kind` is a dotted word: `task.submitted`, `task.state`, `run.notice`, `task.priority`, `node.mark`, ...
-    `user` is whose task it is about (None: the cluster's), `actor` who caused it (`scheduler` for the loop).
-    """
-
-    seq: int = 0
-    at: datetime
-    kind: str
-    actor: str
-    user: str | None = None
-    task_id: TaskId | None = None
-    #: JSON values only.
-    data: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskFilter:
-    """Which tasks to list; None is any. Newest first."""
-
-    user: str | None = None
-    states: frozenset[TaskState] | None = None
-    group: str | None = None
-    #: The level asked for, or `AUTO`.
-    priority: str | None = None
-    #: A part of the name, letter case ignored.
-    name: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserRecord:
-    """A user as the Hub last showed him."""
-
-    name: str
-    groups: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
-    """The leader lease. `token` grows with every change of holder: a write with an older one is refused."""
-
-    holder: str
-    token: int
-    expires_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewTask:
-    """A task that is to be stored; `task.id` is given then."""
-
-    task: Task
-    spec: TaskSpec
-    idempotency_key: str | None = None
+from hai_scheduler.ports.lineage import DatabaseTx
+from hai_scheduler.ports.logs import KeptLogs
+from hai_scheduler.ports.values import Event, Lease, NewTask, TaskFilter, UserRecord
 
 
 class Tx(DatabaseTx, BoundTx, Protocol):
@@ -316,155 +229,4 @@ class Store(Protocol):
 
     async def close(self) -> None:
         """Let go of every connection."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
-    """All that a cluster needs to start a run."""
-
-    run_id: RunId
-    task_id: TaskId
-    user: str
-    #: Node names in rank order.
-    nodes: tuple[str, ...]
-    #: GPU indices by rank; empty is whole nodes (U2).
-    gpus: tuple[tuple[int, ...], ...] = ()
-    command: tuple[str, ...]
-    cwd: str
-    #: The same for every rank. The cluster adds what only it knows: rank, node, addresses, GPUs, folders.
-    env: Mapping[str, str]
-    profile: str
-    #: How often the command runs on each node, under a launcher; None: once, without one.
-    ranks_per_node: int | None = None
-    #: What the ranks speak to the service with.
-    token: Secret
-    #: Its node group.
-    group: str = "training"
-    #: How long it has to save after a notice.
-    grace: timedelta = timedelta(seconds=120)
-    #: The signal of its user's choice; None: what the profile says.
-    signal: Signal | None = None
-    #: Profile `auto`: how long a job that neither catches a signal nor polls is let go on, to save; at most its grace.
-    patience: timedelta = timedelta(seconds=30)
-    #: Paths whose changes count as checkpoints, beside those below `HAI_CHECKPOINT_DIR`.
-    watch: tuple[str, ...] = ()
-    #: The image that its ranks run in, where ranks have images; None is the cluster's default.
-    image: str | None = None
-    #: The Python of its environment, an absolute path: its folder comes first on the ranks' PATH.
-    python: str | None = None
-    #: Folders that its ranks see, where ranks have file systems of their own; a folder before those below it.
-    mounts: tuple[Mount, ...] = ()
-    #: Rights of the user beyond the ordinary: `rdma`.
-    rights: frozenset[str] = frozenset()
-    #: Who decided the run; shown again by `Cluster.observe`.
-    origin: Origin | None = None
-
-
-class Cluster(MarkedCluster, Protocol):
-    """The machines. Everything is idempotent by run id; all truth is read by `observe`.
-
-    Ranks learn of notices from the service's REST interface through their supervisor, on every cluster alike.
-    """
-
-    async def nodes(self) -> Sequence[Node]:
-        """Every node, unmarked. Raises Temporary."""
-        ...
-
-    async def observe(self) -> Sequence[Observation]:
-        """Every run that it has not forgotten and is not sure to have ended long ago. Raises Temporary.
-
-        One that was killed before its launch shows no ranks. A rank is EXITED or LOST only when no process is left.
-        """
-        ...
-
-    def changes(self) -> AsyncIterator[None]:
-        """Bare wake-ups: something may have changed. May be late, may be too many, carries no fact."""
-        ...
-
-    async def launch(self, launch: Launch) -> None:
-        """Order every rank of the run. Repeating it starts no rank twice and completes a partial start.
-
-        One that comes late starts nothing: the run was killed or settled, or a later one of its task was launched.
-
-        Raises Temporary when it should be tried again, and while a run of another origin has the id. A rank that cannot
-        be started is observed EXITED with a `start_error`.
-        """
-        ...
-
-    async def kill(self, run_id: RunId) -> None:
-        """End every rank: SIGTERM, ten seconds later SIGKILL, with all their descendants. Raises Temporary.
-
-        From then on the run, also one that is not known yet, is `killed`: no launch of any replica starts it.
-        """
-        ...
-
-    async def addresses(self, run_id: RunId) -> tuple[str, ...] | None:
-        """Where its ranks reach each other, in rank order; None until every rank's supervisor is up.
-
-        Raises NotFound for a run that it does not know.
-        """
-        ...
-
-    async def settle(self, run_id: RunId) -> None:
-        """The end of the run was recorded: all but its logs may go. Unknown runs are fine."""
-        ...
-
-    async def read_log(self, run_id: RunId, rank: int, *, offset: int, limit: int) -> LogChunk:
-        """At most about `limit` bytes from `offset`; an offset behind the end is the end.
-
-        Raises NotFound for a run or rank it does not know.
-        """
-        ...
-
-    def log_place(self, run_id: RunId) -> LogPlace | None:
-        """Where a worker process can read the run's logs, if there are any; None: only `read_log` can."""
-        ...
-
-    async def forget(self, run_id: RunId) -> None:
-        """Remove all that is kept of an ended run, its logs included."""
-        ...
-
-    async def close(self) -> None:
-        """Let go of resources; runs go on."""
-        ...
-
-
-class Bus(Protocol):
-    """A doorbell. A ring carries no fact; a lost ring costs latency, never a task."""
-
-    async def ring(self, topic: str) -> None:
-        """Wake everybody who listens to the topic. Never raises."""
-        ...
-
-    def listen(self, *topics: str) -> AbstractAsyncContextManager[Ears]:
-        """Rings from the moment of entering on are kept until waited for."""
-        ...
-
-    async def close(self) -> None:
-        """Ring what was still to be rung and let go of every connection. Never raises."""
-        ...
-
-
-class Ears(Protocol):
-    """What `Bus.listen` gives."""
-
-    async def wait(self, timeout: float | None) -> bool:  # noqa: ASYNC109  # virtual time needs it
-        """Wait for the next ring, at most `timeout` seconds; whether there was one. Rings are merged."""
-        ...
-
-
-class Clock(Protocol):
-    """Time."""
-
-    def now(self) -> datetime:
-        """Aware UTC. Never goes back within a process."""
-        ...
-
-    def steady(self) -> float:
-        """Seconds since some moment, as they pass, also while this process is stopped: nobody sets this clock."""
-        ...
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
         ...

@@ -21,8 +21,8 @@ from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.marks import Mark
+from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.lineage import Superseded
-from hai_scheduler.ports.store import Temporary
 from hai_scheduler.service.origin.belonging import is_own
 from hai_scheduler.service.origin.lineage import begin_epoch, parts_of
 from hai_scheduler.state_cli.files import alone, copy_database, replace_database

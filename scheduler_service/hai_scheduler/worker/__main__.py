@@ -23,8 +23,9 @@ from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.adapters.sql.reader import open_reader
+from hai_scheduler.ports.errors import NotFound, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
-from hai_scheduler.ports.store import NotFound, Store, Temporary
+from hai_scheduler.ports.store import Store
 from hai_scheduler.service.computing.work import PLAIN, Desk, begin
 from hai_scheduler.service.shared.orders import Facts, Order
 from hai_scheduler.worker.child import Child

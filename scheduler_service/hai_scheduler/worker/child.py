@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.worker.frames import pack, unpack
 
 #: Where the kernel runs out of memory, it ends these before the service and the tasks.

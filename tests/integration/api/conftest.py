@@ -35,9 +35,9 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Rank, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskState
+from hai_scheduler.ports.errors import NotFound
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import NotFound
 from hai_scheduler.service.computing.workers import Here
 from hai_scheduler.service.insight.decisions import Decisions
 from hai_scheduler.service.insight.explanations import Explanations

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 
 TASK = {"name": "t", "command": ["true"], "cwd": "/w"}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hai_scheduler.api.server import endpoint
-from hai_scheduler.ports.store import Event
+from hai_scheduler.ports.values import Event
 from hai_scheduler.service.insight.feed import FOR_EVERYBODY
 
 

@@ -11,7 +11,7 @@ import pytest
 from yarl import URL
 
 from hai_scheduler.api.server.endpoint import MAX_BODY
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.insight.queries import Queries
 
 MIB = 1024 * 1024

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from types import SimpleNamespace
 
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 
 
 async def test_a_process_that_answers_is_live_whatever_else(world) -> None:

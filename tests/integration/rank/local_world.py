@@ -19,8 +19,8 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import RankState
+from hai_scheduler.ports.cluster import Launch
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import Launch
 
 RUN = RunId("5.1")
 

@@ -15,8 +15,8 @@ from hai_scheduler.adapters.local import LocalCluster, LocalNode, LocalSettings
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import RankObservation
+from hai_scheduler.ports.cluster import Launch
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import Launch
 
 pytest.importorskip("sklearn")
 EXAMPLES = Path(__file__).parents[3] / "examples"

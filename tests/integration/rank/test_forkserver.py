@@ -19,7 +19,8 @@ from hai_scheduler.adapters.local import LocalCluster, starting
 from hai_scheduler.adapters.local.starting import Child, Forked, Starter
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.run import RankState
-from hai_scheduler.ports.store import Launch, Temporary
+from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.errors import Temporary
 from integration.rank.test_local_cluster import RUN, World, settle, world
 
 __all__ = ["world"]

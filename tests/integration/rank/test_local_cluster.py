@@ -18,7 +18,7 @@ from hai_scheduler.adapters.local import folders
 from hai_scheduler.adapters.local.runs import LocalRank, LocalRun
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.run import RankState
-from hai_scheduler.ports.store import NotFound, Temporary
+from hai_scheduler.ports.errors import NotFound, Temporary
 from integration.rank.local_world import RUN, World, settle
 from integration.rank.local_world import world as world
 

@@ -15,7 +15,7 @@ import pytest
 
 from hai_scheduler.core.model.leaving import Signal, SignalName
 from hai_scheduler.core.model.run import RankState
-from hai_scheduler.ports.store import Launch
+from hai_scheduler.ports.cluster import Launch
 from integration.rank.local_world import RUN, World, settle
 from integration.rank.local_world import world as world
 

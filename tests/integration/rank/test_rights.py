@@ -11,7 +11,7 @@ import pytest
 from hai_client.rank import supervisor
 from hai_scheduler.adapters.local import rights
 from hai_scheduler.core.model.run import RankState
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 from integration.rank.test_damage import NEIGHBOUR, neighbour, state_of, world
 from integration.rank.test_local_cluster import RUN, World
 

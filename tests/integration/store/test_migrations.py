@@ -27,7 +27,7 @@ from hai_scheduler.adapters.sql.tables import METADATA
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Source
 from hai_scheduler.core.model.node import NodeMark
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

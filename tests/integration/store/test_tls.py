@@ -24,7 +24,7 @@ from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.adapters.system.redis_bus import open_bus
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 
 #: Seconds that a server gets to start, and a doorbell to be heard.
 SOON = 30.0

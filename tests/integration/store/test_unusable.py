@@ -12,7 +12,7 @@ from databases import postgres_url, sqlite_url
 from hai_scheduler.adapters.sql.engine import parse
 from hai_scheduler.adapters.sql.refusal import StateUnusable, refusal
 from hai_scheduler.adapters.sql.store import open_store
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 
 POSTGRES = parse("postgresql://hai:s3cret@db.example/hai")
 SQLITE = parse("sqlite:////srv/hai.sqlite")

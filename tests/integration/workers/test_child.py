@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.worker.child import Child, _be_the_child
 
 MEMORY = 256 * 1024 * 1024

@@ -19,9 +19,9 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import TaskSpec
+from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.logs import LogPlace
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import Temporary
 from hai_scheduler.service.computing.workers import Here
 from hai_scheduler.service.logs.lines import Hits
 from hai_scheduler.service.shared.errors import Unavailable

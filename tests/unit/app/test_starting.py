@@ -11,7 +11,7 @@ import pytest
 from hai_scheduler.app import starting
 from hai_scheduler.app.config import ConfigError
 from hai_scheduler.app.starting import WaitingRoom, when_it_is_there, writable
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 
 AWAY = "the state database does not answer: connection refused"
 SHORT = (0.001, 0.002)

@@ -21,8 +21,8 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
+from hai_scheduler.ports.errors import Conflict, Temporary
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import Conflict, Temporary
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.settings import ServiceSettings

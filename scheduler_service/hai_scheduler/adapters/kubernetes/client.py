@@ -24,7 +24,8 @@ from kubernetes.aio.config.config_exception import ConfigException
 
 from hai_scheduler.adapters.kubernetes.refusals import Meaning, meaning_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.ports.store import Clock, Temporary
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.errors import Temporary
 
 log = logging.getLogger(__name__)
 

@@ -31,8 +31,10 @@ from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.errors import NotFound, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace, LogSource
-from hai_scheduler.ports.store import Clock, Launch, NotFound, Temporary
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hai_scheduler.adapters.kubernetes.client import Api, Expired, Missing, Refused
-from hai_scheduler.ports.store import Clock, Temporary
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.errors import Temporary
 
 log = logging.getLogger(__name__)
 

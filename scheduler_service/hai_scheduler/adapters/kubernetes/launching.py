@@ -16,7 +16,8 @@ from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.kubernetes.sight import Sight
 from hai_scheduler.adapters.shared.origins import check_origin
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.store import Launch, Temporary
+from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.errors import Temporary
 
 
 def fault(launch: Launch, nodes: dict[str, Thing], settings: ClusterSettings) -> StartError | None:

@@ -37,7 +37,7 @@ from hai_scheduler.adapters.kubernetes.resources import Capacity, gpus_of, has_r
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.shared.leaving import leaving_of
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.store import Launch
+from hai_scheduler.ports.cluster import Launch
 
 #: Name of the container that a rank runs in.
 CONTAINER: Final = "rank"

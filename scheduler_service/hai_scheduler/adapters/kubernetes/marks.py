@@ -11,7 +11,7 @@ from hai_scheduler.adapters.kubernetes.names import MANAGED, MANAGER, MARKS
 from hai_scheduler.adapters.shared.origins import check_mark
 from hai_scheduler.core.model.ids import Origin
 from hai_scheduler.core.model.marks import Mark
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 
 _NUMBERS: Final = tuple(field.name for field in fields(Mark) if field.name != "database")
 

@@ -7,7 +7,7 @@ import re
 from typing import Any, Final
 
 from hai_scheduler.core.model.ids import Origin, RunId
-from hai_scheduler.ports.store import NotFound
+from hai_scheduler.ports.errors import NotFound
 
 PREFIX: Final = "hai.jupyter.org/"
 MANAGED: Final = "app.kubernetes.io/managed-by"

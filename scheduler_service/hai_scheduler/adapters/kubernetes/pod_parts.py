@@ -10,7 +10,7 @@ from hai_scheduler.adapters.kubernetes import quantities
 from hai_scheduler.adapters.kubernetes.names import run_name
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
-from hai_scheduler.ports.store import Launch
+from hai_scheduler.ports.cluster import Launch
 
 #: The folder of the platform in a pod, and what is in it.
 HAI: Final = "/hai"

@@ -9,7 +9,7 @@ from typing import Any
 
 from hai_scheduler.adapters.kubernetes import quantities
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.ports.store import Launch
+from hai_scheduler.ports.cluster import Launch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

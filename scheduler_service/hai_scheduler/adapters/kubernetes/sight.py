@@ -18,7 +18,8 @@ from hai_scheduler.adapters.kubernetes.record import RunSight, runs_seen
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.node import Node
-from hai_scheduler.ports.store import Clock, Temporary
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.errors import Temporary
 
 Changed = Callable[[Thing | None, Thing | None], None]
 Keep = Callable[[Thing, Thing], Thing]

@@ -9,7 +9,7 @@ from typing import Final
 
 from hai_scheduler.adapters.kubernetes.client import Api, Missing, Refused, Unusable
 from hai_scheduler.adapters.kubernetes.names import MANAGED, MANAGER, MARKS
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,9 @@ from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.run import Blame
+from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.errors import NotFound, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
-from hai_scheduler.ports.store import Launch, NotFound, Temporary
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from hai_client.rank import environment
 from hai_client.rank.identity import Account
 from hai_client.slurm.variables import loopbacks
 from hai_scheduler.adapters.local.nodes import LocalNode
-from hai_scheduler.ports.store import Launch
+from hai_scheduler.ports.cluster import Launch
 
 
 def rank_environment(

@@ -30,7 +30,7 @@ from hai_scheduler.adapters.local.records import (
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.core.model.run import Blame
-from hai_scheduler.ports.store import NotFound
+from hai_scheduler.ports.errors import NotFound
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from hai_scheduler.adapters.shared.origins import check_mark
 from hai_scheduler.core.model.marks import Mark
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 
 _SCHEMA: Final = 1
 _NUMBERS: Final = tuple(field.name for field in fields(Mark) if field.name != "database")

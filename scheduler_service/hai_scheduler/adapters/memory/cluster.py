@@ -18,8 +18,11 @@ from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.run import Checkpoint, Notice, RankState
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.errors import NotFound, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
-from hai_scheduler.ports.store import Clock, Launch, NotFound, Store, Temporary
+from hai_scheduler.ports.store import Store
 
 #: What a run's supervisors would read of the REST interface now.
 Notices = Callable[[RunId], Awaitable[Notice | None]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hai_scheduler.adapters.shared.log_parts import join
 from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.ports.errors import Misplaced, NotFound
 from hai_scheduler.ports.logs import LogChunk, LogPlace
-from hai_scheduler.ports.store import Misplaced, NotFound
 
 
 class MemoryLogs:

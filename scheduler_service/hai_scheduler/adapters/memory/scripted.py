@@ -9,7 +9,7 @@ from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.lifecycle.endings import SIGNALLING
 from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.run import Checkpoint, Notice, RankState
-from hai_scheduler.ports.store import Launch
+from hai_scheduler.ports.cluster import Launch
 
 _SIGNALLING = {profile.value for profile in SIGNALLING}
 _TERM = 143

@@ -16,7 +16,7 @@ from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import MountRule
-from hai_scheduler.ports.store import Event, UserRecord
+from hai_scheduler.ports.values import Event, UserRecord
 
 QuotaKey = tuple[str, str, Priority]
 

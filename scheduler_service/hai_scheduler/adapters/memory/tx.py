@@ -18,7 +18,8 @@ from hai_scheduler.core.model.node import NodeMark, Strike
 from hai_scheduler.core.model.quota import Quota, Use
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
-from hai_scheduler.ports.store import Conflict, Event, Lease, LeaseLost, NewTask, NotFound, TaskFilter, UserRecord
+from hai_scheduler.ports.errors import Conflict, LeaseLost, NotFound
+from hai_scheduler.ports.values import Event, Lease, NewTask, TaskFilter, UserRecord
 
 
 class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hai_scheduler.ports.store import Launch
+from hai_scheduler.ports.cluster import Launch
 
 
 def leaving_of(launch: Launch) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hai_scheduler.core.model.ids import Origin
 from hai_scheduler.core.model.marks import Mark
+from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.lineage import Superseded
-from hai_scheduler.ports.store import Launch, Temporary
 
 
 def check_mark(known: Mark | None, mark: Mark) -> None:

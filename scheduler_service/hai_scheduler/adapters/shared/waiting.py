@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from hai_scheduler.ports.store import Clock
+from hai_scheduler.ports.clock import Clock
 
 
 async def wait_until_set(event: asyncio.Event, clock: Clock, seconds: float | None) -> bool:

@@ -11,7 +11,7 @@ from hai_scheduler.adapters.sql.looking import LookingPart
 from hai_scheduler.adapters.sql.rows import event_of, event_values
 from hai_scheduler.adapters.sql.tables import EVENTS
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.ports.store import Event
+from hai_scheduler.ports.values import Event
 
 _ADD = insert(EVENTS)
 

@@ -20,7 +20,8 @@ from hai_scheduler.adapters.sql.rows import of_instant, to_instant
 from hai_scheduler.adapters.sql.tables import LEASE, NODE_MARKS, QUOTAS, SETTINGS, STRIKES, TASKS, USERS, USES
 from hai_scheduler.core.model.node import NodeMark, Strike
 from hai_scheduler.core.model.quota import Quota, Use
-from hai_scheduler.ports.store import Lease, LeaseLost, UserRecord
+from hai_scheduler.ports.errors import LeaseLost
+from hai_scheduler.ports.values import Lease, UserRecord
 
 _LEASE_ID = 1
 # Made once: to put a statement together costs as much as to execute it.

@@ -16,8 +16,8 @@ from hai_scheduler.adapters.sql.engine import reading, writing
 from hai_scheduler.adapters.sql.tables import LOG_PIECES
 from hai_scheduler.adapters.sql.trouble import translated
 from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.ports.errors import Misplaced, NotFound, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
-from hai_scheduler.ports.store import Misplaced, NotFound, Temporary
 
 #: A piece is put to the one before it as long as both together are not larger: a log that grows by a line a second
 #: does not become a row a second.

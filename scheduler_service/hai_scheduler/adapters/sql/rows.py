@@ -15,7 +15,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, Checkpoint, Notice, Rank, RankState, Run
 from hai_scheduler.core.model.task import Retry, Task, TaskSpec, TaskState
-from hai_scheduler.ports.store import Event
+from hai_scheduler.ports.values import Event
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

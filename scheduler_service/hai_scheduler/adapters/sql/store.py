@@ -23,7 +23,7 @@ from hai_scheduler.adapters.sql.surroundings import SurroundingsPart
 from hai_scheduler.adapters.sql.tables import LEASE
 from hai_scheduler.adapters.sql.tasks import TaskPart
 from hai_scheduler.adapters.sql.trouble import translated
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 
 #: A view begins with its first read: this one, of a table of one row.
 _LOOK = select(LEASE.c.id)

@@ -43,7 +43,8 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.sizes import size_of
 from hai_scheduler.core.model.task import Task, TaskSpec
-from hai_scheduler.ports.store import Conflict, NewTask, NotFound, TaskFilter
+from hai_scheduler.ports.errors import Conflict, NotFound
+from hai_scheduler.ports.values import NewTask, TaskFilter
 
 #: A task with its latest run: the columns of the one, then those of the other.
 _TASKS: Select[Any] = select(*TASKS.c, *(column.label(f"run__{column.name}") for column in RUNS.c)).select_from(

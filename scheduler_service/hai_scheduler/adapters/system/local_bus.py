@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from hai_scheduler.adapters.shared.waiting import wait_until_set
 from hai_scheduler.adapters.system.clock import SystemClock
-from hai_scheduler.ports.store import Clock
+from hai_scheduler.ports.clock import Clock
 
 
 class MemoryEars:

@@ -16,7 +16,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import RedisError
 
-from hai_scheduler.ports.store import Bus, Ears
+from hai_scheduler.ports.bus import Bus, Ears
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from hai_scheduler.ports.store import Bus, Ears
+from hai_scheduler.ports.bus import Bus, Ears
 
 log = logging.getLogger(__name__)
 

@@ -36,7 +36,7 @@ from hai_scheduler.core.model.reasons import Reason, sentence_of
 from hai_scheduler.core.model.run import Checkpoint, Notice, Rank, Run
 from hai_scheduler.core.model.task import Retry
 from hai_scheduler.core.model.verdicts import Holder, Verdict
-from hai_scheduler.ports.store import Event
+from hai_scheduler.ports.values import Event
 from hai_scheduler.service.insight.queries import ClusterView, GroupView, NodeView, QuotaView, TaskStory, TaskView
 from hai_scheduler.service.logs.failures import Failure
 from hai_scheduler.service.logs.lines import Hits, Line, Page

@@ -7,7 +7,7 @@ from hai_scheduler.api.server.problems import Refused, gone
 from hai_scheduler.api.server.route import Ask, RawBytes
 from hai_scheduler.api.wire.params import GangQuery, LogPieceQuery, Nothing, NoticeQuery
 from hai_scheduler.api.wire.tasks import Addresses, LogTaken, NoticeAnswer, RankReport
-from hai_scheduler.ports.store import Misplaced
+from hai_scheduler.ports.errors import Misplaced
 from hai_scheduler.service.shared.errors import InTheWay, Invalid, Unknown
 
 

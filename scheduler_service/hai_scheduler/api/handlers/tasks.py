@@ -12,7 +12,7 @@ from hai_scheduler.api.wire.runs import RunList
 from hai_scheduler.api.wire.tasks import EventPage, OrderChange, PriorityChange, TaskDetail, TaskPage, TaskSubmit
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.store import TaskFilter
+from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.insight.queries import PIECE
 from hai_scheduler.service.shared.errors import Invalid
 

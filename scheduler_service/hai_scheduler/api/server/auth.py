@@ -23,7 +23,8 @@ from hai_client.secret_files import secret_of
 from hai_scheduler.api.server.problems import Refused, unauthorized
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import Store, UserRecord
+from hai_scheduler.ports.store import Store
+from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_OWNERS, SCOPE_PLACES, SCOPE_READ, SCOPE_WRITE, Caller
 

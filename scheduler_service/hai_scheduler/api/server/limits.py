@@ -18,7 +18,7 @@ from typing import Final
 
 from hai_scheduler.api.server.kinds import Budget, Kind, LimitSettings
 from hai_scheduler.api.server.problems import Refused
-from hai_scheduler.ports.store import Clock
+from hai_scheduler.ports.clock import Clock
 
 log = logging.getLogger(__name__)
 

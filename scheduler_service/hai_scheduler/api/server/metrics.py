@@ -16,7 +16,7 @@ from hai_scheduler.api.server.limits import Limits
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import TaskState
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.insight.census import Count, TaskKind
 from hai_scheduler.service.insight.queries import NodeView, Queries
 from hai_scheduler.service.platform.health import SILENCE

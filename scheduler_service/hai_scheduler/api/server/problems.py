@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from tornado.web import HTTPError
 
 from hai_scheduler.api.wire.tasks import FieldError, Problem
-from hai_scheduler.ports.store import Conflict, NotFound, Temporary
+from hai_scheduler.ports.errors import Conflict, NotFound, Temporary
 from hai_scheduler.service.shared.errors import HaiError, Invalid
 from hai_scheduler.service.tasks.experiments import InvalidExperiment
 

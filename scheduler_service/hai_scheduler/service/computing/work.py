@@ -19,8 +19,10 @@ from hai_scheduler.core.model.run import Blame, Checkpoint, Notice, Rank, RankSt
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
+from hai_scheduler.ports.errors import NotFound
 from hai_scheduler.ports.logs import LogChunk, LogPlace
-from hai_scheduler.ports.store import NotFound, Store, TaskFilter
+from hai_scheduler.ports.store import Store
+from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.computing.plain import Plain
 from hai_scheduler.service.insight.forecast import Assumption, Cost, Forecast, Outcome, foretell
 from hai_scheduler.service.insight.history import KEPT, Basis, History

@@ -6,8 +6,9 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
+from hai_scheduler.ports.errors import NotFound
 from hai_scheduler.ports.logs import LogChunk, LogPlace
-from hai_scheduler.ports.store import NotFound, Store
+from hai_scheduler.ports.store import Store
 from hai_scheduler.service.computing.fair_queue import FairQueue
 from hai_scheduler.service.computing.work import Desk, begin
 from hai_scheduler.service.shared.orders import Facts, Order

@@ -11,7 +11,8 @@ from hai_scheduler.core.explaining.explain import clock, node_names, span
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.reasons import Reason, sentence_of
 from hai_scheduler.core.model.task import TaskState
-from hai_scheduler.ports.store import Event, Store
+from hai_scheduler.ports.store import Store
+from hai_scheduler.ports.values import Event
 from hai_scheduler.service.scheduling.decision_log import VERDICT
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.lookup import find

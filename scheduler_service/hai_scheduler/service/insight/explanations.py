@@ -9,7 +9,7 @@ from typing import Final
 from hai_scheduler.core.explaining.alternatives import WhatIf
 from hai_scheduler.core.explaining.what_if import MOST_PLANS
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.store import Clock
+from hai_scheduler.ports.clock import Clock
 from hai_scheduler.service.insight.queries import Queries, TaskView
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.orders import Facts, WhatIfOrder, Workers

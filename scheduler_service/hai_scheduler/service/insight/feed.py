@@ -6,7 +6,8 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from hai_scheduler.ports.store import Event, Store
+from hai_scheduler.ports.store import Store
+from hai_scheduler.ports.values import Event
 from hai_scheduler.service.insight.queries import sees_quota_of, whose
 from hai_scheduler.service.scheduling.decision_log import VERDICT
 from hai_scheduler.service.shared.caller import Caller

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.store import Clock, Store
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.store import Store
 from hai_scheduler.service.insight.forecast import Forecast, of_running
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import InTheWay, Invalid, Unavailable

@@ -21,7 +21,9 @@ from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
 from hai_scheduler.core.ordering.quota import LEVELS, QuotaBook
 from hai_scheduler.core.ordering.use import share_of
-from hai_scheduler.ports.store import Clock, Event, Store, TaskFilter, Tx
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.values import Event, TaskFilter
 from hai_scheduler.service.insight.census import Census, Count, TaskKind, level_of
 from hai_scheduler.service.scheduling.unfinished import LiveTasks
 from hai_scheduler.service.scheduling.unsaved_alarm import hint_of

@@ -14,7 +14,11 @@ from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.core.workspace.templates import Unresolvable
-from hai_scheduler.ports.store import Bus, Clock, Cluster, NotFound, Store, Temporary
+from hai_scheduler.ports.bus import Bus
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.cluster import Cluster
+from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.store import Store
 from hai_scheduler.service.launch.launch_orders import LaunchOrders, still_wanted
 from hai_scheduler.service.launch.troubles import Troubles
 from hai_scheduler.service.origin.orphan_book import left_alone, read_orphans

@@ -15,8 +15,9 @@ from hai_scheduler.core.lifecycle.transitions import Launch
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
-from hai_scheduler.ports.store import Launch as Order
-from hai_scheduler.ports.store import NotFound, Store, Tx
+from hai_scheduler.ports.cluster import Launch as Order
+from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.policy.book import PolicyBook
 from hai_scheduler.service.workspace.environment import Places, environment_of

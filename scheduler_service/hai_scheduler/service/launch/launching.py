@@ -18,7 +18,7 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.store import Clock
+from hai_scheduler.ports.clock import Clock
 from hai_scheduler.service.launch.effects import Effects
 
 log = logging.getLogger(__name__)

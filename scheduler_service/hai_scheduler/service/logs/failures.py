@@ -9,7 +9,8 @@ from typing import Final
 
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank, Run
-from hai_scheduler.ports.store import Cluster, NotFound, Temporary
+from hai_scheduler.ports.cluster import Cluster
+from hai_scheduler.ports.errors import NotFound, Temporary
 from hai_scheduler.service.logs.last_words import LastWords, last_words
 from hai_scheduler.service.logs.lines import Line, lines_of
 

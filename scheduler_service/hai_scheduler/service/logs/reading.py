@@ -15,8 +15,10 @@ from datetime import datetime
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
+from hai_scheduler.ports.cluster import Cluster
+from hai_scheduler.ports.errors import NotFound, Temporary
 from hai_scheduler.ports.logs import LogChunk
-from hai_scheduler.ports.store import Cluster, NotFound, Store, Temporary
+from hai_scheduler.ports.store import Store
 from hai_scheduler.service.logs.lines import Cursor, Hits, Line, Page, lines_of
 from hai_scheduler.service.logs.markers import end_of, lost_bytes, no_log, start_of
 from hai_scheduler.service.logs.search import CHUNK, Search

@@ -6,8 +6,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from hai_scheduler.ports.errors import NotFound
 from hai_scheduler.ports.logs import LogChunk
-from hai_scheduler.ports.store import NotFound
 from hai_scheduler.service.logs.lines import Hits, Line, line_of
 from hai_scheduler.service.shared.orders import RunLog, SearchOrder
 

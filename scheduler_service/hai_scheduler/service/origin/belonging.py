@@ -19,8 +19,11 @@ from hai_scheduler.core.model.marks import LostPast, Mark
 from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.run import RankState, Run
 from hai_scheduler.core.model.task import Task, TaskState
+from hai_scheduler.ports.cluster import Cluster
+from hai_scheduler.ports.errors import NotFound, Temporary
 from hai_scheduler.ports.lineage import Superseded
-from hai_scheduler.ports.store import Cluster, Event, NotFound, Temporary, Tx
+from hai_scheduler.ports.store import Tx
+from hai_scheduler.ports.values import Event
 from hai_scheduler.service.origin.lineage import begin_epoch, is_behind, parts_of
 from hai_scheduler.service.origin.orphan_book import Orphan, read_orphans, write_orphans
 from hai_scheduler.service.shared.changes import SCHEDULER, change

@@ -14,7 +14,8 @@ from typing import Final
 
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.marks import LostPast, Mark
-from hai_scheduler.ports.store import Event, Tx
+from hai_scheduler.ports.store import Tx
+from hai_scheduler.ports.values import Event
 from hai_scheduler.service.shared.changes import SCHEDULER
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hai_scheduler.ports.store import Bus, Clock, Event, Store
+from hai_scheduler.ports.bus import Bus
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.store import Store
+from hai_scheduler.ports.values import Event
 from hai_scheduler.service.origin.orphan_book import Orphan, read_orphans, write_orphans
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import NotAllowed, Unknown

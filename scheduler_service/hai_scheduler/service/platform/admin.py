@@ -9,7 +9,10 @@ from typing import Any
 
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.quota import Quota
-from hai_scheduler.ports.store import Bus, Clock, Event, Store, Tx
+from hai_scheduler.ports.bus import Bus
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.values import Event
 from hai_scheduler.service.platform.pause import Pause, text_of
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid, NotAllowed, Unknown

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.platform.loop_status import LoopStatus, StatusReader
 from hai_scheduler.service.shared.watch import Watch
 

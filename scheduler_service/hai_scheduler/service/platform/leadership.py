@@ -6,7 +6,10 @@ import logging
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hai_scheduler.ports.store import Clock, Lease, LeaseLost, Store, Temporary, Tx
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.errors import LeaseLost, Temporary
+from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.values import Lease
 
 log = logging.getLogger(__name__)
 

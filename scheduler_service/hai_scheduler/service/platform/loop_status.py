@@ -14,7 +14,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from hai_scheduler.ports.store import Clock, LeaseLost, Store, Temporary, Tx
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.errors import LeaseLost, Temporary
+from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.platform.leadership import Leadership
 from hai_scheduler.service.shared.watch import Watch
 

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from hai_scheduler.ports.store import Clock, Lease, Store, Temporary
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.ports.store import Store
+from hai_scheduler.ports.values import Lease
 from hai_scheduler.service.shared.errors import Unavailable
 from hai_scheduler.service.shared.watch import Watch
 

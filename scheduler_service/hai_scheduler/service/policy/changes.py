@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hai_scheduler.core.model.policy import PolicyError
-from hai_scheduler.ports.store import Bus, Clock, Event, Store, Tx
+from hai_scheduler.ports.bus import Bus
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.values import Event
 from hai_scheduler.service.policy.book import (
     SETTING,
     Layers,

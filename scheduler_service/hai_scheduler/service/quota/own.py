@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.ordering.quota import QuotaBook
-from hai_scheduler.ports.store import Bus, Clock, Event, Store
+from hai_scheduler.ports.bus import Bus
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.store import Store
+from hai_scheduler.ports.values import Event
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import NotAllowed
 from hai_scheduler.service.shared.known_names import check_group

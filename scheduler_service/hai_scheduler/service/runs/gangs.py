@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.store import Bus, Clock, Cluster, NotFound, Store
+from hai_scheduler.ports.bus import Bus
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.cluster import Cluster
+from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.store import Store
 from hai_scheduler.service.runs.jobs import live_rank
 from hai_scheduler.service.shared.errors import InTheWay
 from hai_scheduler.service.shared.topics import TICK

@@ -14,7 +14,10 @@ from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Notice, Run
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.store import Bus, Clock, NotFound, Store, Tx
+from hai_scheduler.ports.bus import Bus
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.shared.changes import change
 from hai_scheduler.service.shared.doorbell import ring_notices
 from hai_scheduler.service.shared.errors import InTheWay, Invalid

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.task import TaskState
-from hai_scheduler.ports.store import Cluster, NotFound, Store
+from hai_scheduler.ports.cluster import Cluster
+from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.store import Store
 from hai_scheduler.service.runs.jobs import live_run
 
 

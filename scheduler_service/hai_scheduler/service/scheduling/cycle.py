@@ -26,8 +26,12 @@ from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.store import Bus, Clock, Cluster, Conflict, LeaseLost, Store, Temporary, Tx
-from hai_scheduler.ports.store import Event as Line
+from hai_scheduler.ports.bus import Bus
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.cluster import Cluster
+from hai_scheduler.ports.errors import Conflict, LeaseLost, Temporary
+from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.values import Event as Line
 from hai_scheduler.service.launch.effects import Effects
 from hai_scheduler.service.launch.launching import Launching
 from hai_scheduler.service.origin.belonging import Belonging, Belongings

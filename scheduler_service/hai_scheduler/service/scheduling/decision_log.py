@@ -15,7 +15,8 @@ from hai_scheduler.core.explaining.explain import why
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Value, Verdict, VerdictKind, Verdicts
-from hai_scheduler.ports.store import Event, Tx
+from hai_scheduler.ports.store import Tx
+from hai_scheduler.ports.values import Event
 from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.undisturbed import undisturbed
 

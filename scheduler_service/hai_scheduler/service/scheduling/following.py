@@ -12,7 +12,11 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from hai_scheduler.ports.store import Bus, Clock, Cluster, Store, Temporary
+from hai_scheduler.ports.bus import Bus
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.cluster import Cluster
+from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.ports.store import Store
 from hai_scheduler.service.policy.book import PolicyBook
 from hai_scheduler.service.scheduling.planner import Planner
 from hai_scheduler.service.scheduling.world import marked, snapshot_of

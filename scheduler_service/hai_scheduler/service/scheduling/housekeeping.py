@@ -10,7 +10,11 @@ from typing import Final
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.ordering.use import decayed
-from hai_scheduler.ports.store import Clock, Cluster, Event, Store, Temporary
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.cluster import Cluster
+from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.ports.store import Store
+from hai_scheduler.ports.values import Event
 from hai_scheduler.service.origin.orphan_book import left_alone, read_orphans
 from hai_scheduler.service.policy.book import PolicyBook
 from hai_scheduler.service.quota.default import decide

@@ -12,8 +12,8 @@ from hai_scheduler.core.lifecycle.transitions import Effect, advance
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.store import Event as Line
 from hai_scheduler.ports.store import Tx
+from hai_scheduler.ports.values import Event as Line
 
 #: Who the loop is in the history.
 SCHEDULER = "scheduler"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hai_scheduler.core.lifecycle.transitions import Effect, Notify
-from hai_scheduler.ports.store import Bus
+from hai_scheduler.ports.bus import Bus
 from hai_scheduler.service.shared.topics import run_topic
 
 

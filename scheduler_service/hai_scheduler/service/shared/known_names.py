@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from hai_scheduler.ports.store import UserRecord
+from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.shared.watch import Watch
 

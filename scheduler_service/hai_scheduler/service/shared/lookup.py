@@ -6,7 +6,8 @@ import re
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.store import NotFound, Tx
+from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid, Unknown
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.ports.store import Bus, Event, Store
+from hai_scheduler.ports.bus import Bus
+from hai_scheduler.ports.store import Store
+from hai_scheduler.ports.values import Event
 from hai_scheduler.service.shared.shared_reading import SharedReading
 from hai_scheduler.service.shared.topics import FEED
 

@@ -16,7 +16,7 @@ from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.verdicts import Verdict
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 
 
 class Asked(Protocol):

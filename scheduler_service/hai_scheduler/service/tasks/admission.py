@@ -19,7 +19,11 @@ from hai_scheduler.core.model.sizes import size_of
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.ordering.quota import QuotaBook
 from hai_scheduler.core.workspace.environments import Environment
-from hai_scheduler.ports.store import Bus, Clock, Event, NewTask, Store, Temporary, Tx
+from hai_scheduler.ports.bus import Bus
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.values import Event, NewTask
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import HaiError, InTheWay, Invalid

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hai_scheduler.ports.bounds import Stored
-from hai_scheduler.ports.store import Clock, Tx
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.shared.errors import InTheWay, TooMany
 from hai_scheduler.service.shared.settings import ServiceSettings
 

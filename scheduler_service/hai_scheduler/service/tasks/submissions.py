@@ -20,9 +20,11 @@ from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.ordering.order import own_order
 from hai_scheduler.core.ordering.quota import Accounts
 from hai_scheduler.core.workspace.environments import VARIABLE, Environment
+from hai_scheduler.ports.bus import Bus
+from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.files import Files
-from hai_scheduler.ports.store import Bus, Clock, Store, Tx
-from hai_scheduler.ports.store import Event as Line
+from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.values import Event as Line
 from hai_scheduler.service.policy.book import PolicyBook
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.caller import Caller

@@ -8,7 +8,10 @@ from typing import Any
 
 from hai_scheduler.core.workspace.mounts import MountRule, admitted
 from hai_scheduler.core.workspace.templates import Wrong
-from hai_scheduler.ports.store import Bus, Clock, Event, Store
+from hai_scheduler.ports.bus import Bus
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.store import Store
+from hai_scheduler.ports.values import Event
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.errors import Invalid, Unknown
 from hai_scheduler.service.shared.known_names import stranger

@@ -12,7 +12,7 @@ from aiohttp import web
 from kubernetes.aio.client import ApiClient, Configuration
 
 from hai_scheduler.adapters.kubernetes.client import Api
-from hai_scheduler.ports.store import Clock
+from hai_scheduler.ports.clock import Clock
 from unit.adapters.kubernetes.things import unlocated
 
 Thing = dict[str, Any]

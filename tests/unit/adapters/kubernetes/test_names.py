@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hai_scheduler.adapters.kubernetes import names, quantities
 from hai_scheduler.adapters.kubernetes.selectors import SelectorError, matches, parse_selector, tolerated
-from hai_scheduler.ports.store import NotFound
+from hai_scheduler.ports.errors import NotFound
 
 LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 

@@ -9,7 +9,7 @@ import pytest
 
 from hai_scheduler.adapters.kubernetes.shared_logs import SharedLogs
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.store import NotFound
+from hai_scheduler.ports.errors import NotFound
 from hai_scheduler.worker.__main__ import read_place
 
 RUN = RunId("41.2")

@@ -14,8 +14,8 @@ from hai_scheduler.adapters.kubernetes.names import MARKS, ORIGIN
 from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.core.model.run import RankState
+from hai_scheduler.ports.errors import NotFound, Temporary
 from hai_scheduler.ports.lineage import Superseded
-from hai_scheduler.ports.store import NotFound, Temporary
 from unit.adapters.kubernetes.conftest import one, state_is
 from unit.adapters.kubernetes.things import running, terminated
 

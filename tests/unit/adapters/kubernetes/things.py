@@ -12,7 +12,7 @@ from hai_scheduler.adapters.kubernetes.ranks import Surroundings
 from hai_scheduler.adapters.kubernetes.record import RunSight, runs_seen
 from hai_scheduler.adapters.kubernetes.resources import Capacity, capacity_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.ports.store import Launch
+from hai_scheduler.ports.cluster import Launch
 
 Thing = dict[str, Any]
 OWNER = {"apiVersion": "v1", "kind": "Service", "name": "hai-1-1", "uid": "u-1", "controller": True}

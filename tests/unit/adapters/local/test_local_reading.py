@@ -11,7 +11,7 @@ from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
 from hai_scheduler.adapters.local.folders import RunFolder
 from hai_scheduler.adapters.local.nodes import local_nodes
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.store import NotFound
+from hai_scheduler.ports.errors import NotFound
 
 
 def a_run(root: Path, run_id: str) -> Path:

@@ -17,7 +17,8 @@ from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Notice, RankState
-from hai_scheduler.ports.store import Cluster, NotFound, Temporary
+from hai_scheduler.ports.cluster import Cluster
+from hai_scheduler.ports.errors import NotFound, Temporary
 
 ONE = RunId("1.1")
 

@@ -6,7 +6,7 @@ import pytest
 from tornado.web import HTTPError
 
 from hai_scheduler.api.server.problems import CODES, Refused, incident, problem_of
-from hai_scheduler.ports.store import Conflict, LeaseLost, NotFound, Temporary
+from hai_scheduler.ports.errors import Conflict, LeaseLost, NotFound, Temporary
 from hai_scheduler.service.shared import errors
 from hai_scheduler.service.tasks.experiments import InvalidExperiment
 

@@ -16,8 +16,9 @@ from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskSpec, TaskState
+from hai_scheduler.ports.errors import NotFound, Temporary
 from hai_scheduler.ports.logs import LogChunk
-from hai_scheduler.ports.store import Event, NotFound, Temporary
+from hai_scheduler.ports.values import Event
 from hai_scheduler.service.computing.workers import Here
 from hai_scheduler.service.insight.feed import Feed
 from hai_scheduler.service.insight.queries import EVERYBODY

@@ -14,7 +14,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import Rank, Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
-from hai_scheduler.ports.store import Event, TaskFilter
+from hai_scheduler.ports.values import Event, TaskFilter
 from hai_scheduler.service.insight.feed import may_see
 from hai_scheduler.service.insight.queries import PIECE, Queries, whose
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller

@@ -13,7 +13,8 @@ from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.lifecycle.transitions import Kill, Notify
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.ports.store import Launch, Temporary
+from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.errors import Temporary
 from unit.service.service_world import Service, user
 
 #: What a launch takes, seconds.

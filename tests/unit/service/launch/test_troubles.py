@@ -8,7 +8,7 @@ import pytest
 
 from builders import at
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.launch.troubles import Troubles
 from unit.service.service_world import Service, user
 

@@ -18,8 +18,8 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Notice, Rank, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskSpec, TaskState
+from hai_scheduler.ports.errors import NotFound, Temporary
 from hai_scheduler.ports.logs import LogChunk
-from hai_scheduler.ports.store import NotFound, Temporary
 from hai_scheduler.service.computing.workers import Here
 from hai_scheduler.service.logs import reading as logs_module
 from hai_scheduler.service.logs.lines import Cursor

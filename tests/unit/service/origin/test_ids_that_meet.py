@@ -13,7 +13,7 @@ from hai_scheduler.core.lifecycle.transitions import Kill, Settle
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, Run
-from hai_scheduler.ports.store import Launch
+from hai_scheduler.ports.cluster import Launch
 from hai_scheduler.service.shared.errors import Unknown
 from unit.service.service_world import ADMIN, Service, user
 

@@ -17,7 +17,7 @@ from hai_scheduler.core.explaining.explain import why
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
-from hai_scheduler.ports.store import Temporary
+from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.origin.lineage import begin_epoch
 from hai_scheduler.service.origin.orphan_book import read_orphans
 from hai_scheduler.service.shared.errors import NotAllowed, Unknown

@@ -10,7 +10,7 @@ import pytest
 
 from builders import at
 from hai_scheduler.core.model.policy import Policies, Policy
-from hai_scheduler.ports.store import UserRecord
+from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.policy.book import SETTING, Layers, Override, overrides_of, text_of
 from hai_scheduler.service.shared.errors import Invalid, NotAllowed, Unavailable
 from hai_scheduler.service.shared.settings import ServiceSettings

@@ -8,7 +8,7 @@ import pytest
 
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
-from hai_scheduler.ports.store import UserRecord
+from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.errors import Invalid, NotAllowed
 from unit.service.service_world import ADMIN, Service, user

@@ -10,7 +10,7 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.ports.store import Launch
+from hai_scheduler.ports.cluster import Launch
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import InTheWay, Invalid, NeverFits
 from unit.service.service_world import ADMIN, Service, user

@@ -18,7 +18,8 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
-from hai_scheduler.ports.store import Launch, Temporary
+from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.launch.launching import Launching
 from unit.service.service_world import ADMIN, SHORT, Service, user
 

@@ -14,7 +14,7 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind, Verdicts
-from hai_scheduler.ports.store import Event
+from hai_scheduler.ports.values import Event
 from hai_scheduler.service.insight.decisions import sentence_of_event
 from hai_scheduler.service.scheduling.decision_log import (
     LINES_PER_S,

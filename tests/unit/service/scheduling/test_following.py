@@ -7,7 +7,7 @@ import pytest
 from builders import a_node
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.verdicts import VerdictKind
-from hai_scheduler.ports.store import TaskFilter
+from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.insight.queries import VIEW_BEARABLE, Queries, TaskView
 from unit.service.scheduling.test_two_replicas import submit
 from unit.service.service_world import user

@@ -30,7 +30,7 @@ from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.model.verdicts import Verdict
 from hai_scheduler.core.ordering.quota import Accounts, QuotaBook
 from hai_scheduler.core.planning.plan import plan
-from hai_scheduler.ports.store import UserRecord
+from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.scheduling.planner import Planner
 from hai_scheduler.service.shared.errors import HaiError
 from unit.service.service_world import ADMIN, Service

@@ -19,7 +19,7 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import TaskState
-from hai_scheduler.ports.store import LeaseLost, Temporary
+from hai_scheduler.ports.errors import LeaseLost, Temporary
 from hai_scheduler.service.launch.launching import Launching
 from hai_scheduler.service.shared.errors import HaiError
 from hai_scheduler.service.shared.topics import TICK, run_topic

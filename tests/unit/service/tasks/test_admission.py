@@ -14,8 +14,9 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.workspace.environments import Environment
+from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.files import Fault
-from hai_scheduler.ports.store import NewTask, Temporary
+from hai_scheduler.ports.values import NewTask
 from hai_scheduler.service.shared.errors import InTheWay, NeverFits
 from hai_scheduler.service.tasks.submissions import Submission, Submissions
 from unit.service.service_world import Service, user

@@ -18,7 +18,10 @@ from hai_scheduler.core.model.run import RankState
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Action, Mount, MountKind, MountRule
-from hai_scheduler.ports.store import Launch, Store, Temporary, UserRecord
+from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.ports.store import Store
+from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.errors import HaiError, Invalid, NotAllowed, Unknown
 from hai_scheduler.service.tasks.submissions import Submission
