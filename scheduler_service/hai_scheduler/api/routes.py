@@ -24,8 +24,10 @@ from hai_scheduler.api.handlers import (
 )
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.route import OPEN, RUN, Ask, Route, Text
+from hai_scheduler.api.wire.events import EventOut
+from hai_scheduler.api.wire.logs import LogLine
 from hai_scheduler.api.wire.params import Nothing
-from hai_scheduler.api.wire.tasks import EventOut, LogLine, Problem
+from hai_scheduler.api.wire.problem import Problem
 from hai_scheduler.service.shared.caller import (
     SCOPE_ADMIN,
     SCOPE_METRICS,

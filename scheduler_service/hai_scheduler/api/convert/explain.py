@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from hai_scheduler.api.convert.tasks import level_name, verdict_out
+from hai_scheduler.api.convert.levels import level_name
+from hai_scheduler.api.convert.tasks import verdict_out
 from hai_scheduler.api.wire.explain import (
     DecisionOut,
     ExplainOut,

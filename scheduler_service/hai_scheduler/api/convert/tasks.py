@@ -6,67 +6,24 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from hai_scheduler.api.wire.base import PriorityChoice, PriorityName
-from hai_scheduler.api.wire.policy import PolicyNumber, PolicyOut, PolicyValue
-from hai_scheduler.api.wire.quota import OwnQuota, QuotaOut
-from hai_scheduler.api.wire.runs import CheckpointOut, FailureOut, NoticeOut, RankOut, RunOut
-from hai_scheduler.api.wire.tasks import (
-    ClusterOut,
-    EventOut,
-    GroupOverview,
-    HolderOut,
-    LevelCount,
-    LogCount,
-    LogHits,
-    LogLine,
-    LogPage,
-    NodeOut,
-    NodeTask,
-    RankReport,
-    TaskDetail,
-    TaskSubmit,
-    TaskSummary,
-    VerdictOut,
-)
+from hai_scheduler.api.convert.levels import choice_of, level_name, level_of
+from hai_scheduler.api.wire.runs import CheckpointOut, FailureOut, NoticeOut, RankOut, RankReport, RunOut
+from hai_scheduler.api.wire.tasks import HolderOut, TaskDetail, TaskSubmit, TaskSummary, VerdictOut
 from hai_scheduler.core.explaining.explain import why
 from hai_scheduler.core.model.leaving import Profile, Signal, Source
-from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.reasons import Reason, sentence_of
 from hai_scheduler.core.model.run import Checkpoint, Notice, Rank, Run
 from hai_scheduler.core.model.task import Retry
 from hai_scheduler.core.model.verdicts import Holder, Verdict
-from hai_scheduler.ports.values import Event
-from hai_scheduler.service.insight.queries import ClusterView, GroupView, NodeView, QuotaView, TaskStory, TaskView
+from hai_scheduler.service.insight.queries import TaskStory, TaskView
 from hai_scheduler.service.logs.failures import Failure
-from hai_scheduler.service.logs.lines import Hits, Line, Page
-from hai_scheduler.service.policy.book import Origin
-from hai_scheduler.service.policy.changes import PolicyView
-from hai_scheduler.service.policy.numbers import NUMBERS, written
 from hai_scheduler.service.runs.jobs import Report, RunNotice
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
-from hai_scheduler.service.shared.quota_rows import expired
 from hai_scheduler.service.tasks.submissions import Submission
 
 #: Reasons that end a task, so that a notice for them is not one of suspension.
 _FOR_GOOD = frozenset({Reason.USER_STOPPED, Reason.TIME_LIMIT})
-
-
-def level_name(level: Priority) -> PriorityName:
-    """The wire's name of a level."""
-    name: PriorityName = level.name  # type: ignore[assignment]  # a test compares the two lists
-    return name
-
-
-def choice_of(level: Priority | None) -> PriorityChoice:
-    """The wire's name of what was asked for."""
-    return "AUTO" if level is None else level_name(level)
-
-
-def level_of(choice: PriorityChoice) -> Priority | None:
-    """What the name asks for; None is AUTO."""
-    return None if choice == "AUTO" else Priority[choice]
 
 
 def submission_of(body: TaskSubmit) -> Submission:
@@ -355,141 +312,6 @@ def _checkpoint(checkpoint: Checkpoint | None) -> CheckpointOut | None:
     if checkpoint is None:
         return None
     return CheckpointOut(at=checkpoint.at, step=checkpoint.step, path=checkpoint.path, source=checkpoint.source.value)
-
-
-def event_out(event: Event) -> EventOut:
-    """One line of history."""
-    return EventOut(
-        seq=event.seq,
-        at=event.at,
-        kind=event.kind,
-        actor=event.actor,
-        user=event.user,
-        task_id=event.task_id,
-        data=dict(event.data),
-    )
-
-
-def line_out(line: Line) -> LogLine:
-    """One line of a log."""
-    return LogLine(run=line.run, rank=line.rank, at=line.at, text=line.text)
-
-
-def page_out(page: Page) -> LogPage:
-    """A page of a log."""
-    return LogPage(lines=[line_out(line) for line in page.lines], next_cursor=str(page.cursor), final=page.final)
-
-
-def hits_out(hits: Hits) -> LogHits:
-    """What a search found."""
-    counts = [LogCount(run=run, rank=rank, hits=n) for (run, rank), n in sorted(hits.counts.items())]
-    return LogHits(counts=counts, lines=[line_out(line) for line in hits.lines], complete=hits.complete)
-
-
-def node_out(view: NodeView) -> NodeOut:
-    """A node."""
-    node = view.node
-    return NodeOut(
-        name=node.name,
-        group=node.group,
-        leaf=node.leaf,
-        zone=node.zone,
-        gpus=node.gpus,
-        ready=node.ready,
-        mark=node.mark.value,
-        task_id=view.only.task_id if view.only else None,
-        user=view.only.user if view.only else None,
-        gpus_free=view.gpus_free,
-        tasks=[NodeTask(task_id=h.task_id, user=h.user, gpus=list(h.gpus)) for h in view.holders],
-        orphan=node.orphan,
-    )
-
-
-def cluster_out(view: ClusterView) -> ClusterOut:
-    """The cluster at a glance."""
-    return ClusterOut(paused=view.paused, groups=[_group(group) for group in view.groups])
-
-
-def _group(group: GroupView) -> GroupOverview:
-    return GroupOverview(
-        group=group.group,
-        nodes=group.nodes,
-        held=group.held,
-        free=group.free,
-        unavailable=group.unavailable,
-        shared=group.shared,
-        gpus=group.gpus,
-        gpus_free=group.gpus_free,
-        levels=[
-            LevelCount(
-                priority=level_name(level.priority),
-                running_tasks=level.running_tasks,
-                running_nodes=level.running_nodes,
-                waiting_tasks=level.waiting_tasks,
-                waiting_nodes=level.waiting_nodes,
-            )
-            for level in group.levels
-        ],
-    )
-
-
-def quota_out(quota: Quota, now: datetime, *, warning: str | None = None) -> QuotaOut:
-    """A row of quota."""
-    return QuotaOut(
-        subject=quota.subject,
-        group=quota.group,
-        priority=level_name(quota.priority),
-        limit=quota.limit,
-        ceiling=quota.ceiling,
-        expires_at=quota.expires_at,
-        expired=expired(quota, now),
-        warning=warning,
-    )
-
-
-def policy_out(view: PolicyView) -> PolicyOut:
-    """The policy numbers, in the order of their table."""
-    return PolicyOut(
-        numbers=[
-            PolicyNumber(
-                name=number.name,
-                kind=number.kind.value,
-                rule=number.rule,
-                help=number.help,
-                default=number.default,
-                common=_policy_value(view.default[number.name]),
-                groups={group: _policy_value(numbers[number.name]) for group, numbers in view.groups.items()},
-            )
-            for number in NUMBERS
-        ],
-        groups=sorted(view.groups),
-        trouble=view.trouble,
-        warnings=list(view.warnings),
-    )
-
-
-def _policy_value(origin: Origin) -> PolicyValue:
-    return PolicyValue(
-        value=written(origin.value),
-        length_s=origin.value.total_seconds() if isinstance(origin.value, timedelta) else None,
-        source=origin.source,
-        group=origin.group,
-        by=origin.by,
-        at=origin.at,
-    )
-
-
-def own_quota_out(view: QuotaView) -> OwnQuota:
-    """What a user may hold, and holds."""
-    return OwnQuota(
-        group=view.group,
-        priority=level_name(view.priority),
-        limit=view.limit,
-        used=round(view.used, 6),
-        source=view.source,
-        ceiling=view.ceiling,
-        expires_at=view.expires_at,
-    )
 
 
 def _length(seconds: float | None) -> timedelta | None:

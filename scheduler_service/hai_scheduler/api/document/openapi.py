@@ -15,7 +15,7 @@ from hai_scheduler.api.server.problems import CODES, CONTENT_TYPE
 from hai_scheduler.api.server.route import OPEN, RUN, RawBytes, Route, YamlText
 from hai_scheduler.api.wire import shapes
 from hai_scheduler.api.wire.base import Input
-from hai_scheduler.api.wire.tasks import Problem
+from hai_scheduler.api.wire.problem import Problem
 
 _REF: Final = "#/components/schemas/{model}"
 

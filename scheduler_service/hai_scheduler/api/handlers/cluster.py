@@ -6,14 +6,14 @@ from datetime import UTC, timedelta
 
 from hai_scheduler.api.convert import tasks as convert
 from hai_scheduler.api.server.route import Ask
-from hai_scheduler.api.wire.params import Nothing
-from hai_scheduler.api.wire.quota import OwnQuota, OwnQuotaPut, QuotaKey, QuotaList, QuotaOut, QuotaPut
-from hai_scheduler.api.wire.tasks import (
+from hai_scheduler.api.wire.cluster import (
     ClusterOut,
     NodeList,
     NodeOut,
     PauseRequest,
 )
+from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.api.wire.quota import OwnQuota, OwnQuotaPut, QuotaKey, QuotaList, QuotaOut, QuotaPut
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota

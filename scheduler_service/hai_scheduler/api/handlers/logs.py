@@ -7,8 +7,8 @@ from contextlib import aclosing
 
 from hai_scheduler.api.convert import tasks as convert
 from hai_scheduler.api.server.route import Ask, Batch, Message, Stream
+from hai_scheduler.api.wire.logs import LogHits, LogPage
 from hai_scheduler.api.wire.params import LogQuery, Nothing, SearchQuery
-from hai_scheduler.api.wire.tasks import LogHits, LogPage
 from hai_scheduler.service.logs.lines import Cursor, Page
 from hai_scheduler.service.shared.errors import Invalid
 

@@ -6,9 +6,9 @@ from hai_scheduler import __version__
 from hai_scheduler.api.convert import tasks as convert
 from hai_scheduler.api.server.metrics import CONTENT_TYPE_LATEST
 from hai_scheduler.api.server.route import Ask, Text
+from hai_scheduler.api.wire.cluster import HealthOut
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.quota import MeOut
-from hai_scheduler.api.wire.tasks import HealthOut
 
 
 async def health(ask: Ask[Nothing, Nothing]) -> HealthOut:

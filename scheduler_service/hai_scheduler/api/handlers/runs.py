@@ -5,8 +5,9 @@ from __future__ import annotations
 from hai_scheduler.api.convert import tasks as convert
 from hai_scheduler.api.server.problems import Refused, gone
 from hai_scheduler.api.server.route import Ask, RawBytes
+from hai_scheduler.api.wire.logs import LogTaken
 from hai_scheduler.api.wire.params import GangQuery, LogPieceQuery, Nothing, NoticeQuery
-from hai_scheduler.api.wire.tasks import Addresses, LogTaken, NoticeAnswer, RankReport
+from hai_scheduler.api.wire.runs import Addresses, NoticeAnswer, RankReport
 from hai_scheduler.ports.errors import Misplaced
 from hai_scheduler.service.shared.errors import InTheWay, Invalid, Unknown
 

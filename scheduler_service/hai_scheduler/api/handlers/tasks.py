@@ -7,9 +7,10 @@ import re
 
 from hai_scheduler.api.convert import tasks as convert
 from hai_scheduler.api.server.route import Ask, YamlText
+from hai_scheduler.api.wire.events import EventPage
 from hai_scheduler.api.wire.params import Nothing, TaskEventQuery, TaskQuery
 from hai_scheduler.api.wire.runs import RunList
-from hai_scheduler.api.wire.tasks import EventPage, OrderChange, PriorityChange, TaskDetail, TaskPage, TaskSubmit
+from hai_scheduler.api.wire.tasks import OrderChange, PriorityChange, TaskDetail, TaskPage, TaskSubmit
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.values import TaskFilter

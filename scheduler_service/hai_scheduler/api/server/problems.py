@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from tornado.web import HTTPError
 
-from hai_scheduler.api.wire.tasks import FieldError, Problem
+from hai_scheduler.api.wire.problem import FieldError, Problem
 from hai_scheduler.ports.errors import Conflict, NotFound, Temporary
 from hai_scheduler.service.shared.errors import HaiError, Invalid
 from hai_scheduler.service.tasks.experiments import InvalidExperiment

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from hai_scheduler.api.wire.base import Output, PriorityName, TaskStateName
+from pydantic import Field
+
+from hai_scheduler.api.wire.base import (
+    MAX_NUMBER,
+    Input,
+    Moment,
+    Output,
+    PriorityName,
+    TaskStateName,
+)
 
 
 class CheckpointOut(Output):
@@ -115,3 +124,35 @@ class RunFactsOut(Output):
     node: str
     #: Where rank 0 can be reached; null until every rank is up.
     address: str | None
+
+
+class NoticeAnswer(Output):
+    """What a rank's supervisor is told. notice None: go on."""
+
+    notice: NoticeOut | None
+
+
+class Addresses(Output):
+    """Where the ranks of a run reach each other, in rank order; null: not all of them are up yet."""
+
+    addresses: list[str] | None
+
+
+class RankReport(Input):
+    """What a rank's supervisor reports. Repeating a report is harmless."""
+
+    #: received: the notice arrived. saving: asks for `seconds` more. saved: a checkpoint exists.
+    #: done: the rank has saved and may go. state: a short text to keep.
+    #: leaving: the cluster ends the rank in `seconds`; 410 says that the run was killed.
+    kind: Literal["received", "saving", "saved", "done", "state", "leaving"]
+    at: Moment
+    seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None = None
+    step: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)] | None = None
+    path: Annotated[str, Field(max_length=4096)] | None = None
+    #: With saved. told: the job said so. seen: its files have changed, `at` is when.
+    source: Literal["told", "seen"] = "told"
+    #: With done: it speaks for every rank.
+    all_ranks: bool = False
+    text: Annotated[str, Field(max_length=4096)] | None = None
+    #: With received: the revision of the notice.
+    revision: Annotated[int, Field(ge=0, le=MAX_NUMBER)] | None = None

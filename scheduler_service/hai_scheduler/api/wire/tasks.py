@@ -16,7 +16,6 @@ from hai_scheduler.api.wire.base import (
     MAX_NUMBER,
     MAX_SECONDS,
     Input,
-    Moment,
     Output,
     PriorityChoice,
     PriorityName,
@@ -24,31 +23,11 @@ from hai_scheduler.api.wire.base import (
     Seconds,
     TaskStateName,
 )
-from hai_scheduler.api.wire.runs import CheckpointOut, FailureOut, NoticeOut, RunOut
+from hai_scheduler.api.wire.cluster import NodeOut
+from hai_scheduler.api.wire.logs import LogHits
+from hai_scheduler.api.wire.problem import Problem
+from hai_scheduler.api.wire.runs import CheckpointOut, FailureOut, RunOut
 from hai_scheduler.service.tasks.submission import MAX_RANKS_PER_NODE
-
-
-class Problem(Output):
-    """An error (RFC 9457, `application/problem+json`)."""
-
-    type: str = "about:blank"
-    title: str
-    status: int
-    #: One sentence: what is wrong and what to do.
-    detail: str
-    #: Machine-readable word: invalid, not_found, forbidden, unauthorized, conflict, quota, too_large, unavailable;
-    #: also gone (410), method_not_allowed (405), unsupported_media_type (415), too_many (429), internal (500).
-    code: str
-    errors: list[FieldError] = []
-
-
-class FieldError(Output):
-    """What is wrong with one field."""
-
-    field: str
-    value: Any = None
-    message: str
-
 
 #: A number of processes on each node, or one for each GPU.
 RanksPerNodeChoice = Annotated[int, Field(strict=True, ge=1, le=MAX_RANKS_PER_NODE)] | Literal["gpu"]
@@ -221,187 +200,6 @@ class TaskPage(Output):
 
     items: list[TaskSummary]
     next_cursor: str | None
-
-
-class LogLine(Output):
-    """One line of a log. Lines of the platform itself (`rank` None) mark starts and ends of runs."""
-
-    run: int
-    rank: int | None
-    #: When the line was written.
-    at: datetime | None
-    text: str
-
-
-class LogPage(Output):
-    """Lines of one rank over the runs of a task, in order, as one story."""
-
-    lines: list[LogLine]
-    #: Hand it on, unchanged, to read further: `<run>:<offset>`, or `<run>:start` before a run's first line.
-    next_cursor: str
-    #: Nothing will ever be added.
-    final: bool
-
-
-class LogHits(Output):
-    """How often a text occurs, by run and rank, and the first lines that hold it."""
-
-    counts: list[LogCount]
-    lines: list[LogLine]
-    #: False: the log is so long that only a part was searched.
-    complete: bool = True
-
-
-class LogCount(Output):
-    """Hits in one rank of one run."""
-
-    run: int
-    rank: int
-    hits: int
-
-
-class EventOut(Output):
-    """One line of history."""
-
-    seq: int
-    at: datetime
-    kind: str
-    actor: str
-    user: str | None
-    task_id: int | None
-    data: dict[str, Any]
-
-
-class EventPage(Output):
-    """Events in order."""
-
-    items: list[EventOut]
-
-
-class NodeOut(Output):
-    """A node, its mark and what runs on it."""
-
-    name: str
-    group: str
-    leaf: str
-    zone: str
-    gpus: int
-    ready: bool
-    mark: Literal["none", "cordoned", "draining", "quarantined"]
-    #: The task that holds it, if one does and no other, and whose it is.
-    task_id: int | None
-    user: str | None
-    #: GPUs that no task holds.
-    gpus_free: int = 0
-    #: Every task that holds it, or GPUs of it.
-    tasks: list[NodeTask] = []
-    #: The orphaned run that holds it, which belongs to no task of the database; null: none does.
-    orphan: str | None = None
-
-
-class NodeTask(Output):
-    """A task on a node."""
-
-    task_id: int
-    user: str
-    #: Indices of the GPUs that it holds there; empty: the whole node.
-    gpus: list[int]
-
-
-class NodeList(Output):
-    """All nodes, by name."""
-
-    items: list[NodeOut]
-
-
-class LevelCount(Output):
-    """Tasks and nodes at one priority."""
-
-    priority: PriorityName
-    running_tasks: int
-    running_nodes: int
-    waiting_tasks: int
-    waiting_nodes: int
-
-
-class GroupOverview(Output):
-    """A node group at a glance."""
-
-    group: str
-    nodes: int
-    held: int
-    free: int
-    #: Cordoned, quarantined, draining or not ready, and not held.
-    unavailable: int
-    #: Of those held: nodes that have GPUs left for tasks that share nodes.
-    shared: int = 0
-    gpus: int = 0
-    #: On nodes that take new runs.
-    gpus_free: int = 0
-    levels: list[LevelCount]
-
-
-class ClusterOut(Output):
-    """The cluster at a glance."""
-
-    paused: bool
-    groups: list[GroupOverview]
-
-
-class PauseRequest(Input):
-    """How the platform is paused."""
-
-    #: The longest that a run gets to save, in seconds; null leaves each task its own grace.
-    grace_s: Seconds | None = None
-
-
-class HealthOut(Output):
-    """Whether the service is well. `status` is `ok` or `degraded`."""
-
-    status: Literal["ok", "degraded"]
-    version: str
-    #: Seconds since the last tick that went through.
-    last_tick_s: float | None
-    detail: str | None = None
-
-
-class NoticeAnswer(Output):
-    """What a rank's supervisor is told. notice None: go on."""
-
-    notice: NoticeOut | None
-
-
-class Addresses(Output):
-    """Where the ranks of a run reach each other, in rank order; null: not all of them are up yet."""
-
-    addresses: list[str] | None
-
-
-class LogTaken(Output):
-    """A piece of a rank's log is kept."""
-
-    #: Where the log goes on: bytes since the first line.
-    next: int
-
-
-class RankReport(Input):
-    """What a rank's supervisor reports. Repeating a report is harmless."""
-
-    #: received: the notice arrived. saving: asks for `seconds` more. saved: a checkpoint exists.
-    #: done: the rank has saved and may go. state: a short text to keep.
-    #: leaving: the cluster ends the rank in `seconds`; 410 says that the run was killed.
-    kind: Literal["received", "saving", "saved", "done", "state", "leaving"]
-    at: Moment
-    seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None = None
-    step: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)] | None = None
-    path: Annotated[str, Field(max_length=4096)] | None = None
-    #: With saved. told: the job said so. seen: its files have changed, `at` is when.
-    source: Literal["told", "seen"] = "told"
-    #: With done: it speaks for every rank.
-    all_ranks: bool = False
-    text: Annotated[str, Field(max_length=4096)] | None = None
-    #: With received: the revision of the notice.
-    revision: Annotated[int, Field(ge=0, le=MAX_NUMBER)] | None = None
 
 
 Problem.model_rebuild()

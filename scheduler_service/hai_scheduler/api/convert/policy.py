@@ -1,0 +1,42 @@
+"""Policy numbers as models of the wire."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from hai_scheduler.api.wire.policy import PolicyNumber, PolicyOut, PolicyValue
+from hai_scheduler.service.policy.book import Origin
+from hai_scheduler.service.policy.changes import PolicyView
+from hai_scheduler.service.policy.numbers import NUMBERS, written
+
+
+def policy_out(view: PolicyView) -> PolicyOut:
+    """The policy numbers, in the order of their table."""
+    return PolicyOut(
+        numbers=[
+            PolicyNumber(
+                name=number.name,
+                kind=number.kind.value,
+                rule=number.rule,
+                help=number.help,
+                default=number.default,
+                common=_policy_value(view.default[number.name]),
+                groups={group: _policy_value(numbers[number.name]) for group, numbers in view.groups.items()},
+            )
+            for number in NUMBERS
+        ],
+        groups=sorted(view.groups),
+        trouble=view.trouble,
+        warnings=list(view.warnings),
+    )
+
+
+def _policy_value(origin: Origin) -> PolicyValue:
+    return PolicyValue(
+        value=written(origin.value),
+        length_s=origin.value.total_seconds() if isinstance(origin.value, timedelta) else None,
+        source=origin.source,
+        group=origin.group,
+        by=origin.by,
+        at=origin.at,
+    )

@@ -1,0 +1,38 @@
+"""Quota, and who asks with what they may hold, as models of the wire."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from hai_scheduler.api.convert.levels import level_name
+from hai_scheduler.api.wire.quota import OwnQuota, QuotaOut
+from hai_scheduler.core.model.quota import Quota
+from hai_scheduler.service.insight.queries import QuotaView
+from hai_scheduler.service.shared.quota_rows import expired
+
+
+def quota_out(quota: Quota, now: datetime, *, warning: str | None = None) -> QuotaOut:
+    """A row of quota."""
+    return QuotaOut(
+        subject=quota.subject,
+        group=quota.group,
+        priority=level_name(quota.priority),
+        limit=quota.limit,
+        ceiling=quota.ceiling,
+        expires_at=quota.expires_at,
+        expired=expired(quota, now),
+        warning=warning,
+    )
+
+
+def own_quota_out(view: QuotaView) -> OwnQuota:
+    """What a user may hold, and holds."""
+    return OwnQuota(
+        group=view.group,
+        priority=level_name(view.priority),
+        limit=view.limit,
+        used=round(view.used, 6),
+        source=view.source,
+        ceiling=view.ceiling,
+        expires_at=view.expires_at,
+    )

@@ -1,0 +1,99 @@
+"""Nodes, the cluster at a glance, and the health of the platform."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hai_scheduler.api.wire.base import (
+    Input,
+    Output,
+    PriorityName,
+    Seconds,
+)
+
+
+class NodeOut(Output):
+    """A node, its mark and what runs on it."""
+
+    name: str
+    group: str
+    leaf: str
+    zone: str
+    gpus: int
+    ready: bool
+    mark: Literal["none", "cordoned", "draining", "quarantined"]
+    #: The task that holds it, if one does and no other, and whose it is.
+    task_id: int | None
+    user: str | None
+    #: GPUs that no task holds.
+    gpus_free: int = 0
+    #: Every task that holds it, or GPUs of it.
+    tasks: list[NodeTask] = []
+    #: The orphaned run that holds it, which belongs to no task of the database; null: none does.
+    orphan: str | None = None
+
+
+class NodeTask(Output):
+    """A task on a node."""
+
+    task_id: int
+    user: str
+    #: Indices of the GPUs that it holds there; empty: the whole node.
+    gpus: list[int]
+
+
+class NodeList(Output):
+    """All nodes, by name."""
+
+    items: list[NodeOut]
+
+
+class LevelCount(Output):
+    """Tasks and nodes at one priority."""
+
+    priority: PriorityName
+    running_tasks: int
+    running_nodes: int
+    waiting_tasks: int
+    waiting_nodes: int
+
+
+class GroupOverview(Output):
+    """A node group at a glance."""
+
+    group: str
+    nodes: int
+    held: int
+    free: int
+    #: Cordoned, quarantined, draining or not ready, and not held.
+    unavailable: int
+    #: Of those held: nodes that have GPUs left for tasks that share nodes.
+    shared: int = 0
+    gpus: int = 0
+    #: On nodes that take new runs.
+    gpus_free: int = 0
+    levels: list[LevelCount]
+
+
+class ClusterOut(Output):
+    """The cluster at a glance."""
+
+    paused: bool
+    groups: list[GroupOverview]
+
+
+class PauseRequest(Input):
+    """How the platform is paused."""
+
+    #: The longest that a run gets to save, in seconds; null leaves each task its own grace.
+    grace_s: Seconds | None = None
+
+
+class HealthOut(Output):
+    """Whether the service is well. `status` is `ok` or `degraded`."""
+
+    status: Literal["ok", "degraded"]
+    version: str
+    #: Seconds since the last tick that went through.
+    last_tick_s: float | None
+    detail: str | None = None

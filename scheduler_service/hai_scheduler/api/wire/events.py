@@ -1,0 +1,28 @@
+"""The history of tasks and of the platform."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from hai_scheduler.api.wire.base import (
+    Output,
+)
+
+
+class EventOut(Output):
+    """One line of history."""
+
+    seq: int
+    at: datetime
+    kind: str
+    actor: str
+    user: str | None
+    task_id: int | None
+    data: dict[str, Any]
+
+
+class EventPage(Output):
+    """Events in order."""
+
+    items: list[EventOut]

@@ -1,0 +1,31 @@
+"""Problem documents (RFC 9457)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hai_scheduler.api.wire.base import (
+    Output,
+)
+
+
+class Problem(Output):
+    """An error (RFC 9457, `application/problem+json`)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    #: One sentence: what is wrong and what to do.
+    detail: str
+    #: Machine-readable word: invalid, not_found, forbidden, unauthorized, conflict, quota, too_large, unavailable;
+    #: also gone (410), method_not_allowed (405), unsupported_media_type (415), too_many (429), internal (500).
+    code: str
+    errors: list[FieldError] = []
+
+
+class FieldError(Output):
+    """What is wrong with one field."""
+
+    field: str
+    value: Any = None
+    message: str
