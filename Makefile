@@ -68,11 +68,12 @@ bench-traces: $(VENV)/.dev  ## simulate public traces (../shared/traces) and hol
 pictures: $(VENV)/.dev  ## draw the pictures of docs/scheduling.md anew
 	PYTHONPATH=tests $(BIN)/python -m pictures
 
-reference: $(VENV)/.dev  ## write docs/reference anew
+reference: $(VENV)/.dev  ## write docs/reference, and the rooms of docs/architecture.md, anew
 	$(BIN)/python -m hai_scheduler.api.reference > docs/reference/rest.md
 	$(BIN)/python -m hai_scheduler.app.settings_reference > docs/reference/settings.md
 	$(BIN)/python -m hai_client.cli.reference > docs/reference/cli.md
 	$(BIN)/python -m hai_hub.cluster.values_reference > docs/reference/values.md
+	PYTHONPATH=tests $(BIN)/python -m docs.rooms
 
 frameworks-table: $(VENV)/.dev  ## write the table of docs/frameworks.md anew from the results of make test-frameworks
 	PYTHONPATH=tests $(BIN)/python -m frameworks.table

@@ -15,19 +15,19 @@ CITED = re.compile(r"\b[UQOPBFH]\d\b")
 
 #: Rules by the modules of the core that decide them.
 HOMES = {
-    "placement": "U1 F1 F2 F4",
-    "ledger": "U2 B3 B4 F3",
-    "plan": "U3",
-    "quota": "Q1 Q2 Q3 Q4 Q5 Q6",
-    "order": "O1 O2 O3",
-    "turns": "O4 P2 P6 P7 P8",
-    "preemption": "P1 P3 P4 P5",
-    "reservation": "B1 B2",
-    "rules": "P1 P2",
-    "endings": "H1 H2 H4",
-    "lifecycle": "B4 H1 H2 H4",
-    "starts": "H4",
-    "quarantine": "H3",
+    "nodes/placement": "U1 F1 F2 F4",
+    "capacity/ledger": "U2 B3 B4 F3",
+    "planning/plan": "U3",
+    "ordering/quota": "Q1 Q2 Q3 Q4 Q5 Q6",
+    "ordering/order": "O1 O2 O3",
+    "ordering/turns": "O4 P2 P6 P7 P8",
+    "capacity/preemption": "P1 P3 P4 P5",
+    "capacity/reservation": "B1 B2",
+    "ordering/rules": "P1 P2",
+    "lifecycle/endings": "H1 H2 H4",
+    "lifecycle/transitions": "B4 H1 H2 H4",
+    "lifecycle/starts": "H4",
+    "nodes/quarantine": "H3",
 }
 
 

@@ -13,7 +13,8 @@ from hai_scheduler.core.model.ids import TaskId
 class Stored:
     """What a store keeps of one user's tasks.
 
-    Bytes are those of `core.sizes.size_of`. Tasks that were stored by a version that did not write them have none.
+    Bytes are those of `core.model.sizes.size_of`. Tasks that were stored by a version that did not write them have
+    none.
     """
 
     unfinished_bytes: int = 0

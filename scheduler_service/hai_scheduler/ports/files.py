@@ -1,4 +1,4 @@
-"""The port to the files that ranks will see; beside `ports`, which is long enough."""
+"""The files that ranks will see."""
 
 from __future__ import annotations
 

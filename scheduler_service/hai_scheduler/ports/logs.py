@@ -1,4 +1,4 @@
-"""What the service needs of logs; a part of `ports`, from where it is imported."""
+"""Logs: what the service needs of those that the store keeps, and of those in folders."""
 
 from __future__ import annotations
 

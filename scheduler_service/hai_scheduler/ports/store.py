@@ -1,4 +1,4 @@
-"""What the service needs of the world. One contract suite a port runs against every adapter (tests/contract)."""
+"""The store: what it keeps is read and written in transactions."""
 
 from __future__ import annotations
 

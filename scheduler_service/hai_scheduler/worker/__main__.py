@@ -1,7 +1,7 @@
-"""`python -m hai_scheduler.worker`: carries out orders beside the service; worker_pool.py starts and speaks to it.
+"""`python -m hai_scheduler.worker`: carries out orders beside the service; pool.py starts and speaks to it.
 
 It reads the store itself and keeps what it has read, so that an order brings little with it. What takes time is
-computed by a child for each order (worker_child.py). Orders and answers are JSON (`service.work.PLAIN`).
+computed by a child for each order (child.py). Orders and answers are JSON (`service.computing.work.PLAIN`).
 
 Messages on standard input: first `{"db_url": ..., "memory": BYTES}`; then `{"facts": true}` with the facts of the
 orders that follow, `{"order": N, "seconds": S}` with an order, and `{"cancel": N}`. On standard output:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hai_client.rank.processes import children_of, read_table
-from hai_scheduler.adapters.local import LocalCluster
+from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.runs import LocalRank
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.run import RankState

@@ -15,7 +15,8 @@ import pytest
 
 from hai_client.rank.forkserver import CommandLine, Unusable
 from hai_client.rank.processes import read_arguments, read_environment, read_process, read_table
-from hai_scheduler.adapters.local import LocalCluster, starting
+from hai_scheduler.adapters.local import starting
+from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.starting import Child, Forked, Starter
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.run import RankState

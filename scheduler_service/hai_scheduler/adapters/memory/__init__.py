@@ -1,1 +1,1 @@
-"""Everything in this process: for tests and the simulator; the bus and the clock also for production."""
+"""Stand-ins for tests: a store, a cluster and time that live in this process."""

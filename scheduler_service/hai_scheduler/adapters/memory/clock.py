@@ -1,4 +1,4 @@
-"""Time: the machine's for production, virtual for tests and the simulator."""
+"""Virtual time, for tests."""
 
 from __future__ import annotations
 

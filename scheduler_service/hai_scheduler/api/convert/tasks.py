@@ -1,4 +1,4 @@
-"""Between the values of the core and the models of the wire."""
+"""Tasks and their runs, between the values of the core and the models of the wire."""
 
 from __future__ import annotations
 

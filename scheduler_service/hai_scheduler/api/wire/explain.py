@@ -1,4 +1,4 @@
-"""The wire of explanations, decisions and forecasts; `schemas` has the rest."""
+"""The wire of explanations, decisions and forecasts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wire of who has live tasks; `schemas` has the rest."""
+"""The wire of who has live tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wire of runs, their ranks and notices, and of what a run may know of itself; `schemas` has the rest."""
+"""The wire of runs, their ranks and notices, and of what a run may know of itself."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The wire: every body of the REST interface as a pydantic model. The OpenAPI document is made from them.
-
-Input models refuse unknown keys and name the field, the value and the remedy. Times are RFC 3339 in UTC,
-lengths of time are seconds in fields that end in `_s`.
-"""
+"""The wire of tasks: what is submitted and changed, and what is shown of them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The words of the platform as values (docs/architecture.md, "Words").
-
-Everything here is frozen. Times are aware UTC datetimes, lengths of time are timedeltas.
-"""
+"""A task: what a user has submitted, and how far it has come."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class Forecast:
 def foretell(
     snapshot: Snapshot, policies: Policies, task: Task, history: History, bounds: Bounds, *, hypothetical: bool
 ) -> Forecast:
-    """Run the planner forward from the snapshot until the task is started. A worker does it (work.py).
+    """Run the planner forward from the snapshot until the task is started. A worker does it (computing/work.py).
 
     A task that is held is taken as released now.
     """

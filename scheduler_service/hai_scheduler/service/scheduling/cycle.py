@@ -1,7 +1,7 @@
 """One tick, and the loop that repeats it (docs/architecture.md, "The core decides, the shell acts").
 
 Hold the lease, read the world, turn what it shows into events, plan, write the targets in one transaction,
-then hand over what is to be done (launching.py). A tick that dies anywhere is simply done again.
+then hand over what is to be done (launch/launching.py). A tick that dies anywhere is simply done again.
 """
 
 from __future__ import annotations

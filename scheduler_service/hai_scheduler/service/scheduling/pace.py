@@ -19,7 +19,7 @@ class Pace:
     """Ticks that find nothing to do take half of the time at most, however often they are rung for.
 
     Ticks that change something take four fifths; after a quiet time there may be a burst of either.
-    What a tick wants done after its commit is done beside it (launching.py), while it rests.
+    What a tick wants done after its commit is done beside it (launch/launching.py), while it rests.
     """
 
     #: Seconds of rest that are owed, and since when none have been paid.

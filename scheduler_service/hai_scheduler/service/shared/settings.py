@@ -12,7 +12,7 @@ from hai_scheduler.core.model.policy import Policies
 class ServiceSettings:
     """How the service behaves around the core."""
 
-    #: The policy numbers of the configuration; admins change them at run time on top of it (policy_book.py).
+    #: The policy numbers of the configuration; admins change them at run time on top of it (policy/book.py).
     policy: Policies = field(default_factory=Policies)
     #: Which of them the configuration writes, as node group (None: all) and name, even if it writes the default.
     policy_written: frozenset[tuple[str | None, str]] = frozenset()
@@ -32,6 +32,6 @@ class ServiceSettings:
     bytes_per_user: int = 256 * 1024 * 1024
     #: Lines of history that are kept of a task: beyond it the oldest but the first are forgotten.
     lines_per_task: int = 10_000
-    #: Nodes that each user may hold at NORMAL and at each level below it on a new platform (default_quota.py); None is
+    #: Nodes that each user may hold at NORMAL and at each level below it on a new platform (quota/default.py); None is
     #: no limit at any level.
     default_quota: int | None = None

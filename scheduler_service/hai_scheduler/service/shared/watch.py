@@ -1,6 +1,6 @@
 """What the last tick saw: nodes, verdicts, how long ago. Explanations come from the scheduler's own plan.
 
-In a process of the API it is what this one saw when it last looked (following.py).
+In a process of the API it is what this one saw when it last looked (scheduling/following.py).
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.adapters.local import NodesError, local_nodes
 from hai_scheduler.adapters.local import nodes as module
+from hai_scheduler.adapters.local.nodes import NodesError, local_nodes
 
 
 def cut(monkeypatch, real: int, **flags) -> list[tuple[str, int, tuple[int, ...]]]:
