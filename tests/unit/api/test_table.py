@@ -17,6 +17,7 @@ from hai_scheduler.api.server.problems import CODES, Refused
 from hai_scheduler.api.server.route import OPEN, RUN
 from hai_scheduler.api.server.table import Table
 from hai_scheduler.api.wire import base
+from hai_scheduler.api.wire import cluster as cluster_schemas
 from hai_scheduler.api.wire import runs as run_schemas
 from hai_scheduler.api.wire import tasks as schemas
 from hai_scheduler.api.wire.params import FeedQuery, TaskQuery
@@ -110,7 +111,7 @@ def test_the_reference_page_has_no_dead_links_to_itself() -> None:
         (get_args(base.TaskStateName), {state.value for state in TaskState}),
         (get_args(base.ProfileName), {profile.value for profile in Profile}),
         (get_args(run_schemas.RankOut.model_fields["state"].annotation), {state.value for state in RankState}),
-        (get_args(schemas.NodeOut.model_fields["mark"].annotation), {mark.value for mark in NodeMark}),
+        (get_args(cluster_schemas.NodeOut.model_fields["mark"].annotation), {mark.value for mark in NodeMark}),
     ],
 )
 def test_the_words_of_the_wire_are_those_of_the_core(wire, core) -> None:

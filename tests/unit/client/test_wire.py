@@ -13,7 +13,10 @@ from hai_client.wire import explain as explain_schema
 from hai_client.wire import policy as policy_schema
 from hai_client.wire import schema
 from hai_client.wire import storage as storage_schema
+from hai_scheduler.api.wire import cluster as cluster_wire
+from hai_scheduler.api.wire import events as events_wire
 from hai_scheduler.api.wire import explain as explain_wire
+from hai_scheduler.api.wire import logs as logs_wire
 from hai_scheduler.api.wire import policy as policy_wire
 from hai_scheduler.api.wire import quota as quota_wire
 from hai_scheduler.api.wire import runs as run_wire
@@ -38,17 +41,17 @@ PAIRS = [
     (explain_schema.ForecastCost, explain_wire.ForecastCost),
     (explain_schema.ForecastAssumption, explain_wire.ForecastAssumption),
     (explain_schema.Forecast, explain_wire.ForecastOut),
-    (schema.LogLine, wire.LogLine),
-    (schema.LogPage, wire.LogPage),
-    (schema.LogCount, wire.LogCount),
-    (schema.LogHits, wire.LogHits),
-    (schema.Event, wire.EventOut),
-    (schema.EventPage, wire.EventPage),
-    (schema.Node, wire.NodeOut),
-    (schema.NodeList, wire.NodeList),
-    (schema.LevelCount, wire.LevelCount),
-    (schema.GroupOverview, wire.GroupOverview),
-    (schema.Cluster, wire.ClusterOut),
+    (schema.LogLine, logs_wire.LogLine),
+    (schema.LogPage, logs_wire.LogPage),
+    (schema.LogCount, logs_wire.LogCount),
+    (schema.LogHits, logs_wire.LogHits),
+    (schema.Event, events_wire.EventOut),
+    (schema.EventPage, events_wire.EventPage),
+    (schema.Node, cluster_wire.NodeOut),
+    (schema.NodeList, cluster_wire.NodeList),
+    (schema.LevelCount, cluster_wire.LevelCount),
+    (schema.GroupOverview, cluster_wire.GroupOverview),
+    (schema.Cluster, cluster_wire.ClusterOut),
     (schema.Quota, quota_wire.QuotaOut),
     (schema.QuotaList, quota_wire.QuotaList),
     (schema.OwnQuota, quota_wire.OwnQuota),
@@ -64,7 +67,7 @@ PAIRS = [
     (storage_schema.Overruled, storage_wire.OverruledOut),
     (storage_schema.Offered, storage_wire.OfferedEnvironment),
     (storage_schema.Places, storage_wire.PlacesOut),
-    (schema.Health, wire.HealthOut),
+    (schema.Health, cluster_wire.HealthOut),
 ]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, timedelta
 
-from hai_scheduler.api.convert import tasks as convert
+from hai_scheduler.api.convert import cluster as cluster_convert
+from hai_scheduler.api.convert import quota as quota_convert
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.cluster import (
     ClusterOut,
@@ -21,7 +22,7 @@ from hai_scheduler.core.model.quota import Quota
 
 async def overview(ask: Ask[Nothing, Nothing]) -> ClusterOut:
     """The cluster at a glance."""
-    return convert.cluster_out(await ask.services.queries.cluster())
+    return cluster_convert.cluster_out(await ask.services.queries.cluster())
 
 
 async def pause(ask: Ask[Nothing, PauseRequest | None]) -> ClusterOut:
@@ -29,18 +30,18 @@ async def pause(ask: Ask[Nothing, PauseRequest | None]) -> ClusterOut:
     seconds = ask.body.grace_s if ask.body is not None else None
     grace = None if seconds is None else timedelta(seconds=seconds)
     await ask.services.administration.pause(ask.caller, grace=grace)
-    return convert.cluster_out(await ask.services.queries.cluster())
+    return cluster_convert.cluster_out(await ask.services.queries.cluster())
 
 
 async def resume(ask: Ask[Nothing, Nothing]) -> ClusterOut:
     """Go on."""
     await ask.services.administration.unpause(ask.caller)
-    return convert.cluster_out(await ask.services.queries.cluster())
+    return cluster_convert.cluster_out(await ask.services.queries.cluster())
 
 
 async def nodes(ask: Ask[Nothing, Nothing]) -> NodeList:
     """All nodes."""
-    return NodeList(items=[convert.node_out(view) for view in await ask.services.queries.nodes()])
+    return NodeList(items=[cluster_convert.node_out(view) for view in await ask.services.queries.nodes()])
 
 
 async def cordon(ask: Ask[Nothing, Nothing]) -> NodeOut:
@@ -60,13 +61,13 @@ async def drain(ask: Ask[Nothing, Nothing]) -> NodeOut:
 
 async def _mark(ask: Ask[Nothing, Nothing], mark: NodeMark) -> NodeOut:
     await ask.services.administration.mark_node(ask.caller, ask.path["name"], mark)
-    return convert.node_out(await ask.services.queries.node(ask.path["name"]))
+    return cluster_convert.node_out(await ask.services.queries.node(ask.path["name"]))
 
 
 async def quotas(ask: Ask[Nothing, Nothing]) -> QuotaList:
     """The rows of quota that the caller may see."""
     rows, now = await ask.services.queries.quotas(ask.caller), ask.services.queries.now()
-    return QuotaList(items=[convert.quota_out(row, now) for row in rows])
+    return QuotaList(items=[quota_convert.quota_out(row, now) for row in rows])
 
 
 async def put_quota(ask: Ask[Nothing, QuotaPut]) -> QuotaOut:
@@ -81,7 +82,7 @@ async def put_quota(ask: Ask[Nothing, QuotaPut]) -> QuotaOut:
         expires_at=None if body.expires_at is None else body.expires_at.astimezone(UTC),
     )
     warning = await ask.services.administration.put_quota(ask.caller, row)
-    return convert.quota_out(row, ask.services.queries.now(), warning=warning)
+    return quota_convert.quota_out(row, ask.services.queries.now(), warning=warning)
 
 
 async def put_own_quota(ask: Ask[Nothing, OwnQuotaPut]) -> OwnQuota:
@@ -89,7 +90,9 @@ async def put_own_quota(ask: Ask[Nothing, OwnQuotaPut]) -> OwnQuota:
     body, level = ask.body, Priority[ask.body.priority]
     await ask.services.own_quotas.put(ask.caller, body.group, level, body.limit)
     views = await ask.services.queries.own_quota(ask.caller)
-    return convert.own_quota_out(next(view for view in views if (view.group, view.priority) == (body.group, level)))
+    return quota_convert.own_quota_out(
+        next(view for view in views if (view.group, view.priority) == (body.group, level))
+    )
 
 
 async def delete_quota(ask: Ask[Nothing, QuotaKey]) -> None:

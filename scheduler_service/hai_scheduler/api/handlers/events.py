@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from hai_scheduler.api.convert import tasks as convert
+from hai_scheduler.api.convert import events as events_convert
 from hai_scheduler.api.server.route import Ask, Batch, Message, Stream
 from hai_scheduler.api.wire.base import MAX_NUMBER
 from hai_scheduler.api.wire.params import FeedQuery, Nothing
@@ -39,7 +39,7 @@ async def _batches(ask: Ask[FeedQuery, Nothing], after: int) -> AsyncGenerator[B
     async with aclosing(events):
         async for event in events:
             if event is not None:
-                batch.append(Message(event.kind, convert.event_out(event).model_dump_json(), str(event.seq)))
+                batch.append(Message(event.kind, events_convert.event_out(event).model_dump_json(), str(event.seq)))
             if event is None or len(batch) >= BATCH:
                 yield batch
                 batch = []

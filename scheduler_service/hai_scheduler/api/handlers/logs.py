@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from hai_scheduler.api.convert import tasks as convert
+from hai_scheduler.api.convert import logs as logs_convert
 from hai_scheduler.api.server.route import Ask, Batch, Message, Stream
 from hai_scheduler.api.wire.logs import LogHits, LogPage
 from hai_scheduler.api.wire.params import LogQuery, Nothing, SearchQuery
@@ -27,12 +27,12 @@ async def read(ask: Ask[LogQuery, Nothing]) -> LogPage | Stream:
         page = await logs.page(
             ask.caller, task, rank=query.rank, run=query.run, cursor=_cursor(query.cursor), limit=query.limit
         )
-    return convert.page_out(page)
+    return logs_convert.page_out(page)
 
 
 async def search(ask: Ask[SearchQuery, Nothing]) -> LogHits:
     """Look for a text in the logs of every rank and run."""
-    return convert.hits_out(await ask.services.logs.search(ask.caller, ask.path["task"], ask.query.q))
+    return logs_convert.hits_out(await ask.services.logs.search(ask.caller, ask.path["task"], ask.query.q))
 
 
 async def _follow(ask: Ask[LogQuery, Nothing]) -> AsyncGenerator[Batch, None]:
@@ -53,7 +53,9 @@ def _messages(page: Page) -> bytes:
     """The page as it goes over the wire, made once for all who follow."""
     made = page.made.get("messages")
     if made is None:
-        messages = (Message("line", convert.line_out(line).model_dump_json(), str(line.cursor)) for line in page.lines)
+        messages = (
+            Message("line", logs_convert.line_out(line).model_dump_json(), str(line.cursor)) for line in page.lines
+        )
         made = page.made["messages"] = "".join(message.encode() for message in messages).encode()
     return made
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hai_scheduler.api.convert import tasks as convert
+from hai_scheduler.api.convert import policy as policy_convert
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.policy import PolicyChange, PolicyOut
@@ -10,11 +10,11 @@ from hai_scheduler.api.wire.policy import PolicyChange, PolicyOut
 
 async def show(ask: Ask[Nothing, Nothing]) -> PolicyOut:
     """Every number and where it comes from."""
-    return convert.policy_out(await ask.services.policy.view())
+    return policy_convert.policy_out(await ask.services.policy.view())
 
 
 async def change(ask: Ask[Nothing, PolicyChange]) -> PolicyOut:
     """Set some numbers and take others back."""
     body = ask.body
     await ask.services.policy.change(ask.caller, body.group, body.set, body.unset)
-    return convert.policy_out(await ask.services.policy.view())
+    return policy_convert.policy_out(await ask.services.policy.view())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 
+from hai_scheduler.api.convert import events as events_convert
+from hai_scheduler.api.convert import levels as levels_convert
 from hai_scheduler.api.convert import tasks as convert
 from hai_scheduler.api.server.route import Ask, YamlText
 from hai_scheduler.api.wire.events import EventPage
@@ -98,7 +100,7 @@ async def hold(ask: Ask[Nothing, Nothing]) -> TaskDetail:
 
 async def set_priority(ask: Ask[Nothing, PriorityChange]) -> TaskDetail:
     """Give it another level."""
-    level = convert.level_of(ask.body.priority)
+    level = levels_convert.level_of(ask.body.priority)
     return await _detail(ask, await ask.services.submissions.set_priority(ask.caller, ask.path["task"], level))
 
 
@@ -120,7 +122,7 @@ async def events(ask: Ask[TaskEventQuery, Nothing]) -> EventPage:
     found = await ask.services.queries.events(
         ask.caller, ask.path["task"], after=ask.query.after, limit=ask.query.limit
     )
-    return EventPage(items=[convert.event_out(event) for event in found])
+    return EventPage(items=[events_convert.event_out(event) for event in found])
 
 
 async def _detail(ask: Ask[Nothing, object], task: Task) -> TaskDetail:
