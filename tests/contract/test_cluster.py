@@ -55,8 +55,7 @@ async def log_of(harness: ClusterHarness, cluster: Cluster, run_id: str, rank: i
     async def read() -> bool:
         nonlocal data, offset
         chunk = await cluster.read_log(RunId(run_id), rank, offset=offset, limit=400)
-        assert chunk.start == offset
-        assert chunk.next == chunk.start + len(chunk.data)
+        assert (chunk.start, chunk.next) == (offset, offset + len(chunk.data))
         data, offset = data + chunk.data, chunk.next
         return chunk.final
 
@@ -483,8 +482,7 @@ async def test_a_run_has_addresses_when_all_of_it_is_up(harness, cluster) -> Non
         return await cluster.addresses(RunId("1.1"))
 
     addresses = await harness.settle(look)
-    assert len(addresses) == 2
-    assert all(addresses)
+    assert [bool(address) for address in addresses] == [True, True]
     await harness.release()
 
 

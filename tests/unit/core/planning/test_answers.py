@@ -1,4 +1,7 @@
-"""The data of verdicts (`hai_scheduler.core.planning.answers`), read as `planning.group_plan` leaves things."""
+"""The data of verdicts (`hai_scheduler.core.planning.answers`).
+
+They are read as `hai_scheduler.core.planning.group_plan` leaves things.
+"""
 
 from __future__ import annotations
 
