@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hai_client.rank.evidence import Evidence, is_newer
+from hai_client.rank.openfiles import files_for_writing
 from hai_client.rank.saves import STALL_S, Saves, is_below, is_record, looks_like_checkpoint
 from hai_client.rank.spec import Spec
 from hai_client.rank.sweep import Found, Sweep
@@ -46,7 +47,8 @@ def test_what_is_below_a_folder() -> None:
 
 @pytest.fixture
 def saves(tmp_path: Path) -> Saves:
-    saves = Saves((str(tmp_path / "own"),))
+    # What tests before this one left open in this process is not what these are about.
+    saves = Saves((str(tmp_path / "own"), *files_for_writing([os.getpid()])))
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "own").mkdir()
     saves.roots = (str(tmp_path / "checkpoints"),)
