@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Other people's frameworks, which nothing of HAI imports, in an environment of their own; it is kept as long as its locks are.
 FRAMEWORKS := .venv-frameworks
+# What builds the site of docs/, in an environment of its own for the same reason.
+SITE := .venv-docs
 ARGS ?=
 LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/schema lab_extension/hai_lab -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null) \
   $(wildcard lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py)
@@ -15,7 +17,7 @@ UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --f
 RUNTIME_EXTRAS := cluster examples gpu hub kubernetes kubespawner notebook postgres redis scheduler sim
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check test test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces pictures reference helm images lock lock-frameworks frameworks-table clean
+.PHONY: help up install check test test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces docs pictures reference helm images lock lock-frameworks frameworks-table clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
@@ -65,6 +67,9 @@ bench-kubernetes: $(VENV)/.dev  ## starting on a real API server (KUBECONFIG) wi
 bench-traces: $(VENV)/.dev  ## simulate public traces (../shared/traces) and hold the results against targets
 	PYTHONPATH=tests $(BIN)/python -m bench traces $(ARGS)
 
+docs: $(SITE)/.installed  ## build docs/ into a site with search, in build/docs; a link that leads nowhere fails
+	$(SITE)/bin/python tests/docs/build_site.py
+
 pictures: $(VENV)/.dev  ## draw the pictures of docs/scheduling.md anew
 	PYTHONPATH=tests $(BIN)/python -m pictures
 
@@ -85,12 +90,13 @@ images: $(VENV)/.dev  ## build the images of the chart with buildah or docker (A
 lock: $(VENV)/.dev  ## write requirements*.lock anew from the ranges of pyproject.toml and requirements.in (ARGS="--upgrade" for newer versions)
 	$(UV_LOCK) $(RUNTIME_EXTRAS:%=--extra %) $(ARGS) -o requirements.lock
 	$(UV_LOCK) $(RUNTIME_EXTRAS:%=--extra %) --extra dev -c requirements.lock $(ARGS) -o requirements-dev.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate --no-emit-index-url --no-header $(ARGS) tests/docs/requirements.in -o tests/docs/requirements.lock
 
 lock-frameworks: $(VENV)/.dev  ## write the locks of tests/frameworks anew from its requirements.in (ARGS="--upgrade" for newer versions)
 	$(BIN)/python tests/frameworks/lock.py $(ARGS)
 
 clean:  ## remove .venv and everything that was built
-	rm -rf $(VENV) $(FRAMEWORKS) lab_extension/node_modules lab_extension/lib lab_extension/hai_lab/labextension lab_extension/*.tsbuildinfo build dist
+	rm -rf $(VENV) $(FRAMEWORKS) $(SITE) lab_extension/node_modules lab_extension/lib lab_extension/hai_lab/labextension lab_extension/*.tsbuildinfo build dist
 
 # -- stamps: what is installed already ----------------------------------------------------------------
 
@@ -126,6 +132,11 @@ $(FRAMEWORKS)/.installed: $(wildcard tests/frameworks/*.lock) tests/frameworks/i
 	@rm -rf $(FRAMEWORKS)
 	@$(BIN)/python -m venv $(FRAMEWORKS)
 	@$(FRAMEWORKS)/bin/python tests/frameworks/install.py
+	@touch $@
+
+$(SITE)/.installed: tests/docs/requirements.lock $(VENV)/.venv
+	@$(BIN)/python -m venv --clear $(SITE)
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(SITE)/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r tests/docs/requirements.lock
 	@touch $@
 
 $(VENV)/.node: lab_extension/package-lock.json $(VENV)/.dev
