@@ -36,7 +36,7 @@ class GroupState:
             floor = Floor((floor.nodes | {node.name: node for node in marked}).values())
         self.floor, self.standing = floor, memory.groups[group]
         self.turns = self.standing.turns(policy, self.now, floor)
-        #: Nobody asks for nodes while nothing waits: then only what must end is looked for.
+        #: While nothing waits no nodes are asked for: then only turns that must end are looked for.
         waits = bool(self.standing.waiting)
         turns = list(self.turns.values())
         self.ledger = Ledger(floor if waits else Floor(()), turns if waits else ())

@@ -13,10 +13,10 @@ from hai_scheduler.core.turns import Turn
 
 
 class Ledger:
-    """Free, leaving, promised and reserved GPUs of one node group. Whatever changes them goes through here.
+    """Free, leaving, promised and reserved GPUs of one node group. Every change of them goes through here.
 
     Between two changes `pools` show what each node has open, and `promised` finds what the nodes promise. Which nodes
-    a task may have, `FeasibleNodes` reads from this.
+    a task may have, `FeasibleNodes` reads from the ledger.
     """
 
     def __init__(self, floor: Floor, turns: Collection[Turn]) -> None:
@@ -29,7 +29,7 @@ class Ledger:
         self.reserved: Mapping[str, None] = {}
         #: Whether GPUs of reserved nodes are free; None: to be found.
         self._keeps_free: bool | None = False
-        #: Nodes where somebody is leaving.
+        #: Nodes where a turn is leaving.
         self.leaving: dict[str, None] = {}
         #: Whole-node gangs that were there from the start, and those of their nodes that have one holder, no promise
         #: and can be used: what is known of such a gang holds for all of them.
@@ -163,7 +163,7 @@ class Ledger:
             self._update(self.spots[name])
 
     def _update(self, spot: Spot) -> None:
-        """Something of the node is another's now: everybody who finds nodes by it hears of it."""
+        """Take in that free GPUs, holders or promises of the node have changed."""
         self.promised.update(spot)
         self.pools.update(spot)
         self.changed.append(spot.node.name)

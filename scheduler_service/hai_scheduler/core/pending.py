@@ -32,7 +32,7 @@ class PendingTasks:
         """`tasks` wait for a turn; those that their owners hold come in by `hold`."""
         self._tasks = dict(tasks)
         self._held: dict[TaskId, Priority] = {}
-        #: The promises that the plan found, of each task that it promises something else.
+        #: The promises with which the plan began, of each task whose promise it has changed.
         self._promised_before: dict[TaskId, frozenset[str]] = {}
 
     @property

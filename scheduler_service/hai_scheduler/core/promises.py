@@ -14,7 +14,8 @@ class Promises:
     """Makes, keeps and ends promises to waiting tasks.
 
     Before and after each task of the queue, quota is set aside for exactly those tasks to which the ledger promises
-    nodes. The task that the queue is at has its quota back until it is decided what becomes of it.
+    nodes. The task that the walk is at has its quota back until it is decided what becomes of it; an AUTO task that
+    falls to a lower level meanwhile (Q4), until the walk comes to it there.
     """
 
     def __init__(self, state: GroupState, placer: Placer) -> None:

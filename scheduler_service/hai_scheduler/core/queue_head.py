@@ -41,7 +41,7 @@ class QueueHead:
         return head is not None and self._ledger.keeps_free and passes(task, head, self._rules)
 
     def stays_before(self) -> Callable[[Task], bool]:
-        """What tells of a task that it may not pass the head there is now, whatever becomes of that head."""
+        """Returns a test of tasks: they may not pass the present head (B2), also if another is head later."""
         head, rules = self.reservation, self._rules
         if head is None or not self._ledger.keeps_free:
             return lambda _: True

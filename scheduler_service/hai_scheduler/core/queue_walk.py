@@ -22,7 +22,7 @@ from hai_scheduler.core.turns import span_of, turn_at
 
 
 class QueueWalk:
-    """Looks at the waiting tasks of a node group in order, priority by priority, for as long as that is of use."""
+    """Looks at the waiting tasks of a node group in order, priority by priority, until nothing can be done for any."""
 
     def __init__(self, state: GroupState, queue: Queue, placer: Placer, promises: Promises, head: QueueHead) -> None:
         self._state = state
@@ -56,7 +56,7 @@ class QueueWalk:
                 self._lower_auto_tasks(lane, priority)
 
     def _walk(self, lane: Lane, priority: Priority) -> None:
-        """Look at the tasks of a priority, from the first on, for as long as anything can be done for anybody."""
+        """Look at the tasks of a priority, from the first on, until nothing can be done for any that is left."""
         lane.begin()
         self._refusals.forget()
         self._head.release()
@@ -192,7 +192,7 @@ class QueueWalk:
         return Scope.EVERYBODY if everybody else Scope.NOT_PASSING
 
     def _has_own_in_its_way(self, pending: PendingTask) -> bool:
-        """Whether tasks of its user hold what others might take from them, and it may not (P3)."""
+        """Whether tasks of its user hold nodes that other users might take from them and this task may not (P3)."""
         user = pending.task.user
         if self._state.market.offers(pending.kind).own.get(user, 0):
             return True

@@ -27,8 +27,8 @@ class Scope(Enum):
 class Refusals:
     """The sizes that were refused in one walk through the tasks of one priority.
 
-    They are forgotten at the beginning of each walk, and only then: `forget`. Whoever frees room that refused tasks
-    might use says `reopen`; then there is another walk.
+    They are forgotten at the beginning of each walk, and only then: `forget`. What frees room that refused tasks might
+    use calls `reopen`; then there is another walk.
     """
 
     def __init__(self, head: QueueHead) -> None:
@@ -36,7 +36,7 @@ class Refusals:
         self._everybody: set[Size] = set()
         self._not_passing: set[Size] = set()
         self._of_user: defaultdict[str, set[Size]] = defaultdict(set)
-        #: Whether a refusal held for less than all tasks (P3, P5, F3): nodes that are freed later may do for others.
+        #: Whether a refusal held for less than all tasks (P3, P5, F3): nodes that are freed later may suit others.
         self.some_specific = False
         #: Whether room came free that refused tasks may use: the walk is to be made again.
         self.reopened = False
