@@ -164,7 +164,8 @@ class Ledger:
 
     def _update(self, spot: Spot) -> None:
         """Take in that free GPUs, holders or promises of the node have changed."""
-        self.promised.update(spot)
+        if spot.node.name in self.promised.names:
+            self.promised.update(spot)
         self.pools.update(spot)
         self.changed.append(spot.node.name)
 

@@ -55,10 +55,6 @@ class PendingTasks:
         self._tasks[task.id] = task
         self._held[task.id] = priority
 
-    def get(self, task_id: TaskId) -> Task | None:
-        """The task as it is now; None if it has started."""
-        return self._tasks.get(task_id)
-
     def start(self, task: Task) -> None:
         """The task waits no more."""
         del self._tasks[task.id]

@@ -94,7 +94,7 @@ class PromisedNodes:
         self._of_task[promise.task_id].discard(spot.node.name)
 
     def update(self, spot: Spot) -> None:
-        """The promises on the node, or the room for them, have changed."""
+        """The promises on the node, which is one of `names`, have changed."""
         self._lowest = None
         if not spot.promises:
             self.names.pop(spot.node.name, None)

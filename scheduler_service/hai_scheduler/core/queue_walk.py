@@ -60,12 +60,13 @@ class QueueWalk:
         lane.begin()
         self._refusals.forget()
         self._head.release()
-        while not self._blocked and not self._is_hopeless(lane):
+        waiting = self._pending.tasks
+        while not self._blocked and not self._refusals.cover_lane(lane):
             entry = lane.pop(self._refusals.hopeless)
             if entry is None:
                 break
             self._looks += 1
-            task = self._pending.get(entry.task.id)
+            task = waiting.get(entry.task.id)
             if task is None:
                 continue  # it has started
             self._promises.return_quota(task)
@@ -78,19 +79,14 @@ class QueueWalk:
                 self._promises.end(task)
                 self._refusals.reopen()
 
-    def _is_hopeless(self, lane: Lane) -> bool:
-        """Whether nothing can be done for any task that is left in the lane."""
-        return self._refusals.cover_sizes_of(lane) and not lane.promised
-
     def _is_left_without(self, task: Task) -> bool:
         """Whether the task waits and has no quota set aside: what it was promised cannot be kept (B3)."""
-        return self._pending.get(task.id) is not None and self._promises.level_of(task) is None
+        return task.id in self._pending.tasks and self._promises.level_of(task) is None
 
     def _lower_auto_tasks(self, lane: Lane, priority: Priority) -> None:
         """Put AUTO tasks into lower lanes whose level was used up by what their users have started (Q4)."""
         for task in (task for part in lane.auto if part.hand[0] in self._started for task in part.tasks()):
-            waits = self._pending.get(task.id) is not None
-            if not waits or self._promises.level_of(task) is not None or lane.is_gone(task):
+            if task.id not in self._pending.tasks or self._promises.level_of(task) is not None or lane.is_gone(task):
                 continue
             self._looks += 1
             lower = self._state.accounts.level_of(task)
@@ -175,7 +171,7 @@ class QueueWalk:
         self._refusals.add(pending.task, lane, self._scope(pending, everybody=everybody))
         if self._rules.blocks:
             self._blocked = True
-        others = not self._is_hopeless(lane)  # who could take what is kept for it
+        others = not self._refusals.cover_lane(lane)  # who could take what is kept for it
         if self._rules.reserves and self._head.reservation is None and others:
             self._head.reserve_for(pending)
 

@@ -83,6 +83,6 @@ class Refusals:
             return True
         return None if size in self._not_passing else False
 
-    def cover_sizes_of(self, lane: Lane) -> bool:
-        """Whether every size in the lane is refused to everybody."""
-        return len(self._everybody) >= len(lane.sizes)
+    def cover_lane(self, lane: Lane) -> bool:
+        """Whether nothing can be done for what is left in the lane: all sizes are refused, nothing is promised."""
+        return len(self._everybody) >= len(lane.sizes) and not lane.promised

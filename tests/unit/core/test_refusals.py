@@ -85,7 +85,7 @@ def test_who_may_pass_the_head_is_not_refused_with_those_who_may_not() -> None:
 def test_a_walk_begins_without_refusals() -> None:
     refusals = Refusals(head_of())
     refusals.add(SMALL, lane(), Scope.EVERYBODY)
-    assert refusals.cover_sizes_of(lane())
+    assert refusals.cover_lane(lane())
     refusals.add(SMALL, lane(), Scope.USER)
     refusals.reopen(when=False)
     assert not refusals.reopened
@@ -95,6 +95,6 @@ def test_a_walk_begins_without_refusals() -> None:
     refusals.forget()
     assert not refusals.reopened
     assert not refusals.some_specific
-    assert not refusals.cover_sizes_of(lane())
+    assert not refusals.cover_lane(lane())
     assert not any(refusals.covers(task) for task in (SMALL, MIDDLE, LARGE))
     assert not hopeless.sizes, "the queue hears of it"
