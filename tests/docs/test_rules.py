@@ -16,7 +16,12 @@ CITED = re.compile(r"\b[UQOPBFH]\d\b")
 #: Rules by the modules of the core that decide them.
 HOMES = {
     "placement": "U1 F1 F2 F4",
-    "ledger": "U2 B3 B4 F3",
+    "ledger": "U2 B4",
+    "free_pools": "U2",
+    "spots": "F3",
+    "promises": "B3",
+    "queue_walk": "O1 Q4",
+    "queue_head": "B1 B2",
     "plan": "U3",
     "quota": "Q1 Q2 Q3 Q4 Q5 Q6",
     "order": "O1 O2 O3",

@@ -1,4 +1,7 @@
-"""The data of verdicts (`hai_scheduler.core.answers`), read as `hai_scheduler.core.group_plan` leaves things."""
+"""Verdicts (`hai_scheduler.core.answers`), read as `hai_scheduler.core.group_plan` leaves things.
+
+Their kinds come from `hai_scheduler.core.diagnosis`, their data from `hai_scheduler.core.verdict_data`.
+"""
 
 from __future__ import annotations
 
