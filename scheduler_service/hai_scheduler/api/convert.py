@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from hai_scheduler.api.base import PriorityChoice, PriorityName
 from hai_scheduler.api.policy_schemas import PolicyNumber, PolicyOut, PolicyValue
@@ -28,7 +29,7 @@ from hai_scheduler.api.schemas import (
 )
 from hai_scheduler.core.explain import why
 from hai_scheduler.core.leaving import Profile, Signal, Source
-from hai_scheduler.core.model import Notice, Priority, Quota, Retry, Run
+from hai_scheduler.core.model import Notice, Priority, Quota, Retry, Run, TaskSpec
 from hai_scheduler.core.reasons import Reason, sentence_of
 from hai_scheduler.core.verdicts import Holder, Verdict
 from hai_scheduler.ports import Event
@@ -64,28 +65,30 @@ def level_of(choice: PriorityChoice) -> Priority | None:
     return None if choice == "AUTO" else Priority[choice]
 
 
+#: Fields of a submission that are the same on the wire, apart from lists, which are tuples inside: a new one of that
+#: sort is taken over by its name.
+_SAME: Final = tuple(
+    one.name
+    for one in fields(Submission)
+    if one.name in TaskSubmit.model_fields.keys() - {"priority", "profile", "signal"}
+)
+#: The same of what a task executes, as its details show it.
+_SAME_IN_SPEC: Final = tuple(
+    one.name for one in fields(TaskSpec) if one.name in TaskDetail.model_fields.keys() - {"checkpoint_dir"}
+)
+
+
 def submission_of(body: TaskSubmit) -> Submission:
     """What a client submits."""
+    same = {name: getattr(body, name) for name in _SAME}
     return Submission(
-        name=body.name,
-        command=tuple(body.command),
-        cwd=body.cwd,
-        nodes=body.nodes,
-        gpus=body.gpus,
+        **{name: tuple(value) if isinstance(value, list) else value for name, value in same.items()},
         priority=level_of(body.priority),
-        group=body.group,
-        env=body.env,
         profile=Profile(body.profile),
         signal=_signal_of(body.signal),
         grace=_length(body.grace_s),
         time_limit=_length(body.time_limit_s),
-        checkpoint_dir=body.checkpoint_dir,
-        watch=tuple(body.watch),
-        tags=tuple(body.tags),
-        hold=body.hold,
         retry=_retry_of(body),
-        environment=body.environment,
-        ranks_per_node=body.ranks_per_node,
     )
 
 
@@ -111,26 +114,16 @@ def _retry_of(body: TaskSubmit) -> Retry | None:
 
 def submit_of(submission: Submission) -> TaskSubmit:
     """The body that submits it. Raises pydantic's ValidationError."""
-    return TaskSubmit(
-        name=submission.name,
-        command=list(submission.command),
-        cwd=submission.cwd,
-        nodes=submission.nodes,
-        gpus=submission.gpus,
-        priority=choice_of(submission.priority),
-        group=submission.group,
-        env=dict(submission.env),
-        profile=submission.profile.value,
-        signal=None if submission.signal is None else str(submission.signal),
-        grace_s=_seconds(submission.grace),
-        time_limit_s=_seconds(submission.time_limit),
-        checkpoint_dir=submission.checkpoint_dir,
-        watch=list(submission.watch),
-        tags=list(submission.tags),
-        hold=submission.hold,
-        environment=submission.environment,
-        ranks_per_node=submission.ranks_per_node,
-        **_retry_fields(submission.retry),
+    return TaskSubmit.model_validate(
+        {
+            **{name: getattr(submission, name) for name in _SAME},
+            "priority": choice_of(submission.priority),
+            "profile": submission.profile.value,
+            "signal": None if submission.signal is None else str(submission.signal),
+            "grace_s": _seconds(submission.grace),
+            "time_limit_s": _seconds(submission.time_limit),
+            **_retry_fields(submission.retry),
+        }
     )
 
 
@@ -176,13 +169,9 @@ def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> 
     return TaskDetail.model_validate(
         {
             **_summary(story.view, caller, {}),
-            "tags": list(spec.tags),
-            "command": list(spec.command),
-            "cwd": spec.cwd,
-            "env": dict(spec.env),
+            **{name: getattr(spec, name) for name in _SAME_IN_SPEC},
             "profile": task.profile.value,
             "signal": None if task.signal is None else str(task.signal),
-            "watch": list(spec.watch),
             "hint": story.hint,
             "grace_s": task.grace.total_seconds(),
             "time_limit_s": _seconds(task.time_limit),
@@ -191,8 +180,6 @@ def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> 
             **_retry_fields(task.retry),
             "retries_used": task.retries,
             "retry_at": task.not_before if task.state.waiting else None,
-            "environment": spec.environment,
-            "ranks_per_node": spec.ranks_per_node,
             "failure": None if failure is None else _failure(failure),
             "runs": [run_out(run) for run in story.runs],
         }

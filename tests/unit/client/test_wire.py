@@ -34,9 +34,19 @@ def test_a_whole_task_survives_the_way_there_and_back(fake: Any) -> None:
     wire.TaskDetail.model_validate(encode(task))
 
 
+_NODE = {"name": "n", "group": "g", "leaf": "", "zone": "", "gpus": 8, "ready": True, "mark": "none"}
+
+
 def test_unknown_fields_are_ignored_and_missing_ones_take_their_default() -> None:
-    node = decode(schema.Node, {"name": "n", "group": "g", "ready": True, "mark": "none", "colour": "red"})
-    assert (node.gpus, node.task_id) == (0, None)
+    node = decode(schema.Node, {**_NODE, "colour": "red"})
+    assert (node.gpus_free, node.task_id, node.tasks) == (0, None, ())
+
+
+def test_what_the_service_has_always_sent_must_be_there() -> None:
+    with pytest.raises(WrongShape, match=r"Node.mark: the service did not send it"):
+        decode(schema.Node, {name: value for name, value in _NODE.items() if name != "mark"})
+    with pytest.raises(WrongShape, match=r"Quota.limit: the service did not send it"):
+        decode(schema.Quota, {"subject": "public", "group": "g", "priority": "LOW", "expired": False})
 
 
 @pytest.mark.parametrize(
