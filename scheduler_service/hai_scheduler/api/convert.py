@@ -80,9 +80,10 @@ _SAME_IN_SPEC: Final = tuple(
 
 def submission_of(body: TaskSubmit) -> Submission:
     """What a client submits."""
-    same = {name: getattr(body, name) for name in _SAME}
+    values = ((name, getattr(body, name)) for name in _SAME)
+    same: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values}
     return Submission(
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in same.items()},
+        **same,
         priority=level_of(body.priority),
         profile=Profile(body.profile),
         signal=_signal_of(body.signal),
