@@ -32,6 +32,7 @@ check: $(VENV)/.dev $(VENV)/.node  ## linters, type checks and the architecture'
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m hai_scheduler.api.bindings --check
 	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent lint
 
 test: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## install and pass every test, those in a browser where there is a Chromium
@@ -73,7 +74,8 @@ docs: $(SITE)/.installed  ## build docs/ into a site with search, in build/docs;
 pictures: $(VENV)/.dev  ## draw the pictures of docs/scheduling.md anew
 	PYTHONPATH=tests $(BIN)/python -m pictures
 
-reference: $(VENV)/.dev  ## write docs/reference anew
+reference: $(VENV)/.dev  ## write docs/reference, the client's dataclasses and the panel's types from what the service says of itself
+	$(BIN)/python -m hai_scheduler.api.bindings
 	$(BIN)/python -m hai_scheduler.api.reference > docs/reference/rest.md
 	$(BIN)/python -m hai_scheduler.settings_reference > docs/reference/settings.md
 	$(BIN)/python -m hai_client.cli.reference > docs/reference/cli.md

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from hai_client import names
+from hai_client import constants, names
 from hai_client.backports import dataclass, without_prefix
 from hai_client.cli.context import Context
 from hai_client.durations import parse_duration
@@ -181,8 +181,8 @@ def name_in(text: str) -> str:
 def level(text: str) -> str:
     """Read a priority other than AUTO."""
     found = names.parse_priority(text)
-    if found == names.AUTO:
-        raise Invalid(f"priority: AUTO has no quota of its own; use one of {', '.join(names.PRIORITIES)}")
+    if found == constants.AUTO:
+        raise Invalid(f"priority: AUTO has no quota of its own; use one of {', '.join(constants.PRIORITIES)}")
     return found
 
 

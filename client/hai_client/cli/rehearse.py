@@ -16,8 +16,8 @@ from hai_client.cli import submit
 from hai_client.cli.context import Context
 from hai_client.cli.output import Output
 from hai_client.cli.parser import Command
+from hai_client.constants import PROFILES
 from hai_client.errors import HaiError, Invalid
-from hai_client.rank.spec import PROFILES
 from hai_client.rehearsal.plan import Plan, free_port, visible_gpus
 
 _AFTER_S = 10.0

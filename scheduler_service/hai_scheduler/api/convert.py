@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from hai_scheduler.api.base import PriorityChoice, PriorityName
 from hai_scheduler.api.policy_schemas import PolicyNumber, PolicyOut, PolicyValue
@@ -13,9 +14,7 @@ from hai_scheduler.api.run_schemas import CheckpointOut, FailureOut, NoticeOut, 
 from hai_scheduler.api.schemas import (
     ClusterOut,
     EventOut,
-    GroupOverview,
     HolderOut,
-    LevelCount,
     LogCount,
     LogHits,
     LogLine,
@@ -30,7 +29,7 @@ from hai_scheduler.api.schemas import (
 )
 from hai_scheduler.core.explain import why
 from hai_scheduler.core.leaving import Profile, Signal, Source
-from hai_scheduler.core.model import Checkpoint, Notice, Priority, Quota, Rank, Retry, Run
+from hai_scheduler.core.model import Notice, Priority, Quota, Retry, Run, TaskSpec
 from hai_scheduler.core.reasons import Reason, sentence_of
 from hai_scheduler.core.verdicts import Holder, Verdict
 from hai_scheduler.ports import Event
@@ -43,7 +42,7 @@ from hai_scheduler.service.own_quota import expired
 from hai_scheduler.service.policy_book import Origin
 from hai_scheduler.service.policy_changes import PolicyView
 from hai_scheduler.service.policy_numbers import NUMBERS, written
-from hai_scheduler.service.queries import ClusterView, GroupView, NodeView, QuotaView, TaskStory, TaskView
+from hai_scheduler.service.queries import ClusterView, NodeView, QuotaView, TaskStory, TaskView
 from hai_scheduler.service.submissions import Submission
 
 #: Reasons that end a task, so that a notice for them is not one of suspension.
@@ -66,28 +65,31 @@ def level_of(choice: PriorityChoice) -> Priority | None:
     return None if choice == "AUTO" else Priority[choice]
 
 
+#: Fields of a submission that are the same on the wire, apart from lists, which are tuples inside: a new one of that
+#: sort is taken over by its name.
+_SAME: Final = tuple(
+    one.name
+    for one in fields(Submission)
+    if one.name in TaskSubmit.model_fields.keys() - {"priority", "profile", "signal"}
+)
+#: The same of what a task executes, as its details show it.
+_SAME_IN_SPEC: Final = tuple(
+    one.name for one in fields(TaskSpec) if one.name in TaskDetail.model_fields.keys() - {"checkpoint_dir"}
+)
+
+
 def submission_of(body: TaskSubmit) -> Submission:
     """What a client submits."""
+    values = ((name, getattr(body, name)) for name in _SAME)
+    same: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values}
     return Submission(
-        name=body.name,
-        command=tuple(body.command),
-        cwd=body.cwd,
-        nodes=body.nodes,
-        gpus=body.gpus,
+        **same,
         priority=level_of(body.priority),
-        group=body.group,
-        env=body.env,
         profile=Profile(body.profile),
         signal=_signal_of(body.signal),
         grace=_length(body.grace_s),
         time_limit=_length(body.time_limit_s),
-        checkpoint_dir=body.checkpoint_dir,
-        watch=tuple(body.watch),
-        tags=tuple(body.tags),
-        hold=body.hold,
         retry=_retry_of(body),
-        environment=body.environment,
-        ranks_per_node=body.ranks_per_node,
     )
 
 
@@ -113,26 +115,16 @@ def _retry_of(body: TaskSubmit) -> Retry | None:
 
 def submit_of(submission: Submission) -> TaskSubmit:
     """The body that submits it. Raises pydantic's ValidationError."""
-    return TaskSubmit(
-        name=submission.name,
-        command=list(submission.command),
-        cwd=submission.cwd,
-        nodes=submission.nodes,
-        gpus=submission.gpus,
-        priority=choice_of(submission.priority),
-        group=submission.group,
-        env=dict(submission.env),
-        profile=submission.profile.value,
-        signal=None if submission.signal is None else str(submission.signal),
-        grace_s=_seconds(submission.grace),
-        time_limit_s=_seconds(submission.time_limit),
-        checkpoint_dir=submission.checkpoint_dir,
-        watch=list(submission.watch),
-        tags=list(submission.tags),
-        hold=submission.hold,
-        environment=submission.environment,
-        ranks_per_node=submission.ranks_per_node,
-        **_retry_fields(submission.retry),
+    return TaskSubmit.model_validate(
+        {
+            **{name: getattr(submission, name) for name in _SAME},
+            "priority": choice_of(submission.priority),
+            "profile": submission.profile.value,
+            "signal": None if submission.signal is None else str(submission.signal),
+            "grace_s": _seconds(submission.grace),
+            "time_limit_s": _seconds(submission.time_limit),
+            **_retry_fields(submission.retry),
+        }
     )
 
 
@@ -178,13 +170,9 @@ def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> 
     return TaskDetail.model_validate(
         {
             **_summary(story.view, caller, {}),
-            "tags": list(spec.tags),
-            "command": list(spec.command),
-            "cwd": spec.cwd,
-            "env": dict(spec.env),
+            **{name: getattr(spec, name) for name in _SAME_IN_SPEC},
             "profile": task.profile.value,
             "signal": None if task.signal is None else str(task.signal),
-            "watch": list(spec.watch),
             "hint": story.hint,
             "grace_s": task.grace.total_seconds(),
             "time_limit_s": _seconds(task.time_limit),
@@ -193,8 +181,6 @@ def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> 
             **_retry_fields(task.retry),
             "retries_used": task.retries,
             "retry_at": task.not_before if task.state.waiting else None,
-            "environment": spec.environment,
-            "ranks_per_node": spec.ranks_per_node,
             "failure": None if failure is None else _failure(failure),
             "runs": [run_out(run) for run in story.runs],
         }
@@ -222,7 +208,8 @@ def _summary(view: TaskView, caller: Caller, shown: _Shown) -> dict[str, object]
         "run_count": task.run.number if task.run else 0,
         "suspensions": task.suspensions,
         "unsaved": task.unsaved,
-        "checkpoint": _checkpoint(task.checkpoint),
+        # The model reads it by its attributes.
+        "checkpoint": task.checkpoint,
         "reason": task.reason.value if task.reason else None,
         "message": view.message,
         # What is said of a task that waits is why it waits.
@@ -273,12 +260,12 @@ def run_out(run: Run) -> RunOut:
         state=_run_state(run),
         priority=level_name(run.priority),
         nodes=list(run.nodes),
-        ranks=[_rank(rank) for rank in run.ranks],
+        ranks=[RankOut.model_validate(rank) for rank in run.ranks],
         started_at=run.started_at,
         running_at=run.running_at,
         ended_at=run.ended_at,
         notice=_notice(run.notice),
-        checkpoint=_checkpoint(run.checkpoint),
+        checkpoint=None if run.checkpoint is None else CheckpointOut.model_validate(run.checkpoint),
         reason=run.reason.value if run.reason else None,
         left=None if run.left is None else run.left.value,
         lost_s=_seconds(run.lost),
@@ -308,21 +295,6 @@ def _run_state(run: Run) -> Literal["starting", "running", "leaving", "ended"]:
     return "starting" if run.running_at is None else "running"
 
 
-def _rank(rank: Rank) -> RankOut:
-    return RankOut(
-        rank=rank.rank,
-        node=rank.node,
-        gpus=list(rank.gpus),
-        state=rank.state.value,
-        exit_code=rank.exit_code,
-        signal=rank.signal,
-        notified_at=rank.notified_at,
-        caught=rank.caught,
-        done=rank.done,
-        message=rank.message,
-    )
-
-
 def _notice(notice: Notice | None) -> NoticeOut | None:
     """A notice as its history shows it: the other task by its id alone."""
     if notice is None:
@@ -348,28 +320,14 @@ def _notice_out(notice: Notice, kind: Literal["suspend", "stop"], message: str) 
     )
 
 
-def _checkpoint(checkpoint: Checkpoint | None) -> CheckpointOut | None:
-    if checkpoint is None:
-        return None
-    return CheckpointOut(at=checkpoint.at, step=checkpoint.step, path=checkpoint.path, source=checkpoint.source.value)
-
-
 def event_out(event: Event) -> EventOut:
     """One line of history."""
-    return EventOut(
-        seq=event.seq,
-        at=event.at,
-        kind=event.kind,
-        actor=event.actor,
-        user=event.user,
-        task_id=event.task_id,
-        data=dict(event.data),
-    )
+    return EventOut.model_validate(event)
 
 
 def line_out(line: Line) -> LogLine:
     """One line of a log."""
-    return LogLine(run=line.run, rank=line.rank, at=line.at, text=line.text)
+    return LogLine.model_validate(line)
 
 
 def page_out(page: Page) -> LogPage:
@@ -397,37 +355,14 @@ def node_out(view: NodeView) -> NodeOut:
         task_id=view.only.task_id if view.only else None,
         user=view.only.user if view.only else None,
         gpus_free=view.gpus_free,
-        tasks=[NodeTask(task_id=h.task_id, user=h.user, gpus=list(h.gpus)) for h in view.holders],
+        tasks=[NodeTask.model_validate(holder) for holder in view.holders],
         orphan=node.orphan,
     )
 
 
 def cluster_out(view: ClusterView) -> ClusterOut:
     """The cluster at a glance."""
-    return ClusterOut(paused=view.paused, groups=[_group(group) for group in view.groups])
-
-
-def _group(group: GroupView) -> GroupOverview:
-    return GroupOverview(
-        group=group.group,
-        nodes=group.nodes,
-        held=group.held,
-        free=group.free,
-        unavailable=group.unavailable,
-        shared=group.shared,
-        gpus=group.gpus,
-        gpus_free=group.gpus_free,
-        levels=[
-            LevelCount(
-                priority=level_name(level.priority),
-                running_tasks=level.running_tasks,
-                running_nodes=level.running_nodes,
-                waiting_tasks=level.waiting_tasks,
-                waiting_nodes=level.waiting_nodes,
-            )
-            for level in group.levels
-        ],
-    )
+    return ClusterOut.model_validate(view)
 
 
 def quota_out(quota: Quota, now: datetime, *, warning: str | None = None) -> QuotaOut:

@@ -16,6 +16,7 @@ from hai_scheduler.api.base import (
     MAX_NUMBER,
     MAX_SECONDS,
     Input,
+    LevelName,
     Moment,
     Output,
     PriorityChoice,
@@ -25,7 +26,7 @@ from hai_scheduler.api.base import (
     TaskStateName,
 )
 from hai_scheduler.api.run_schemas import CheckpointOut, FailureOut, NoticeOut, RunOut
-from hai_scheduler.service.submission import MAX_RANKS_PER_NODE
+from hai_scheduler.core.limits import MAX_RANKS_PER_NODE, MAX_RETRIES
 
 
 class Problem(Output):
@@ -68,7 +69,9 @@ class TaskSubmit(Input):
     nodes: Annotated[int, Field(ge=1, le=100_000)] = 1
     #: GPUs on each of its nodes, which it then shares with other such tasks; null: whole nodes.
     gpus: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    #: A level, or AUTO: the highest one that still has quota.
     priority: PriorityChoice = "NORMAL"
+    #: The node group.
     group: Annotated[str, Field(max_length=128)] = "training"
     #: Variables; names that the platform sets are refused.
     env: Annotated[dict[str, str], Field(json_schema_extra=shapes.TASK_VARIABLES)] = {}
@@ -76,8 +79,9 @@ class TaskSubmit(Input):
     profile: ProfileName = "auto"
     #: The signal to tell it with, and at will how many seconds before its deadline: `USR1@60`; null: the profile's.
     signal: Annotated[Annotated[str, Field(max_length=16)] | None, Field(json_schema_extra=shapes.SIGNAL)] = None
-    #: None: the group's default.
+    #: Seconds between the notice and the end; null: the group's default.
     grace_s: Seconds | None = None
+    #: Seconds of running after which it is ended; null: no limit.
     time_limit_s: Annotated[float, Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)] | None = None
     #: Absolute; null: a folder that the platform makes.
     checkpoint_dir: Annotated[
@@ -86,10 +90,11 @@ class TaskSubmit(Input):
     #: Paths, absolute or below cwd, whose changes count as checkpoints, beside those of the folder for checkpoints.
     watch: Annotated[list[Annotated[str, Field(min_length=1, max_length=4096)]], Field(max_length=20)] = []
     tags: Annotated[list[Annotated[str, Field(max_length=128)]], Field(max_length=50)] = []
+    #: Do not start it until it is resumed.
     hold: bool = False
     #: How often it is started again when its command fails.
-    retries: Annotated[int, Field(ge=0, le=100)] = 0
-    #: Before the first retry; twice as long before each further one, a day at most.
+    retries: Annotated[int, Field(ge=0, le=MAX_RETRIES)] = 0
+    #: Seconds before the first retry; twice as long before each further one, a day at most.
     retry_backoff_s: Seconds = 0.0
     #: Exit statuses that are worth a retry; empty: any failure.
     retry_exit_codes: Annotated[list[Annotated[int, Field(ge=1, le=255)]], Field(max_length=255)] = []
@@ -317,7 +322,7 @@ class NodeList(Output):
 class LevelCount(Output):
     """Tasks and nodes at one priority."""
 
-    priority: PriorityName
+    priority: LevelName
     running_tasks: int
     running_nodes: int
     waiting_tasks: int

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from hai_scheduler.core.limits import NAME
 from hai_scheduler.core.model import TaskId
-from hai_scheduler.core.mounts import NAME
 from hai_scheduler.core.subjects import check_subject, rank, speaks_of
 from hai_scheduler.core.templates import Field, PathTemplate, Template, TemplateError, Unresolvable, Wrong
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from hai_scheduler.core.limits import NAME
 from hai_scheduler.core.model import TaskId
 from hai_scheduler.core.subjects import check_subject, group_of, rank, speaks_of
 from hai_scheduler.core.templates import Field, PathTemplate, TemplateError, Unresolvable, Values, Wrong, below
@@ -21,7 +22,6 @@ from hai_scheduler.core.templates import Field, PathTemplate, TemplateError, Unr
 RESERVED: Final = ("/proc", "/sys", "/dev", "/etc", "/hai")
 MAX_PRIORITY: Final = 1000
 
-NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _CLAIM: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from hai_scheduler.core.event_kinds import EventKind
 from hai_scheduler.core.model import NodeMark, Quota
 from hai_scheduler.ports import Bus, Clock, Event, Store, Tx
 from hai_scheduler.service.caller import Caller
@@ -35,7 +36,7 @@ class Administration:
             await tx.put_node_mark(name, mark)
             if mark is NodeMark.NONE:
                 await tx.forget_strikes(node=name)
-            await self._line(tx, caller, "node.mark", {"node": name, "mark": mark.value})
+            await self._line(tx, caller, EventKind.NODE_MARK, {"node": name, "mark": mark.value})
         await self._wake()
 
     async def put_quota(self, caller: Caller, quota: Quota) -> str | None:
@@ -45,7 +46,7 @@ class Administration:
         _check_row(quota, self.clock.now())
         async with self.store.write() as tx:
             await tx.put_quota(quota)
-            await self._line(tx, caller, "quota.put", facts(quota))
+            await self._line(tx, caller, EventKind.QUOTA_PUT, facts(quota))
             warning = stranger(quota.subject, await tx.users())
         await self._wake()
         return warning
@@ -58,7 +59,7 @@ class Administration:
                 raise Unknown(
                     f"There is no quota row of {quota.subject} at {quota.priority.name} in group {quota.group!r}."
                 )
-            await self._line(tx, caller, "quota.deleted", key(quota))
+            await self._line(tx, caller, EventKind.QUOTA_DELETED, key(quota))
         await self._wake()
 
     async def pause(self, caller: Caller, *, grace: timedelta | None = None) -> None:
@@ -67,7 +68,7 @@ class Administration:
         async with self.store.write() as tx:
             await tx.put_setting("paused", text_of(Pause(grace)))
             seconds = None if grace is None else grace.total_seconds()
-            await self._line(tx, caller, "cluster.paused", {"grace_s": seconds})
+            await self._line(tx, caller, EventKind.CLUSTER_PAUSED, {"grace_s": seconds})
         await self._wake()
 
     async def unpause(self, caller: Caller) -> None:
@@ -76,14 +77,14 @@ class Administration:
         async with self.store.write() as tx:
             if await tx.setting("paused") is not None:
                 await tx.put_setting("paused", None)
-                await self._line(tx, caller, "cluster.resumed", {})
+                await self._line(tx, caller, EventKind.CLUSTER_RESUMED, {})
         await self._wake()
 
     def _check(self, caller: Caller) -> None:
         if not caller.admin:
             raise NotAllowed("Only admins may do this: it needs the scope custom:hai:admin.")
 
-    async def _line(self, tx: Tx, caller: Caller, kind: str, data: Mapping[str, Any]) -> None:
+    async def _line(self, tx: Tx, caller: Caller, kind: EventKind, data: Mapping[str, Any]) -> None:
         await tx.add_event(Event(at=self.clock.now(), kind=kind, actor=caller.name, data=data))
 
     async def _wake(self) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hai_scheduler.core.environments import Environment
+from hai_scheduler.core.event_kinds import EventKind
 from hai_scheduler.core.model import Task, TaskSpec
 from hai_scheduler.core.quota import QuotaBook
 from hai_scheduler.core.sizes import size_of
@@ -263,7 +264,7 @@ class Admission:
             about["request"] = digest_of(new.submission)
         return Event(
             at=self.clock.now(),
-            kind="task.submitted",
+            kind=EventKind.TASK_SUBMITTED,
             actor=new.caller.name,
             user=task.user,
             task_id=task.id,

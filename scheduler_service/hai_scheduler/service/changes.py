@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hai_scheduler.core.endings import doubt
+from hai_scheduler.core.event_kinds import EventKind
 from hai_scheduler.core.events import Event
 from hai_scheduler.core.explain import clock, span
 from hai_scheduler.core.lifecycle import Effect, advance
@@ -66,7 +67,7 @@ def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
     if run and run.notice and (before.run is None or before.run.notice != run.notice):
         lines.append(
             (
-                "run.notice",
+                EventKind.RUN_NOTICE,
                 {
                     "run": run.number,
                     "reason": run.notice.reason.value,
@@ -77,9 +78,9 @@ def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
             )
         )
     if after.checkpoint != before.checkpoint and after.checkpoint:
-        lines.append(("task.checkpoint", {"run": run.number if run else None, "step": after.checkpoint.step}))
+        lines.append((EventKind.TASK_CHECKPOINT, {"run": run.number if run else None, "step": after.checkpoint.step}))
     if after.held != before.held:
-        lines.append(("task.held", {"held": after.held}))
+        lines.append((EventKind.TASK_HELD, {"held": after.held}))
     if after.state is not before.state:
         data: dict[str, Any] = {
             "from": before.state.value,
@@ -97,5 +98,5 @@ def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
             data["nodes"] = list(run.nodes)
             if after.gpus is not None:
                 data["gpus"] = [list(rank.gpus) for rank in run.ranks]
-        lines.append(("task.state", data))
+        lines.append((EventKind.TASK_STATE, data))
     return lines

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hai_scheduler.core.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
+from hai_scheduler.core.event_kinds import EventKind
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Promised, Started, TimeSkipped
 from hai_scheduler.core.lifecycle import Effect, Kill, Launch, Notify, Settle
 from hai_scheduler.core.model import NodeMark, Observation, Run, RunId, Task
@@ -259,12 +260,19 @@ class Cycle:
         mark = NodeMark.QUARANTINED
         await tx.put_node_mark(decision.node, mark)
         data = {"node": decision.node, "mark": mark.value, "tasks": list(decision.tasks)}
-        await tx.add_event(Line(at=self.clock.now(), kind="node.mark", actor=SCHEDULER, data=data))
+        await tx.add_event(Line(at=self.clock.now(), kind=EventKind.NODE_MARK, actor=SCHEDULER, data=data))
         log.warning("node %s is quarantined: runs of tasks %s failed on it", decision.node, list(decision.tasks))
 
     async def _alarm(self, tx: Tx, task: Task, data: Mapping[str, Any]) -> None:
         await tx.add_event(
-            Line(at=self.clock.now(), kind="task.alarm", actor=SCHEDULER, user=task.user, task_id=task.id, data=data)
+            Line(
+                at=self.clock.now(),
+                kind=EventKind.TASK_ALARM,
+                actor=SCHEDULER,
+                user=task.user,
+                task_id=task.id,
+                data=data,
+            )
         )
         log.warning("%s", data["message"])
 

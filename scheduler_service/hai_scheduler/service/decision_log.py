@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from hai_scheduler.core.event_kinds import EventKind
 from hai_scheduler.core.explain import why
 from hai_scheduler.core.model import Task, TaskId
 from hai_scheduler.core.verdicts import Value, Verdict, VerdictKind, Verdicts
 from hai_scheduler.ports import Event, Tx
 from hai_scheduler.service.changes import SCHEDULER
 from hai_scheduler.service.undisturbed import undisturbed
-
-#: The kind of its events.
-VERDICT: Final = "task.verdict"
 
 #: Lines written in one tick; what is left is written at the next ones.
 MOST_LINES: Final = 200
@@ -158,7 +156,7 @@ def _line(task: Task, verdict: Verdict, now: datetime) -> Event:
         # Names of other users' tasks are theirs: only ids are kept.
         "holders": [holder.task_id for holder in verdict.holders[:MOST_HOLDERS]],
     }
-    return Event(at=now, kind=VERDICT, actor=SCHEDULER, user=task.user, task_id=task.id, data=data)
+    return Event(at=now, kind=EventKind.TASK_VERDICT, actor=SCHEDULER, user=task.user, task_id=task.id, data=data)
 
 
 def _json(value: Value) -> Value:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from hai_scheduler.core.event_kinds import EventKind
 from hai_scheduler.core.explain import clock, node_names, span
 from hai_scheduler.core.leaving import Left
 from hai_scheduler.core.model import TaskState
 from hai_scheduler.core.reasons import Reason, sentence_of
 from hai_scheduler.ports import Event, Store
 from hai_scheduler.service.caller import Caller
-from hai_scheduler.service.decision_log import VERDICT
 from hai_scheduler.service.lookup import find
 
 #: Events read from the store at once.
@@ -109,11 +109,11 @@ def _held(event: Event) -> str:
 
 
 _SENTENCES: Final[Mapping[str, Callable[[Event], str | None]]] = {
-    VERDICT: lambda event: str(event.data.get("sentence", "")),
-    "task.state": _state,
-    "run.notice": _notice,
-    "task.held": _held,
-    "task.priority": lambda event: f"Given the priority {event.data.get('priority')} by {event.actor}.",
-    "task.order": lambda event: f"Moved among the waiting tasks of its owner by {event.actor}.",
-    "task.alarm": lambda event: str(event.data.get("message", "")),
+    EventKind.TASK_VERDICT: lambda event: str(event.data.get("sentence", "")),
+    EventKind.TASK_STATE: _state,
+    EventKind.RUN_NOTICE: _notice,
+    EventKind.TASK_HELD: _held,
+    EventKind.TASK_PRIORITY: lambda event: f"Given the priority {event.data.get('priority')} by {event.actor}.",
+    EventKind.TASK_ORDER: lambda event: f"Moved among the waiting tasks of its owner by {event.actor}.",
+    EventKind.TASK_ALARM: lambda event: str(event.data.get("message", "")),
 }

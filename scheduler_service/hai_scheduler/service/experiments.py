@@ -21,12 +21,12 @@ from hai_client.errors import Invalid as WrongWord
 from hai_client.experiments import MAX_EXPERIMENT_BYTES, too_large
 from hai_scheduler.core.launching import RanksPerNode
 from hai_scheduler.core.leaving import Signal
+from hai_scheduler.core.limits import MAX_RANKS_PER_NODE, MAX_RETRIES
 from hai_scheduler.core.model import Priority, Retry
 from hai_scheduler.service.caller import Caller
 from hai_scheduler.service.errors import HaiError, Invalid
 from hai_scheduler.service.orders import ExperimentOrder, Faults, Workers
-from hai_scheduler.service.submission import MAX_RANKS_PER_NODE
-from hai_scheduler.service.submissions import MAX_RETRIES, Submission
+from hai_scheduler.service.submissions import Submission
 from hai_scheduler.service.yaml_bounds import BeyondBounds, BoundedLoader
 
 #: Longest file that is read, in bytes: no experiment comes near it, and reading YAML is slow.

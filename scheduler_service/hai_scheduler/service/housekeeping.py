@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from hai_scheduler.core.event_kinds import EventKind
 from hai_scheduler.core.model import TaskId
 from hai_scheduler.core.use import decayed
 from hai_scheduler.ports import Clock, Cluster, Event, Store, Temporary
@@ -114,7 +115,7 @@ class Housekeeping:
             for row in await tx.quotas():
                 if expired(row, now - KEEP_EXPIRED) and await tx.delete_quota(row):
                     data = {**key(row), "because": "it expired"}
-                    await tx.add_event(Event(at=now, kind="quota.deleted", actor=SCHEDULER, data=data))
+                    await tx.add_event(Event(at=now, kind=EventKind.QUOTA_DELETED, actor=SCHEDULER, data=data))
                     removed += 1
         return removed
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from hai_scheduler.core.event_kinds import EventKind
 from hai_scheduler.core.model import Priority, Quota
 from hai_scheduler.core.quota import QuotaBook
 from hai_scheduler.ports import Bus, Clock, Event, Store, UserRecord
@@ -51,7 +52,7 @@ class OwnQuotas:
             )
             await tx.put_quota(row)
             data = {**facts(row), "before": cap.limit}
-            await tx.add_event(Event(at=now, kind="quota.put", actor=caller.name, data=data))
+            await tx.add_event(Event(at=now, kind=EventKind.QUOTA_PUT, actor=caller.name, data=data))
         await self.bus.ring(TICK)
         await self.bus.ring(FEED)
         return row

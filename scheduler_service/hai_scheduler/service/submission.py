@@ -13,9 +13,6 @@ from hai_scheduler.core.launching import RanksPerNode
 from hai_scheduler.core.leaving import Profile, Signal
 from hai_scheduler.core.model import Priority, Retry, TaskSpec
 
-#: The most processes that a node is asked to start: more than any node has processors.
-MAX_RANKS_PER_NODE = 1024
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:

@@ -10,10 +10,12 @@ from datetime import timedelta
 from typing import Final
 
 from hai_scheduler.core.environments import VARIABLE, Environment
+from hai_scheduler.core.event_kinds import EventKind
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Held, Released
 from hai_scheduler.core.explain import amount, gang
 from hai_scheduler.core.leaving import Profile
 from hai_scheduler.core.lifecycle import Effect
+from hai_scheduler.core.limits import MAX_RANKS_PER_NODE, MAX_RETRIES
 from hai_scheduler.core.model import Priority, Retry, Task, TaskId, TaskState
 from hai_scheduler.core.order import own_order
 from hai_scheduler.core.quota import Accounts
@@ -34,13 +36,10 @@ from hai_scheduler.service.lookup import check_name, find
 from hai_scheduler.service.own_python import warnings_of
 from hai_scheduler.service.policy_book import PolicyBook
 from hai_scheduler.service.settings import ServiceSettings
-from hai_scheduler.service.submission import MAX_RANKS_PER_NODE, spec_of
 from hai_scheduler.service.submission import Submission as Submission
+from hai_scheduler.service.submission import spec_of
 from hai_scheduler.service.surroundings import Surroundings
 from hai_scheduler.service.watch import Watch
-
-#: The most retries that a task may ask for.
-MAX_RETRIES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +136,9 @@ class Submissions:
                 run = replace(run, priority=priority)
                 task = replace(task, run=run)
             saved = await tx.save_task(replace(task, priority=priority, custom_rank=None))
-            await self._line(tx, caller, "task.priority", saved, priority="AUTO" if priority is None else priority.name)
+            await self._line(
+                tx, caller, EventKind.TASK_PRIORITY, saved, priority="AUTO" if priority is None else priority.name
+            )
         await self._wake()
         return saved
 
@@ -167,7 +168,7 @@ class Submissions:
             for rank, member in enumerate(hand):
                 saved = await tx.save_task(replace(member, custom_rank=float(rank)))
                 task = saved if saved.id == task.id else task
-            await self._line(tx, caller, "task.order", task, order=[member.id for member in hand])
+            await self._line(tx, caller, EventKind.TASK_ORDER, task, order=[member.id for member in hand])
         await self._wake()
         return task
 
@@ -220,7 +221,7 @@ class Submissions:
         await self.bus.ring(TICK)
         await self.bus.ring(FEED)
 
-    async def _line(self, tx: Tx, caller: Caller, kind: str, task: Task, **data: object) -> None:
+    async def _line(self, tx: Tx, caller: Caller, kind: EventKind, task: Task, **data: object) -> None:
         await tx.add_event(
             Line(at=self.clock.now(), kind=kind, actor=caller.name, user=task.user, task_id=task.id, data=data)
         )

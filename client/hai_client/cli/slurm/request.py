@@ -9,7 +9,7 @@ import signal
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hai_client import names
+from hai_client import constants, names
 from hai_client.backports import without_prefix
 from hai_client.errors import Invalid
 from hai_client.schema import TaskRequest
@@ -169,7 +169,7 @@ def priority_of(text: str) -> tuple[str, list[str]]:
     try:
         return names.parse_priority(text), []
     except Invalid:
-        known = ", ".join([*names.PRIORITIES, names.AUTO])
+        known = ", ".join([*constants.PRIORITIES, constants.AUTO])
         return "NORMAL", [f"--qos={text} is left out: it is no priority of HAI's; they are {known}"]
 
 
