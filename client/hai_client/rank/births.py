@@ -20,7 +20,9 @@ from hai_client.rank.processes import send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Iterator, Mapping
+
+    from hai_client.rank.processes import Process
 
 _CONT, _DETACH, _GETEVENTMSG, _SEIZE, _LISTEN = 7, 17, 0x4201, 0x4206, 0x4208
 _EVENT_FORK, _EVENT_VFORK, _EVENT_EXEC, _EVENT_STOP = 1, 2, 4, 128
@@ -45,11 +47,10 @@ class Births:
         self._newborns: dict[int, int] = {}
         #: Shells that have become another program.
         self._turned: set[int] = set()
+        #: Processes that have stopped before they begin.
+        self._new: set[int] = set()
         #: Shells that are no longer watched when they stop the next time.
         self._leaving: set[int] = set()
-        #: New processes whose first stop the kernel has reported, and those that go on as soon as it does.
-        self._stopped: set[int] = set()
-        self._free: set[int] = set()
 
     @property
     def watched(self) -> list[int]:
@@ -82,24 +83,26 @@ class Births:
         self._watched.add(pid)
         return True
 
-    def forget(self, alive: Container[int]) -> None:
-        """Leave out whoever is there no more."""
-        for pids in (self._watched, self._refused, self._turned, self._leaving, self._stopped, self._free):
+    def forget(self, alive: Mapping[int, Process]) -> None:
+        """Leave out whoever is there no more; what a shell had started that was killed does not begin either."""
+        for pids in (self._watched, self._refused, self._turned, self._leaving, self._new):
             pids -= {pid for pid in pids if pid not in alive}
+        for pid in self._new:
+            if alive[pid].parent not in self._watched:
+                send(pid, signal.SIGKILL)
         self._newborns = {shell: newborn for shell, newborn in self._newborns.items() if shell in alive}
 
     def take(self, pid: int, status: int) -> None:
         """A process has stopped for this one, as `os.waitpid` says."""
         event, number = status >> 16, os.WSTOPSIG(status)
         if pid not in self._watched:
-            # It is new. The kernel may tell of it before it tells of the shell.
-            if pid in self._free:
-                self._free.discard(pid)
-                _ptrace(_DETACH, pid)
-            else:
-                self._stopped.add(pid)
-        elif event in (_EVENT_FORK, _EVENT_VFORK):
-            self._newborns[pid] = _newborn_of(pid)
+            # It waits, and its shell's own stop says whose it is: that may come later.
+            self._new.add(pid)
+            return
+        if event in (_EVENT_FORK, _EVENT_VFORK):
+            newborn = _newborn_of(pid)
+            if newborn:
+                self._newborns[pid] = newborn
         elif event == _EVENT_EXEC:
             self._turned.add(pid)
         elif pid in self._leaving:
@@ -113,16 +116,8 @@ class Births:
             self.end(pid)
 
     def allow(self, pid: int) -> None:
-        """Let a shell, and what it has started, go on; the shell stays watched."""
-        newborn = self._newborns.pop(pid, None)
-        if newborn is not None:
-            if newborn in self._stopped:
-                self._stopped.discard(newborn)
-                _ptrace(_DETACH, newborn)
-            else:
-                self._free.add(newborn)
-            _ptrace(_CONT, pid)
-        elif pid in self._turned:
+        """Let a shell that has become another program go on, unwatched."""
+        if pid in self._turned:
             self._detach(pid)
 
     def end(self, pid: int) -> None:
@@ -153,6 +148,7 @@ class Births:
 
 
 def _newborn_of(pid: int) -> int:
+    """What a process has just started; 0 if it was killed meanwhile."""
     message = ctypes.c_ulong()
     _libc.ptrace(_GETEVENTMSG, pid, None, ctypes.addressof(message))
     return message.value

@@ -107,8 +107,8 @@ class Stages:
             elif not self._others_work(found, shell, listens):
                 self._mark()
                 self._end(shell, newborn, above, now)
-            elif shell == newborn:
-                # What it started before goes on below it, and would be alone.
+            elif shell == newborn and any(one.parent == shell and not one.zombie for one in table.values()):
+                # It has become something else above what it had started, which would be alone without it.
                 self._births.allow(shell)
 
     def _end(self, shell: int, newborn: int, above: list[int], now: float) -> None:

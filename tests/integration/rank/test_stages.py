@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -197,6 +198,38 @@ def test_nor_before_the_signal_of_its_own_that_a_task_is_to_get_later(bench, ser
     (bench.folder / "go").touch()
     bench.wait()
     assert not (bench.folder / "began").exists()
+
+
+#: Traces a process, and lets all that it does go on.
+DEBUGGER = """
+import os, signal, sys
+from hai_client.rank import births
+assert births._ptrace(births._SEIZE, int(sys.argv[1]))
+print("attached", flush=True)
+while True:
+    pid, status = os.waitpid(-1, 0)
+    if not os.WIFSTOPPED(status):
+        break
+    event, number = status >> 16, os.WSTOPSIG(status)
+    births._ptrace(births._LISTEN if event and number == signal.SIGSTOP else births._CONT, pid, 0 if event else number)
+"""
+
+
+def test_what_a_debugger_keeps_from_being_held_is_ended_when_it_is_seen(bench, service, eventually) -> None:
+    waits = WAITS.replace("not os.path.exists('go')", "not os.path.exists('go') or sys.argv[1] != 'one'")
+    script(bench, STAGES, waits, profile="auto", patience_s=LONG_S)
+    bench.printed("one up")
+    words = [sys.executable, "-c", DEBUGGER, str(bench.status()["pid"])]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as debugger:
+        assert debugger.stdout is not None
+        assert debugger.stdout.readline() == b"attached\n"
+        service.notify()
+        eventually(lambda: bench.status()["notified_at"])
+        (bench.folder / "go").touch()
+        status = bench.wait()
+    assert debugger.returncode == 0
+    assert "three up" not in bench.lines()
+    assert (status["exit_code"], status["signalled"]) == (143, True)
 
 
 def test_a_script_whose_last_stage_comes_to_its_end_has_come_to_its_own(bench, service, eventually) -> None:
