@@ -14,7 +14,7 @@ from typing import Final
 SCRIPTS: Final = Path(__file__).with_name("scripts")
 STEPS: Final = 80
 #: How a task may have left: its work is saved; it left by itself, and nobody knows of a saving; it was ended.
-SAVED, UNKNOWN = "saved", "unknown"
+SAVED, UNKNOWN, ENDED = "saved", "unknown", "ended"
 RESUMES, WORD = "resumes", "word"
 LIGHTNING_HOLDS: Final = "holds at step 13"
 
