@@ -278,6 +278,7 @@ class Supervisor:
             self._ending = Ending(self._wait_s(now), self._evidence.tear)
             self._mark_signalled()
         if self._ending is not None:
+            self._telling.stages.release()
             if self._yielded:
                 self._ending.hasten(now, DONE_WAIT_S)
             self._ending.step(now)
@@ -343,7 +344,10 @@ class Supervisor:
                 return False
             if pid == 0:
                 return True
-            if pid == self._main:
+            if os.WIFSTOPPED(status):
+                # Held for this process (`hai_client.rank.stages`).
+                self._telling.stages.stopped(pid, status)
+            elif pid == self._main:
                 self._take_end(status)
 
     def _take_end(self, status: int) -> None:

@@ -305,10 +305,12 @@ def _notice(notice: Notice | None) -> NoticeOut | None:
 
 def notice_out(told: RunNotice) -> NoticeOut:
     """A notice as a rank is told it."""
-    return _notice_out(told.notice, told.kind, told.message)
+    return _notice_out(told.notice, told.kind, told.message, told.signal_at)
 
 
-def _notice_out(notice: Notice, kind: Literal["suspend", "stop"], message: str) -> NoticeOut:
+def _notice_out(
+    notice: Notice, kind: Literal["suspend", "stop"], message: str, signal_at: datetime | None = None
+) -> NoticeOut:
     return NoticeOut(
         kind=kind,
         reason=notice.reason.value,
@@ -317,6 +319,7 @@ def _notice_out(notice: Notice, kind: Literal["suspend", "stop"], message: str) 
         at=notice.at,
         deadline=notice.deadline,
         revision=notice.revision,
+        signal_at=signal_at,
     )
 
 
