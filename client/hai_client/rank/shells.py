@@ -93,6 +93,10 @@ class Shells:
         send(pid, signal.SIGKILL if masks.ignores(signal.SIGTERM) else signal.SIGTERM)
         send(pid, signal.SIGCONT)
 
+    def stand_for(self, pid: int, end: int) -> None:
+        """A process is ended that was only waiting for others: it counts as ended like these, as `os.wait` says it."""
+        self._ends[pid] = end
+
     def is_ended(self, pid: int) -> bool:
         """Whether the shell was told to end already."""
         shell = self._kept.get(pid)

@@ -70,6 +70,11 @@ class Sweep:
             self._learned.popitem(last=False)
 
     @property
+    def learned(self) -> bool:
+        """Whether checkpoints are written where nobody expected them."""
+        return bool(self._learned)
+
+    @property
     def files(self) -> list[Found]:
         """The newest files that were seen, the newest one last."""
         return sorted(self._files.values(), key=lambda file: file.at)

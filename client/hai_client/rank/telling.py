@@ -24,11 +24,12 @@ import time
 
 from hai_client.rank.catching import best_signal, best_trap, read_masks
 from hai_client.rank.identity import acting_as
+from hai_client.rank.launchers import Launchers
 from hai_client.rank.openfiles import standard_pipes
 from hai_client.rank.processes import Process, children_of, descendants, read_process, read_table, send
 from hai_client.rank.shells import Shells
 from hai_client.rank.times import seconds_of
-from hai_client.rank.workers import Workers, is_shell, runs_notebook, workers_of
+from hai_client.rank.workers import Workers, is_shell, runs_notebook, runs_ray, workers_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,6 +91,9 @@ class Telling:
             self._number = getattr(signal, f"SIG{spec.signal}")
         self._auto = spec.profile == "auto" and self._number is None
         self._shells = Shells(account, spec.term_wait_s)
+        self._launchers = Launchers(account, self._shells, evidence)
+        #: Whether what works is Ray's, whose own processes keep nothing.
+        self.ray_ended = False
         self._polling = os.path.join(spec.runtime, "polling")
         self._main = 0
         self._deadline: float | None = None
@@ -167,6 +171,8 @@ class Telling:
         self._tell_workers(table, found, now)
         self._end_late(table, found, now)
         self._insist(table, now)
+        if self._is_idle(table):
+            self._launchers.step(now)
         self._shells.step(table, now)
 
     def _is_due(self) -> bool:
@@ -231,10 +237,13 @@ class Telling:
         return worker.told or not self._auto or any(best_signal(one) is not None for one in self._judged(table, pid))
 
     def _judged(self, table: Mapping[int, Process], pid: int) -> list[int]:
-        """Whose handlers count for a worker: of a notebook those of what runs its cells."""
-        if not self._auto or not runs_notebook(pid):
+        """Whose handlers count for a worker: of a notebook those of what runs its cells, of Ray's driver nobody's."""
+        if not self._auto:
             return [pid]
-        return [child for child in children_of(table).get(pid, ()) if not table[child].zombie]
+        children = [child for child in children_of(table).get(pid, ()) if not table[child].zombie]
+        if runs_ray(children):
+            return []
+        return children if runs_notebook(pid) else [pid]
 
     def _traps(self, shell: int) -> bool:
         if shell in self._trapping:
@@ -268,7 +277,7 @@ class Telling:
                 waiting.append(worker)
         if waiting and self._may_end(table, now):
             self._keep_shells(table, found, (worker.pid for worker in waiting))
-            self._end_idle(waiting, table, now)
+            self._end_idle(waiting, table, found, now)
         elif (
             self._auto and not self._workers and found.expected and self._is_over(now) and self._main not in self._late
         ):
@@ -292,7 +301,7 @@ class Telling:
     def _is_over(self, now: float) -> bool:
         return self._began is not None and (self._for_good or now - self._began >= self._spec.patience_s)
 
-    def _end_idle(self, workers: list[_Worker], table: Mapping[int, Process], now: float) -> None:
+    def _end_idle(self, workers: list[_Worker], table: Mapping[int, Process], found: Workers, now: float) -> None:
         """Send the signal to workers that do not catch it, unless one of them is writing a checkpoint."""
         number = signal.SIGTERM if self._number is None else self._number
         pids = [worker.pid for worker in workers]
@@ -302,12 +311,20 @@ class Telling:
         try:
             if group is None or self._evidence.writing(group):
                 return
+            if self._auto and not self._is_over(now) and not self._evidence.unchanged():
+                # The next save may have begun.
+                return
             self._mark()
             for worker in workers:
                 worker.told, worker.ended_at = True, now
                 worker.leaves = read_masks(worker.pid).catches(number)
                 self.caught = False
-                for pid in {worker.pid, *self._judged(table, worker.pid)}:
+                judged = self._judged(table, worker.pid)
+                self._launchers.note(table, found.launchers.get(worker.pid, ()), worker.pid)
+                if not judged:
+                    self.ray_ended = True
+                    self._launchers.note_driver(table, worker.pid)
+                for pid in {worker.pid, *judged}:
                     send(pid, number)
         finally:
             for pid in self._stopped:
@@ -377,6 +394,14 @@ class Telling:
             return False
         before = [self._workers[other] for other in found.top if found.above[other] and other in self._workers]
         return not any(worker.is_in(table) for worker in before)
+
+    def _is_idle(self, table: Mapping[int, Process]) -> bool:
+        """Whether all who worked were ended without catching it, and are gone but for the driver of a Ray."""
+        return bool(self._workers) and all(
+            worker.listens
+            or (worker.ended_at is not None and (self.ray_ended or not (worker.leaves or worker.is_in(table))))
+            for worker in self._workers.values()
+        )
 
     def _insist(self, table: Mapping[int, Process], now: float) -> None:
         """Kill what has not left of a signal that it does not catch."""
