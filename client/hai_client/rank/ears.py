@@ -1,11 +1,11 @@
 """Hearing of every change below the places of checkpoints at once, where the kernel tells (inotify)."""
 # ruff: noqa: PTH112, PTH119, PTH123
-# Importing pathlib costs milliseconds at every start.
+# Importing pathlib or threading costs milliseconds at every start.
 
 from __future__ import annotations
 
+import _thread
 import os
-import threading
 import time
 
 from hai_client.rank.complete import Facts, Habits, quiet_needed
@@ -42,7 +42,7 @@ class Ears:
     def __init__(self, *, alone: bool) -> None:
         self._alone = alone
         self._habits = Habits()
-        self._lock = threading.Lock()
+        self._lock = _thread.allocate_lock()
         self._roots: tuple[str, ...] = ()
         #: Roots that are not there yet.
         self._awaited: list[str] = []

@@ -5,10 +5,10 @@ Only what this machine does is told. A network file system may be changed by oth
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import os
 import struct
-import threading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Inotify:
         if self.fd < 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         self._paths: dict[int, str] = {}
-        self._lock = threading.Lock()
+        self._lock = _thread.allocate_lock()
 
     def __len__(self) -> int:
         return len(self._paths)

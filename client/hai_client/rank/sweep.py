@@ -72,7 +72,7 @@ class Sweep:
     @property
     def learned(self) -> bool:
         """Whether checkpoints are written where nobody expected them."""
-        return bool(self._learned)
+        return not all(self._is_inside(folder) for folder in self._learned)
 
     @property
     def files(self) -> list[Found]:

@@ -198,6 +198,14 @@ def test_of_a_folder_that_was_learned_only_checkpoints_count(tmp_path: Path) -> 
     assert newest(found) == ["model.pt"]
 
 
+def test_a_folder_of_checkpoints_that_was_expected_is_not_learned(tmp_path: Path) -> None:
+    found = sweep(tmp_path / "here")
+    found.learn(str(tmp_path / "here" / "step-1"))
+    assert not found.learned
+    found.learn(str(tmp_path / "elsewhere"))
+    assert found.learned
+
+
 def test_a_root_may_be_a_file_and_its_neighbours_do_not_count(tmp_path: Path) -> None:
     path = aged(tmp_path / "mine", 5)
     aged(tmp_path / "other.pt", 1)
