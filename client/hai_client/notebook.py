@@ -235,7 +235,8 @@ class Runner:
 
     async def _wait_for_end_of_kernel(self) -> None:
         """See at once when the kernel is gone: nbclient looks once a second."""
-        while await self._kernel.is_alive():
+        # Of another process nobody is told: there is nothing to wait for but to look.
+        while await self._kernel.is_alive():  # noqa: ASYNC110
             await asyncio.sleep(LOOK_EVERY_S)
         await asyncio.sleep(LAST_OUTPUTS_S)
         cell = self._executing.task_poll_for_reply

@@ -9,8 +9,17 @@ import os
 import time
 
 from hai_client.rank.complete import Facts, Habits, quiet_needed
-from hai_client.rank.inotify import CLOSE_WRITE, MOVED_FROM, MOVED_TO, OVERFLOW, Event, Inotify
-from hai_client.rank.inotify import DELETE as DELETED
+from hai_client.rank.inotify import (
+    CLOSE_WRITE,
+    DELETE,
+    IGNORED,
+    MOVE_SELF,
+    MOVED_FROM,
+    MOVED_TO,
+    OVERFLOW,
+    Event,
+    Inotify,
+)
 from hai_client.rank.saves import RECORD_FOLDERS, is_below, is_draft, is_record
 
 TYPE_CHECKING = False
@@ -128,11 +137,15 @@ class Ears:
         if event.kind & OVERFLOW:
             self._deaf = True
             return
+        if event.kind & (IGNORED | MOVE_SELF):
+            # Of another folder the one above has told.
+            self._deaf = self._deaf or event.path in self._roots
+            return
         name = os.path.basename(event.path)
         if is_record(name) or name in RECORD_FOLDERS:
             return
         self.count += 1
-        if event.kind & (MOVED_FROM | DELETED):
+        if event.kind & (MOVED_FROM | DELETE):
             self._habits.removed(event.path, now)
             self._drafts -= {one for one in self._drafts if is_below(one, (event.path,))}
             return

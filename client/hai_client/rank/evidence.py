@@ -43,6 +43,8 @@ EVERY_S = 5.0
 HURRY_S = 0.25
 #: Between two times that what the kernel tells is taken; and until the next look after the notice if there was some.
 HEAR_S = 0.05
+#: What was written so much later than the last change that was heard of is not the same change, seconds.
+UNHEARD_S = 0.2
 MAX_EVERY_S = 60.0
 NODES_PER_SECOND = 4
 #: How long the last look may take, seconds.
@@ -257,7 +259,9 @@ class Evidence:
                 break
             if file.path in torn:
                 continue
-            fresh = not heard_enough or now - file.at < quiet * 1e9
+            # What is newer than the last that was heard was written unheard.
+            unheard = now - file.at < (silence - UNHEARD_S) * 1e9
+            fresh = not heard_enough or now - file.at < (QUIET_S if unheard else quiet) * 1e9
             if file.path in open_now or (fresh and not (last and (not self._forced or self._nodes == 1))):
                 # Somebody is, or may be, in the middle of it, perhaps on another node.
                 unsettled = True

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CLOSE_WRITE, MOVED_FROM, MOVED_TO, CREATE, DELETE = 0x8, 0x40, 0x80, 0x100, 0x200
-OVERFLOW, IGNORED, ISDIR = 0x4000, 0x8000, 0x40000000
-_WANTED = CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE
+MOVE_SELF, OVERFLOW, IGNORED, ISDIR = 0x800, 0x4000, 0x8000, 0x40000000
+_WANTED = CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE | MOVE_SELF
 _ONLYDIR, _DONT_FOLLOW = 0x01000000, 0x02000000
 _HEAD = struct.Struct("iIII")
 READ_BYTES = 1 << 16
@@ -71,7 +71,10 @@ class Inotify:
         return True
 
     def read(self) -> Iterator[Event]:
-        """What has happened since the last time, in its order. After OVERFLOW something is missing."""
+        """What has happened since the last time, in its order.
+
+        After OVERFLOW something is missing; after IGNORED and MOVE_SELF the folder itself is gone from its place.
+        """
         while True:
             with self._lock:
                 try:
@@ -88,7 +91,9 @@ class Inotify:
             name = data[at + _HEAD.size : at + _HEAD.size + length].rstrip(b"\0")
             at += _HEAD.size + length
             if kind & IGNORED:
-                self._paths.pop(number, None)
+                yield Event(self._paths.pop(number, ""), IGNORED)
+            elif kind & MOVE_SELF:
+                yield Event(self._paths.get(number, ""), MOVE_SELF)
             elif kind & OVERFLOW:
                 yield Event("", OVERFLOW)
             elif number in self._paths:

@@ -143,3 +143,22 @@ def test_a_renamed_folder_is_heard_of_under_its_new_name(tmp_path: Path, clock: 
         found.step()
         clock[0] += 10
     assert found.quiet_needed(elsewhere=False) == SHORT_S
+
+
+@pytest.mark.parametrize("how", ["removed", "renamed"])
+def test_a_place_that_is_taken_away_is_not_heard_any_more(tmp_path: Path, clock: list[float], how: str) -> None:
+    place = tmp_path / "checkpoints"
+    place.mkdir()
+    found = heard(place)
+    for _ in range(2):
+        save(found, clock, place / "model.pt")
+    assert found.quiet_needed(elsewhere=False) == SHORT_S
+    if how == "removed":
+        (place / "model.pt").unlink()
+        place.rmdir()
+    else:
+        place.rename(tmp_path / "other")
+    place.mkdir()
+    for _ in range(3):
+        save(found, clock, place / "model.pt")
+    assert found.quiet_needed(elsewhere=False) == QUIET_S

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from hai_client.rank.complete import SHORT_S
 from hai_client.rank.evidence import Evidence, is_newer
 from hai_client.rank.saves import STALL_S, Saves, is_below, is_record, looks_like_checkpoint
 from hai_client.rank.spec import Spec
@@ -259,6 +261,42 @@ def test_what_is_torn_never_counts_nor_what_was_written_with_it(tmp_path: Path) 
     found = last_of(evidence, forced=True)
     assert found is not None
     assert Path(found.path).name == "before.pt"
+
+
+class Heard:
+    """Ears that have heard of a save like those before, so many seconds ago."""
+
+    fd, count = None, 1
+
+    def __init__(self, ago: float) -> None:
+        self._ago = ago
+
+    def quiet_needed(self, *, elsewhere: bool) -> float:
+        return SHORT_S
+
+    def quiet_for(self, now: float) -> float:
+        return self._ago
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_: None
+
+
+@pytest.mark.parametrize(
+    ("written", "heard", "settled"),
+    [(1.0, 1.0, True), (1.0, 0.1, False), (0.1, 0.1, False), (1.0, 10.0, False), (3.0, 10.0, True)],
+    ids=["all heard", "still at it", "just now", "written unheard", "written unheard long ago"],
+)
+def test_when_a_checkpoint_is_settled_that_needs_a_short_silence(
+    tmp_path: Path, written: float, heard: float, *, settled: bool
+) -> None:
+    evidence = evidence_of(tmp_path)
+    evidence._ears = Heard(heard)  # type: ignore[assignment]
+    evidence._find_places()
+    evidence._noticed_at = time.time_ns() - 60 * 10**9
+    aged(tmp_path / "checkpoints" / "model.pt", written)
+    evidence._step()
+    assert evidence.settled(time.monotonic()) is settled
+    assert evidence.unchanged()
 
 
 def test_news_come_once_and_not_too_often(tmp_path: Path) -> None:
