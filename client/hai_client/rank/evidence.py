@@ -78,7 +78,9 @@ class Evidence:
         self._ears = Ears(alone=self._nodes == 1)
         #: How much had been heard when the newest checkpoint was found to be complete for that; None: not for that.
         self._heard: int | None = None
-        #: When that will have been long enough ago, seconds.
+        #: Whether what grew was heard to be closed, and was a part of a save like those before.
+        self._growth_heard = False
+        #: When the silence will have been long enough, seconds from then.
         self._silent_in_s = HURRY_S
         self._thread: threading.Thread | None = None
         self._wake: tuple[int, int] | None = None
@@ -134,7 +136,7 @@ class Evidence:
 
     def others_save(self, now: float) -> bool:
         """Whether a file grows that is none of those which this rank itself is writing."""
-        return now - self._sweep.grown_at < QUIET_S
+        return now - self._sweep.grown_at < QUIET_S and not self._growth_heard
 
     def settled(self, now: float) -> bool:
         """Whether there is a complete checkpoint since the notice, and nothing has changed since for a while."""
@@ -253,6 +255,8 @@ class Evidence:
         heard_enough = quiet == QUIET_S or silence >= quiet
         self._silent_in_s = max(0.0, quiet - silence) if quiet < QUIET_S else HURRY_S
         now = time.time_ns()
+        last_heard = now - (silence - UNHEARD_S) * 1e9
+        self._growth_heard = quiet < QUIET_S and self._sweep.grown_to <= last_heard
         unsettled = False
         for file in reversed(self._sweep.files):
             if self._newest is not None and file.at <= self._newest.at:
@@ -260,8 +264,8 @@ class Evidence:
             if file.path in torn:
                 continue
             # What is newer than the last that was heard was written unheard.
-            unheard = now - file.at < (silence - UNHEARD_S) * 1e9
-            fresh = not heard_enough or now - file.at < (QUIET_S if unheard else quiet) * 1e9
+            needed = QUIET_S if file.at > last_heard else quiet
+            fresh = not heard_enough or now - file.at < needed * 1e9
             if file.path in open_now or (fresh and not (last and (not self._forced or self._nodes == 1))):
                 # Somebody is, or may be, in the middle of it, perhaps on another node.
                 unsettled = True

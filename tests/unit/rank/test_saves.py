@@ -299,6 +299,21 @@ def test_when_a_checkpoint_is_settled_that_needs_a_short_silence(
     assert evidence.unchanged()
 
 
+@pytest.mark.parametrize(("heard", "others"), [(0.1, False), (10.0, True)], ids=["and was closed", "unheard"])
+def test_a_file_of_another_rank_that_grew_is_waited_for_unless_it_was_heard_to_be_closed(
+    tmp_path: Path, heard: float, *, others: bool
+) -> None:
+    evidence = evidence_of(tmp_path)
+    evidence._ears = Heard(heard)  # type: ignore[assignment]
+    evidence._find_places()
+    path = aged(tmp_path / "checkpoints" / "model.pt", 5)
+    evidence._step()
+    with path.open("a") as file:
+        file.write("more")
+    evidence._step()
+    assert evidence.others_save(time.monotonic()) is others
+
+
 def test_news_come_once_and_not_too_often(tmp_path: Path) -> None:
     evidence = evidence_of(tmp_path)
     one = aged(tmp_path / "checkpoints" / "1.pt", 100)
