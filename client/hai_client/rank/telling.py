@@ -55,7 +55,7 @@ PAUSE_LOOK_S = 0.002
 class _Worker:
     """A process that was there at the notice. Times are monotonic seconds."""
 
-    __slots__ = ("ended_at", "leaves", "listens", "pid", "start", "told")
+    __slots__ = ("drives", "ended_at", "leaves", "listens", "pid", "start", "told")
 
     def __init__(self, process: Process, *, listens: bool) -> None:
         self.pid = process.pid
@@ -67,6 +67,8 @@ class _Worker:
         self.ended_at: float | None = None
         #: Whether it leaves of that by itself all the same: what runs a notebook still writes the outputs.
         self.leaves = False
+        #: Whether it is the driver of a Ray that was ended.
+        self.drives = False
 
     def is_in(self, table: Mapping[int, Process]) -> bool:
         process = table.get(self.pid)
@@ -92,7 +94,7 @@ class Telling:
         self._auto = spec.profile == "auto" and self._number is None
         self._shells = Shells(account, spec.term_wait_s)
         self._launchers = Launchers(account, self._shells, evidence)
-        #: Whether what works is Ray's, whose own processes keep nothing.
+        #: Whether the driver of a Ray was ended, whose other processes keep nothing.
         self.ray_ended = False
         self._polling = os.path.join(spec.runtime, "polling")
         self._main = 0
@@ -240,10 +242,13 @@ class Telling:
         """Whose handlers count for a worker: of a notebook those of what runs its cells, of Ray's driver nobody's."""
         if not self._auto:
             return [pid]
-        children = [child for child in children_of(table).get(pid, ()) if not table[child].zombie]
-        if runs_ray(children):
-            return []
-        return children if runs_notebook(pid) else [pid]
+        if runs_notebook(pid):
+            return _children(table, pid)
+        return [] if self._is_driver(table, pid) else [pid]
+
+    def _is_driver(self, table: Mapping[int, Process], pid: int) -> bool:
+        """Whether a worker is the driver of a Ray, which catches SIGTERM; of one that is left alone for that."""
+        return self._auto and best_signal(pid) is not None and runs_ray(_children(table, pid))
 
     def _traps(self, shell: int) -> bool:
         if shell in self._trapping:
@@ -321,8 +326,8 @@ class Telling:
                 self.caught = False
                 judged = self._judged(table, worker.pid)
                 self._launchers.note(table, found.launchers.get(worker.pid, ()), worker.pid)
-                if not judged:
-                    self.ray_ended = True
+                if self._is_driver(table, worker.pid):
+                    self.ray_ended = worker.drives = True
                     self._launchers.note_driver(table, worker.pid)
                 for pid in {worker.pid, *judged}:
                     send(pid, number)
@@ -399,7 +404,7 @@ class Telling:
         """Whether all who worked were ended without catching it, and are gone but for the driver of a Ray."""
         return bool(self._workers) and all(
             worker.listens
-            or (worker.ended_at is not None and (self.ray_ended or not (worker.leaves or worker.is_in(table))))
+            or (worker.ended_at is not None and (worker.drives or not (worker.leaves or worker.is_in(table))))
             for worker in self._workers.values()
         )
 
@@ -412,3 +417,7 @@ class Telling:
             if due and not worker.leaves and worker.is_in(table):
                 self._evidence.tear([worker.pid])
                 send(worker.pid, signal.SIGKILL)
+
+
+def _children(table: Mapping[int, Process], pid: int) -> list[int]:
+    return [child for child in children_of(table).get(pid, ()) if not table[child].zombie]
