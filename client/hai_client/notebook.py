@@ -297,4 +297,10 @@ def _says(name: str) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    if status == TOLD_TO_LEAVE:
+        # Everything is written, and others wait for the node: Jupyter takes long to be taken apart.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
