@@ -105,6 +105,10 @@ class Shells:
         """Whether the shell was stopped for that, or told to end already."""
         return pid in self._kept and (pid not in self._going_on or self.is_ended(pid))
 
+    def stand_for(self, pid: int, end: int) -> None:
+        """A process is ended that was only waiting for others: it counts as ended like these, as `os.wait` says it."""
+        self._ends[pid] = end
+
     def is_ended(self, pid: int) -> bool:
         """Whether the shell was told to end already."""
         shell = self._kept.get(pid)

@@ -290,7 +290,7 @@ class Supervisor:
     def _wait_s(self, now: float) -> float:
         """How long what is left has between SIGTERM and SIGKILL."""
         wait = self._leaving.wait_s(now)
-        if self._status.data["done"] or self._status.data["done_all"]:
+        if self._status.data["done"] or self._status.data["done_all"] or self._telling.ray_ended:
             return min(wait, DONE_WAIT_S)
         if not self._leaving.must_end():
             return wait

@@ -25,13 +25,14 @@ import time
 
 from hai_client.rank.catching import best_signal, best_trap, read_masks
 from hai_client.rank.identity import acting_as
+from hai_client.rank.launchers import Launchers
 from hai_client.rank.moment import Moment
 from hai_client.rank.openfiles import standard_pipes
 from hai_client.rank.processes import Process, children_of, descendants, read_process, read_table, send
 from hai_client.rank.shells import Shells
 from hai_client.rank.stages import Stages
 from hai_client.rank.times import seconds_of
-from hai_client.rank.workers import Workers, is_shell, runs_notebook, workers_of
+from hai_client.rank.workers import Workers, is_shell, runs_notebook, runs_ray, workers_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ PAUSE_LOOK_S = 0.002
 class _Worker:
     """A process that was there at the notice. Times are monotonic seconds."""
 
-    __slots__ = ("ended_at", "leaves", "listens", "pid", "start", "told")
+    __slots__ = ("drives", "ended_at", "leaves", "listens", "pid", "start", "told")
 
     def __init__(self, process: Process, *, listens: bool) -> None:
         self.pid = process.pid
@@ -69,6 +70,8 @@ class _Worker:
         self.ended_at: float | None = None
         #: Whether it leaves of that by itself all the same: what runs a notebook still writes the outputs.
         self.leaves = False
+        #: Whether it is the driver of a Ray that was ended.
+        self.drives = False
 
     def is_in(self, table: Mapping[int, Process]) -> bool:
         process = table.get(self.pid)
@@ -94,6 +97,9 @@ class Telling:
         self._auto = spec.profile == "auto" and self._number is None
         self._shells = Shells(account, spec.term_wait_s)
         self._moment = Moment()
+        self._launchers = Launchers(account, self._shells, evidence)
+        #: Whether the driver of a Ray was ended, whose other processes keep nothing.
+        self.ray_ended = False
         self._polling = os.path.join(spec.runtime, "polling")
         self._main = 0
         self._deadline: float | None = None
@@ -179,6 +185,8 @@ class Telling:
         self._end_others(table, found, now)
         self._end_late(table, found, now)
         self._insist(table, now)
+        if self._is_idle(table):
+            self._launchers.step(now)
         self._shells.step(table, now)
         self.stages.hold(table, found, self._listens, now)
 
@@ -257,10 +265,16 @@ class Telling:
         return worker.told or not self._auto or any(best_signal(one) is not None for one in self._judged(table, pid))
 
     def _judged(self, table: Mapping[int, Process], pid: int) -> list[int]:
-        """Whose handlers count for a worker: of a notebook those of what runs its cells."""
-        if not self._auto or not runs_notebook(pid):
+        """Whose handlers count for a worker: of a notebook those of what runs its cells, of Ray's driver nobody's."""
+        if not self._auto:
             return [pid]
-        return [child for child in children_of(table).get(pid, ()) if not table[child].zombie]
+        if runs_notebook(pid):
+            return _children(table, pid)
+        return [] if self._is_driver(table, pid) else [pid]
+
+    def _is_driver(self, table: Mapping[int, Process], pid: int) -> bool:
+        """Whether a worker is the driver of a Ray, which catches SIGTERM; of one that is left alone for that."""
+        return self._auto and best_signal(pid) is not None and runs_ray(_children(table, pid))
 
     def _traps(self, shell: int) -> bool:
         if shell in self._trapping:
@@ -308,7 +322,7 @@ class Telling:
         waiting = self._untold(table)
         if waiting and self._may_end(table, now):
             self._keep_shells(table, found, (worker.pid for worker in waiting))
-            self._end_idle(waiting, table, now)
+            self._end_idle(waiting, table, found, now)
         elif (
             self._auto and not self._workers and found.expected and self._is_over(now) and self._main not in self._late
         ):
@@ -332,7 +346,7 @@ class Telling:
     def _is_over(self, now: float) -> bool:
         return self._began is not None and (self._for_good or now - self._began >= self._spec.patience_s)
 
-    def _end_idle(self, workers: list[_Worker], table: Mapping[int, Process], now: float) -> None:
+    def _end_idle(self, workers: list[_Worker], table: Mapping[int, Process], found: Workers, now: float) -> None:
         """Send the signal to workers that do not catch it, unless one of them is writing a checkpoint."""
         number = signal.SIGTERM if self._number is None else self._number
         pids = [worker.pid for worker in workers]
@@ -343,12 +357,20 @@ class Telling:
         try:
             if group is None or self._evidence.writing(group):
                 return
+            if self._auto and not self._is_over(now) and not self._evidence.unchanged():
+                # The next save may have begun.
+                return
             self._mark()
             for worker in workers:
                 worker.told, worker.ended_at = True, now
                 worker.leaves = read_masks(worker.pid).catches(number)
                 self.caught = False
-                for pid in {worker.pid, *self._judged(table, worker.pid)}:
+                judged = self._judged(table, worker.pid)
+                self._launchers.note(table, found.launchers.get(worker.pid, ()), worker.pid)
+                if self._is_driver(table, worker.pid):
+                    self.ray_ended = worker.drives = True
+                    self._launchers.note_driver(table, worker.pid)
+                for pid in {worker.pid, *judged}:
                     send(pid, number)
         finally:
             for pid in self._stopped:
@@ -421,6 +443,14 @@ class Telling:
         before = [self._workers[other] for other in found.top if found.above[other] and other in self._workers]
         return not any(worker.is_in(table) and not worker.listens for worker in before)
 
+    def _is_idle(self, table: Mapping[int, Process]) -> bool:
+        """Whether all who worked were ended without catching it, and are gone but for the driver of a Ray."""
+        return bool(self._workers) and all(
+            worker.listens
+            or (worker.ended_at is not None and (worker.drives or not (worker.leaves or worker.is_in(table))))
+            for worker in self._workers.values()
+        )
+
     def _insist(self, table: Mapping[int, Process], now: float) -> None:
         """Kill what has not left of a signal that it does not catch."""
         if not self._auto or self._evidence.going_on(now):
@@ -430,3 +460,7 @@ class Telling:
             if due and not worker.leaves and worker.is_in(table):
                 self._evidence.tear([worker.pid])
                 send(worker.pid, signal.SIGKILL)
+
+
+def _children(table: Mapping[int, Process], pid: int) -> list[int]:
+    return [child for child in children_of(table).get(pid, ()) if not table[child].zombie]
