@@ -9,15 +9,21 @@ HAI_TEST_SHARED_PATH, HAI_TEST_TRAINING_IMAGE, HAI_TEST_TRAINING_PACKAGES  what 
 HAI_TEST_CLUSTER_CONTROL  a program that kills nodes and the API server, and brings them back: kubernetes_kit.control
 
 Every module has a namespace of its own, which is removed at its end. Nodes are changed by test_scenarios alone, which
-cordons one and, with HAI_TEST_CLUSTER_CONTROL, kills one, and puts everything right. The contract suite and
-test_kubelets_since_127 add three tainted nodes for each test, whose kubelets are stand-ins, and remove them.
+cordons one and, with HAI_TEST_CLUSTER_CONTROL, kills one, and puts everything right: it is marked `alone`. The contract
+suite and test_kubelets_since_127 add three tainted nodes for each test, whose kubelets are stand-ins, and remove them.
+
+`pytest -n 2 --dist loadgroup -m "not alone"` runs two groups at a time; SHARING says which modules are one group,
+because they would take something from each other. HAI_TEST_FAILED names a file to which the ids of tests that have
+failed are added, for `pytest @FILE`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,6 +37,45 @@ if TYPE_CHECKING:
 pytest.register_assert_rewrite("contract.test_cluster", "contract.test_cluster_starts", "kubernetes_kit")
 
 ABSENT = "no Kubernetes: name a cluster by KUBECONFIG to run these tests on it"
+
+
+HERE = Path(__file__).parent
+#: What `--dist loadgroup` adds to the id of a test.
+OF_GROUP = re.compile(r"@[\w.-]+$")
+#: Modules that are one group, and what they would take from each other. Any other module is one by itself.
+SHARING = {
+    "cpus": ("test_chart", "test_chart_replicas", "test_spawner", "test_words"),
+    "gpus": ("test_nodes", "test_replicas"),
+}
+GROUPS = {module: group for group, modules in SHARING.items() for module in modules}
+
+
+def group_of(item: pytest.Item) -> str:
+    """The group of a test. The contract suite runs twice, in a namespace of its own each time."""
+    module = item.path.stem
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    return "-".join(filter(None, [GROUPS.get(module, module), str(params.get("harness", "")).replace(" ", "-")]))
+
+
+# Before pytest-xdist reads the marks.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say which tests one worker runs one after the other. The longest group begins first."""
+    for item in items:
+        if item.path.parent == HERE:
+            item.add_marker(pytest.mark.xdist_group(group_of(item)))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Add the tests that have failed to the file that is named."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    file = os.environ.get("HAI_TEST_FAILED")
+    if not file or reporter is None or hasattr(session.config, "workeroutput"):
+        return
+    failed = {OF_GROUP.sub("", one.nodeid) for kind in ("failed", "error") for one in reporter.stats.get(kind, [])}
+    with Path(file).open("a") as out:
+        out.writelines(f"{name}\n" for name in sorted(failed))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -29,6 +29,8 @@ from kubernetes_kit.platform import (
 )
 from kubernetes_kit.traps import MOMENTS
 
+pytestmark = pytest.mark.alone
+
 DIGITS = ("python3", "train_digits.py", "--epochs", "30")
 
 
