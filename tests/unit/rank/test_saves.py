@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hai_client.rank.evidence import Evidence, is_newer
+from hai_client.rank.openfiles import files_for_writing
 from hai_client.rank.saves import STALL_S, Saves, is_below, is_record, looks_like_checkpoint
 from hai_client.rank.spec import Spec
 from hai_client.rank.sweep import Found, Sweep
@@ -45,7 +46,13 @@ def test_what_is_below_a_folder() -> None:
 
 
 @pytest.fixture
-def saves(tmp_path: Path) -> Saves:
+def saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Saves:
+    """Of this process, but for the files that other tests of the same worker have left open."""
+
+    def ours(pids: list[int]) -> dict[str, int]:
+        return {path: position for path, position in files_for_writing(pids).items() if is_below(path, [str(tmp_path)])}
+
+    monkeypatch.setattr("hai_client.rank.saves.files_for_writing", ours)
     saves = Saves((str(tmp_path / "own"),))
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "own").mkdir()
