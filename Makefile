@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 # Other people's frameworks, which nothing of HAI imports, in an environment of their own; it is kept as long as its locks are.
 FRAMEWORKS := .venv-frameworks
 ARGS ?=
-# What of the suites that mostly wait goes on at once: each worker of pytest-xdist has a platform, or namespaces, of its own.
-AT_ONCE ?= 2
+# How many tests go on at once, where two cores are not told otherwise: much of their time is waiting. Each worker has ports, folders,
+# platforms and namespaces of its own.
+AT_ONCE ?=
 SLOWEST := --durations=20 --durations-min=1
 LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/schema lab_extension/hai_lab -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null) \
   $(wildcard lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py)
@@ -39,13 +40,13 @@ test: test-parts e2e  ## install and pass every test, those in a browser where t
 
 test-parts: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## every test but those of the whole platform
 	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent test
-	$(BIN)/pytest -q -n 2 --dist loadfile $(SLOWEST) -m "not e2e and not browser and not frameworks"
+	$(BIN)/pytest -q -n $(or $(AT_ONCE),3) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "not e2e and not browser and not frameworks"
 
 test-fast: $(VENV)/.dev  ## the tests that start no process
 	$(BIN)/pytest -q -n 2 tests/unit tests/contract
 
 e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
-	$(BIN)/pytest -q -n $(AT_ONCE) --dist loadfile $(SLOWEST) -m "e2e or browser" tests/e2e
+	$(BIN)/pytest -q -n $(or $(AT_ONCE),2) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "e2e or browser" tests/e2e
 
 chaos: $(VENV)/.up $(VENV)/.dev  ## kill everything at random while tasks run, and judge what their ranks wrote down; ARGS="--minutes 60 --on postgres --seed 42"
 	PYTHONPATH=tests $(BIN)/python -m chaos $(ARGS)
@@ -57,12 +58,12 @@ test-frameworks: $(VENV)/.up $(VENV)/.dev $(FRAMEWORKS)/.installed  ## other peo
 	@# Side by side: on the platform much of the time is waiting. What needs none is shown at the end.
 	@mkdir -p test-results
 	@PYTHONPATH=client $(FRAMEWORKS)/bin/python -m pytest -q -m "not frameworks" tests/frameworks $(ARGS) >test-results/frameworks-alone.log 2>&1 & alone=$$!; \
-	HAI_TEST_FRAMEWORKS=$(abspath $(FRAMEWORKS)) $(BIN)/pytest -q -n $(AT_ONCE) --dist loadgroup $(SLOWEST) -m frameworks tests/frameworks $(ARGS); platform=$$?; \
+	HAI_TEST_FRAMEWORKS=$(abspath $(FRAMEWORKS)) $(BIN)/pytest -q -n $(or $(AT_ONCE),2) --dist loadgroup --no-loadscope-reorder $(SLOWEST) -m frameworks tests/frameworks $(ARGS); platform=$$?; \
 	wait $$alone; alone=$$?; cat test-results/frameworks-alone.log; [ $$platform = 0 ] && [ $$alone = 0 ]
 
 test-kubernetes: $(VENV)/.up $(VENV)/.dev  ## the tests on a real Kubernetes: the cluster that KUBECONFIG names
 	@# Those that kill nodes and the API server come last, when nobody else is there.
-	@$(BIN)/pytest -q -n $(AT_ONCE) --dist loadgroup $(SLOWEST) -m "not alone" tests/kubernetes $(ARGS); beside=$$?; \
+	@$(BIN)/pytest -q -n $(or $(AT_ONCE),3) --dist loadgroup --no-loadscope-reorder $(SLOWEST) -m "not alone" tests/kubernetes $(ARGS); beside=$$?; \
 	$(BIN)/pytest -q $(SLOWEST) -m alone tests/kubernetes $(ARGS); alone=$$?; \
 	case $$beside/$$alone in 0/0) ;; 0/5 | 5/0) echo "5 says that ARGS has chosen none of them" ;; *) exit 1 ;; esac
 

@@ -8,9 +8,10 @@ HAI_TEST_PATIENCE    seconds that anything may take (default 300)
 HAI_TEST_SHARED_PATH, HAI_TEST_TRAINING_IMAGE, HAI_TEST_TRAINING_PACKAGES  what scenarios need: kubernetes_kit.platform
 HAI_TEST_CLUSTER_CONTROL  a program that kills nodes and the API server, and brings them back: kubernetes_kit.control
 
-Every module has a namespace of its own, which is removed at its end. Nodes are changed by test_scenarios alone, which
-cordons one and, with HAI_TEST_CLUSTER_CONTROL, kills one, and puts everything right: it is marked `alone`. The contract
-suite and test_kubelets_since_127 add three tainted nodes for each test, whose kubelets are stand-ins, and remove them.
+Every test, or module, has a namespace of its own, which is removed at its end. Nodes are changed by test_scenarios
+alone, which cordons one and, with HAI_TEST_CLUSTER_CONTROL, kills one, and puts everything right: it is marked `alone`.
+The contract suite and test_kubelets_since_127 add three tainted nodes for each test, whose kubelets are stand-ins, and
+remove them.
 
 `pytest -n 2 --dist loadgroup -m "not alone"` runs two groups at a time; SHARING says which modules are one group,
 because they would take something from each other. HAI_TEST_FAILED names a file to which the ids of tests that have
@@ -47,6 +48,7 @@ SHARING = {
     "cpus": ("test_chart", "test_chart_replicas", "test_spawner", "test_words"),
     "gpus": ("test_nodes", "test_replicas"),
 }
+LONGEST = ("cpus", "test_contract-real-kubelets", "gpus")
 GROUPS = {module: group for group, modules in SHARING.items() for module in modules}
 
 
@@ -60,10 +62,11 @@ def group_of(item: pytest.Item) -> str:
 # Before pytest-xdist reads the marks.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say which tests one worker runs one after the other. The longest group begins first."""
+    """Say which tests one worker runs one after the other. Whatever is longest begins first."""
     for item in items:
         if item.path.parent == HERE:
             item.add_marker(pytest.mark.xdist_group(group_of(item)))
+    items.sort(key=lambda item: item.path.parent == HERE and group_of(item) not in LONGEST)
 
 
 @pytest.hookimpl(trylast=True)
@@ -85,12 +88,23 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="module")
-def place() -> Iterator[Place]:
+def shared_place() -> Iterator[Place]:
+    """For the tests of a module that have a platform in common."""
     from kubernetes_kit.place import make_place, remove_place
 
     made = asyncio.run(make_place())
     yield made
     asyncio.run(remove_place(made))
+
+
+@pytest.fixture
+async def place() -> AsyncIterator[Place]:
+    """Of one test: the next need not wait until all that this one has started is gone."""
+    from kubernetes_kit.place import make_place, remove_place
+
+    made = await make_place()
+    yield made
+    await remove_place(made)
 
 
 @pytest.fixture
