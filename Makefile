@@ -58,12 +58,12 @@ test-frameworks: $(VENV)/.up $(VENV)/.dev $(FRAMEWORKS)/.installed  ## other peo
 	@# Side by side: on the platform much of the time is waiting. What needs none is shown at the end.
 	@mkdir -p test-results
 	@PYTHONPATH=client $(FRAMEWORKS)/bin/python -m pytest -q -m "not frameworks" tests/frameworks $(ARGS) >test-results/frameworks-alone.log 2>&1 & alone=$$!; \
-	HAI_TEST_FRAMEWORKS=$(abspath $(FRAMEWORKS)) $(BIN)/pytest -q -n $(or $(AT_ONCE),2) --dist loadgroup --no-loadscope-reorder $(SLOWEST) -m frameworks tests/frameworks $(ARGS); platform=$$?; \
+	HAI_TEST_FRAMEWORKS=$(abspath $(FRAMEWORKS)) $(BIN)/pytest -q -n $(or $(AT_ONCE),2) --dist loadscope --no-loadscope-reorder $(SLOWEST) -m frameworks tests/frameworks $(ARGS); platform=$$?; \
 	wait $$alone; alone=$$?; cat test-results/frameworks-alone.log; [ $$platform = 0 ] && [ $$alone = 0 ]
 
 test-kubernetes: $(VENV)/.up $(VENV)/.dev  ## the tests on a real Kubernetes: the cluster that KUBECONFIG names
 	@# Those that kill nodes and the API server come last, when nobody else is there.
-	@$(BIN)/pytest -q -n $(or $(AT_ONCE),3) --dist loadgroup --no-loadscope-reorder $(SLOWEST) -m "not alone" tests/kubernetes $(ARGS); beside=$$?; \
+	@$(BIN)/pytest -q -n $(or $(AT_ONCE),3) --dist loadscope --no-loadscope-reorder $(SLOWEST) -m "not alone" tests/kubernetes $(ARGS); beside=$$?; \
 	$(BIN)/pytest -q $(SLOWEST) -m alone tests/kubernetes $(ARGS); alone=$$?; \
 	case $$beside/$$alone in 0/0) ;; 0/5 | 5/0) echo "5 says that ARGS has chosen none of them" ;; *) exit 1 ;; esac
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import platform as machine
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from e2e.conftest import Platform
 from frameworks.cases import Case
 from frameworks.drive import ROOT, VENV, Driver, Outcome
+from groups import scheduling
 
 RESULTS = ROOT / "test-results" / "frameworks.json"
 #: What is known of each case so far, by name.
@@ -43,6 +45,18 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         RESULTS.parent.mkdir(exist_ok=True)
         before = json.loads(RESULTS.read_text())["cases"] if RESULTS.exists() else {}
         RESULTS.write_text(json.dumps({"python": machine.python_version(), "cases": before | KNOWN}, indent=1) + "\n")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """One worker runs a case, and asks all of what came out."""
+    return scheduling(config, log, group_of)
+
+
+def group_of(nodeid: str) -> str:
+    """The case of a test, by its id; any other test is a group by itself."""
+    found = re.search(r"::test_a_case\[(.+)-\w+\]$", nodeid)
+    return found[1] if found else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)

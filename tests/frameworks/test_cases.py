@@ -23,15 +23,9 @@ def pairs() -> list[object]:
             case,
             check,
             id=f"{case.name}-{check}",
-            # One worker runs a case, and asks both of what came out.
-            marks=[
-                pytest.mark.xdist_group(case.name),
-                *(
-                    [pytest.mark.xfail(strict=True, raises=(Broken, AssertionError), reason=case.missing[check])]
-                    if check in case.missing
-                    else []
-                ),
-            ],
+            marks=[pytest.mark.xfail(strict=True, raises=(Broken, AssertionError), reason=case.missing[check])]
+            if check in case.missing
+            else [],
         )
         for case in CASES
         for check in CHECKS

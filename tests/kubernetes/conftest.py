@@ -13,7 +13,7 @@ alone, which cordons one and, with HAI_TEST_CLUSTER_CONTROL, kills one, and puts
 The contract suite and test_kubelets_since_127 add three tainted nodes for each test, whose kubelets are stand-ins, and
 remove them.
 
-`pytest -n 2 --dist loadgroup -m "not alone"` runs two groups at a time; SHARING says which modules are one group,
+`pytest -n 2 -m "not alone"` runs two groups at a time; SHARING says which modules are one group,
 because they would take something from each other. HAI_TEST_FAILED names a file to which the ids of tests that have
 failed are added, for `pytest @FILE`.
 """
@@ -25,9 +25,11 @@ import os
 import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from groups import scheduling
 
 if TYPE_CHECKING:
     from hai_scheduler.ports import Cluster
@@ -40,33 +42,33 @@ pytest.register_assert_rewrite("contract.test_cluster", "contract.test_cluster_s
 ABSENT = "no Kubernetes: name a cluster by KUBECONFIG to run these tests on it"
 
 
-HERE = Path(__file__).parent
-#: What `--dist loadgroup` adds to the id of a test.
-OF_GROUP = re.compile(r"@[\w.-]+$")
 #: Modules that are one group, and what they would take from each other. Any other module is one by itself.
 SHARING = {
     "cpus": ("test_chart", "test_chart_replicas", "test_spawner", "test_words"),
     "gpus": ("test_nodes", "test_replicas"),
 }
-LONGEST = ("cpus", "test_contract-real-kubelets", "gpus")
 GROUPS = {module: group for group, modules in SHARING.items() for module in modules}
+#: They begin first.
+LONGEST = ("cpus", "test_contract real kubelets", "gpus")
 
 
-def group_of(item: pytest.Item) -> str:
-    """The group of a test. The contract suite runs twice, in a namespace of its own each time."""
-    module = item.path.stem
-    params = getattr(getattr(item, "callspec", None), "params", {})
-    return "-".join(filter(None, [GROUPS.get(module, module), str(params.get("harness", "")).replace(" ", "-")]))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """One worker runs a group."""
+    return scheduling(config, log, group_of)
 
 
-# Before pytest-xdist reads the marks.
-@pytest.hookimpl(tryfirst=True)
+def group_of(nodeid: str) -> str:
+    """The group of a test, by its id. The contract suite is two: on each kind of kubelets."""
+    file, _, name = nodeid.partition("::")
+    module = Path(file).stem
+    kind = re.search(r"\[(real kubelets|since 1\.27)", name)
+    return f"{module} {kind[1]}" if kind else GROUPS.get(module, module)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say which tests one worker runs one after the other. Whatever is longest begins first."""
-    for item in items:
-        if item.path.parent == HERE:
-            item.add_marker(pytest.mark.xdist_group(group_of(item)))
-    items.sort(key=lambda item: item.path.parent == HERE and group_of(item) not in LONGEST)
+    """Begin with what takes longest."""
+    items.sort(key=lambda item: item.path.parent == Path(__file__).parent and group_of(item.nodeid) not in LONGEST)
 
 
 @pytest.hookimpl(trylast=True)
@@ -76,7 +78,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     file = os.environ.get("HAI_TEST_FAILED")
     if not file or reporter is None or hasattr(session.config, "workeroutput"):
         return
-    failed = {OF_GROUP.sub("", one.nodeid) for kind in ("failed", "error") for one in reporter.stats.get(kind, [])}
+    failed = {one.nodeid for kind in ("failed", "error") for one in reporter.stats.get(kind, [])}
     with Path(file).open("a") as out:
         out.writelines(f"{name}\n" for name in sorted(failed))
 
