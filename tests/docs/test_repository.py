@@ -69,3 +69,17 @@ def test_no_secret_and_no_state_is_among_the_files() -> None:
 def test_every_module_of_the_core_is_named_by_a_test(module: Path) -> None:
     word = re.compile(rf"hai_scheduler\.core(\.| import [\w, ]*\b){module.stem}\b")
     assert any(word.search(text) for file, text in texts() if file.is_relative_to(ROOT / "tests"))
+
+
+def test_marked_tests_are_in_the_folders_where_make_looks_for_them() -> None:
+    """Every other run of the tests leaves out what has these marks: elsewhere it would never be run."""
+    places = {"e2e": "e2e", "browser": "e2e", "frameworks": "frameworks", "alone": "kubernetes"}
+    found = [
+        (name_of(file), mark)
+        for file, text in texts()
+        if file.is_relative_to(ROOT / "tests") and file.suffix == ".py"
+        for mark in re.findall(r"\bpytest\.mark\.(\w+)", text)
+        if mark in places
+    ]
+    assert {mark for _, mark in found} == set(places)
+    assert [name for name, mark in found if not name.startswith(f"tests/{places[mark]}/")] == []

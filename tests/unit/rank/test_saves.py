@@ -48,9 +48,14 @@ def test_what_is_below_a_folder() -> None:
 
 
 @pytest.fixture
-def saves(tmp_path: Path) -> Saves:
-    # What tests before this one left open in this process is not what these are about.
-    saves = Saves((str(tmp_path / "own"), *files_for_writing([os.getpid()])))
+def saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Saves:
+    """Of this process, but for the files that other tests of the same worker have left open."""
+
+    def ours(pids: list[int]) -> dict[str, int]:
+        return {path: position for path, position in files_for_writing(pids).items() if is_below(path, [str(tmp_path)])}
+
+    monkeypatch.setattr("hai_client.rank.saves.files_for_writing", ours)
+    saves = Saves((str(tmp_path / "own"),))
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "own").mkdir()
     saves.roots = (str(tmp_path / "checkpoints"),)
