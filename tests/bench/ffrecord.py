@@ -41,7 +41,11 @@ SECONDS = 0.1
 #: After so many seconds of turns a size is done, however few rounds there were: the machine is busy with other things.
 ENOUGH_S = 25.0
 BATCHES = 200
-OURS, THEIRS = "hai_ffrecord", "original (C++, AIO)"
+#: At most so many batches in one turn.
+LONGEST = 400
+OURS, THEIRS, PLAIN = "hai_ffrecord", "original (C++, AIO)", "a file each, zlib"
+#: Turns of who is much slower, and is compared with nobody, are so much shorter.
+SHORTER = 8
 
 Read = Callable[[Sequence[int]], object]
 #: Who reads is made in the process that reads.
@@ -125,7 +129,7 @@ def contenders(place: Path, size: int, count: int, theirs: Any) -> dict[str, Mak
         OURS: lambda: FileReader(path).read,
         f"{OURS}, one thread": lambda: FileReader(path, threads=1).read,
         f"{OURS}, no checksums": lambda: FileReader(path, check_data=False).read,
-        "a file each, zlib": lambda: small_files,
+        PLAIN: lambda: small_files,
     }
     if theirs is not None:
         readers[THEIRS] = lambda: theirs.FileReader([str(path)], True).read
@@ -141,14 +145,15 @@ def in_turn(readers: Mapping[str, Make], count: int, rounds: int, seconds: float
     with ExitStack() as stack:
         turns = {name: stack.enter_context(_process(name, make, batches)) for name, make in readers.items()}
         # Not counted: what is first of all is slower.
-        once = max(turn(0, 1)[0] for turn in turns.values())
-        many = max(1, min(BATCHES, round(seconds / once)))
+        once = min(min(turn(0, 1)[0] for _ in range(3)) for turn in turns.values())
+        many = max(1, min(LONGEST, round(seconds / once)))
         began = time.monotonic()
         for at in range(rounds):
             for name in list(readers) if at % 2 else reversed(list(readers)):
-                wall, processor = turns[name](at * many, many)
-                found[name].wall.append(wall / many / BATCH)
-                found[name].processor.append(processor / many / BATCH)
+                batches_ = max(1, many // SHORTER) if name == PLAIN else many
+                wall, processor = turns[name](at * many, batches_)
+                found[name].wall.append(wall / batches_ / BATCH)
+                found[name].processor.append(processor / batches_ / BATCH)
             if time.monotonic() - began > ENOUGH_S and at % 2:
                 break
     return found, many * BATCH

@@ -28,7 +28,8 @@ def test_a_rank_that_is_none_is_refused(hai: Hai) -> None:
     result = hai("logs", "-r", "first", "digits")
     assert (result.code, result.err) == (
         2,
-        "hai: rank: 'first' is neither the number of a rank, from 0 on, nor `all`\n",
+        "hai: rank: 'first' is neither the number of a rank, from 0 on, nor `all`; "
+        + "write for example -r 1, or -r all for all ranks by time\n",
     )
 
 
