@@ -33,16 +33,16 @@ from bench.figures import Report, say
 from hai_ffrecord import FileReader, FileWriter, checksums
 
 #: Bytes of a sample: how many of them there are, and how many times the original's samples a second are aimed at.
-SIZES = {1 << 10: (50_000, 0.9), 110 << 10: (2_000, 2.0), 1 << 20: (256, 2.0)}
+SIZES = {1 << 10: (20_000, 0.9), 110 << 10: (2_000, 2.0), 1 << 20: (256, 2.0)}
 BATCH = 64
 #: Each has so many turns, of about so many seconds, and the median counts.
-ROUNDS = 31
-SECONDS = 0.1
+ROUNDS = 61
+SECONDS = 0.01
 #: After so many seconds of turns a size is done, however few rounds there were: the machine is busy with other things.
-ENOUGH_S = 25.0
+ENOUGH_S = 15.0
 BATCHES = 200
 #: At most so many batches in one turn.
-LONGEST = 400
+LONGEST = 50
 OURS, THEIRS, PLAIN = "hai_ffrecord", "original (C++, AIO)", "a file each, zlib"
 #: Turns of who is much slower, and is compared with nobody, are so much shorter.
 SHORTER = 8
@@ -94,7 +94,10 @@ def _add(report: Report, size: str, aim: float, found: Mapping[str, Turns], turn
             other = found[THEIRS]
             report.add(topic, f"{OURS} to the original", _ratio(other.wall, taken.wall), "x", at_least=aim)
             processor = _ratio(other.processor, taken.processor)
-            report.add(topic, f"{OURS} to the original", processor, "x", "by processor time: no bar")
+            report.add(topic, f"{OURS} to the original", processor, "x", "by processor time")
+            # What others do on the machine makes turns longer, never shorter.
+            fastest = min(other.wall) / min(taken.wall)
+            report.add(topic, f"{OURS} to the original", fastest, "x", "by the fastest turn of each")
 
 
 def _ratio(theirs: Sequence[float], ours: Sequence[float]) -> float:
