@@ -148,7 +148,9 @@ def _checkpoint(task: Task) -> str:
 def _command(words: tuple[str, ...]) -> str:
     import shlex
 
-    return shlex.join(words)
+    from hai_client.cli.slurm.shown import batch_script
+
+    return batch_script(words) or shlex.join(words)
 
 
 def verdict(out: Output, found: Verdict, *, sentence: bool = True) -> None:

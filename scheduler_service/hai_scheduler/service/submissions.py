@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
+from hai_client.rank.pythons import chosen
 from hai_scheduler.core.environments import VARIABLE, Environment
 from hai_scheduler.core.event_kinds import EventKind
 from hai_scheduler.core.events import AskedToStop, AskedToSuspend, Event, Held, Released
@@ -250,7 +251,12 @@ class Submissions:
             return
         python = None if environment is None else environment.python
         fault = await self.files.fault(
-            submission.command, submission.cwd, submission.checkpoint_dir, python, caller.name
+            submission.command,
+            submission.cwd,
+            submission.checkpoint_dir,
+            python,
+            caller.name,
+            chosen(submission.env),
         )
         if fault is not None:
             raise Invalid(fault.field, fault.value, fault.message)

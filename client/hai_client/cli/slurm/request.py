@@ -35,9 +35,10 @@ class Asked:
     batch: tuple[str, ...]
     notes: tuple[str, ...]
 
-    def request(self, script: str, arguments: Sequence[str]) -> TaskRequest:
-        """The task whose command runs that script."""
-        return TaskRequest(command=("hai-batch", *self.batch, "--", script, *arguments), **self.fields)
+    def request(self, script: str, arguments: Sequence[str], *, file: str = "") -> TaskRequest:
+        """The task whose command runs that script, which came from the file of that name if it came from one."""
+        named = [f"--script={file}"] if file else []
+        return TaskRequest(command=("hai-batch", *named, *self.batch, "--", script, *arguments), **self.fields)
 
 
 def asked(words: Words, *, name: str, cwd: str, env: Mapping[str, str]) -> Asked:
