@@ -98,7 +98,8 @@ class Rules:
         """How much harm ending the turn does (P4); ties by later start, then id."""
         known = self._harms.get(turn.task.id)
         if known is None:
-            known = Harm(self.harm(turn), -turn.run.started_at.timestamp(), turn.task.id)
+            # One for each turn of a plan: this is faster than by its name.
+            known = tuple.__new__(Harm, (self.harm(turn), -turn.run.started_at.timestamp(), turn.task.id))
             self._harms[turn.task.id] = known
         return known
 

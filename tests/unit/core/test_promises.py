@@ -74,6 +74,15 @@ def test_a_lower_promise_gives_way_as_a_whole() -> None:
     promises.check(list(state.pending.tasks.values()))
 
 
+def test_every_lower_promise_in_the_way_ends() -> None:
+    lower = [waits(number, promise=frozenset({f"node-{number}"}), priority=LOW) for number in (1, 2)]
+    state, _, promises = parts(*lower, waits(3, 2, priority=HIGH), nodes=2)
+    promises.keep([now(state, 1), now(state, 2)])
+    promises.make(now(state, 3), HIGH, ("node-1", "node-2"))
+    assert [now(state, number).promise for number in (1, 2)] == [frozenset(), frozenset()]
+    promises.check(list(state.pending.tasks.values()))
+
+
 def test_quota_is_counted_once_while_it_is_set_aside() -> None:
     state, _, promises = parts(waits(2, 2), quotas=(a_quota("public", priority=NORMAL, limit=2),))
     task = now(state, 2)
