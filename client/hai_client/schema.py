@@ -346,6 +346,8 @@ class Notice:
     at: datetime
     deadline: datetime
     revision: int
+    #: When every rank's supervisor sends the signals that come with it, at most 50 ms ahead; None: at once.
+    signal_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

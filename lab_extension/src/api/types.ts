@@ -144,6 +144,8 @@ export interface INotice {
   at: string;
   deadline: string;
   revision: number;
+  /** When every rank's supervisor sends the signals that come with it, at most 50 ms ahead; null: at once. */
+  signal_at: string | null;
 }
 
 /** One rank of a run. */
