@@ -4,7 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Other people's frameworks, which nothing of HAI imports, in an environment of their own; it is kept as long as its locks are.
 FRAMEWORKS := .venv-frameworks
+# What builds the site of docs/, in an environment of its own for the same reason.
+SITE := .venv-docs
 ARGS ?=
+# How many tests go on at once, where two cores are not told otherwise: much of their time is waiting. Each worker has ports, folders,
+# platforms and namespaces of its own.
+AT_ONCE ?=
+SLOWEST := --durations=20 --durations-min=1
 LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/schema lab_extension/hai_lab -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null) \
   $(wildcard lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py)
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
@@ -15,7 +21,7 @@ UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --f
 RUNTIME_EXTRAS := cluster examples gpu hub kubernetes kubespawner notebook postgres redis scheduler sim
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check test test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces pictures reference helm images lock lock-frameworks frameworks-table clean
+.PHONY: help up install check test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces docs pictures reference helm images lock lock-frameworks frameworks-table clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
@@ -30,18 +36,20 @@ check: $(VENV)/.dev $(VENV)/.node  ## linters, type checks and the architecture'
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m hai_scheduler.api.bindings --check
 	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent lint
 
-test: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## install and pass every test, those in a browser where there is a Chromium
+test: test-parts e2e  ## install and pass every test, those in a browser where there is a Chromium
+
+test-parts: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## every test but those of the whole platform
 	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent test
-	$(BIN)/pytest -q -n 2 --dist loadfile -m "not e2e and not browser and not frameworks"
-	$(BIN)/pytest -q -m "e2e or browser"
+	$(BIN)/pytest -q -n $(or $(AT_ONCE),3) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "not e2e and not browser and not frameworks"
 
 test-fast: $(VENV)/.dev  ## the tests that start no process
 	$(BIN)/pytest -q -n 2 tests/unit tests/contract
 
 e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
-	$(BIN)/pytest -q -m "e2e or browser"
+	$(BIN)/pytest -q -n $(or $(AT_ONCE),2) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "e2e or browser" tests/e2e
 
 chaos: $(VENV)/.up $(VENV)/.dev  ## kill everything at random while tasks run, and judge what their ranks wrote down; ARGS="--minutes 60 --on postgres --seed 42"
 	PYTHONPATH=tests $(BIN)/python -m chaos $(ARGS)
@@ -53,11 +61,14 @@ test-frameworks: $(VENV)/.up $(VENV)/.dev $(FRAMEWORKS)/.installed  ## other peo
 	@# Side by side: on the platform much of the time is waiting. What needs none is shown at the end.
 	@mkdir -p test-results
 	@PYTHONPATH=client $(FRAMEWORKS)/bin/python -m pytest -q -m "not frameworks" tests/frameworks $(ARGS) >test-results/frameworks-alone.log 2>&1 & alone=$$!; \
-	HAI_TEST_FRAMEWORKS=$(abspath $(FRAMEWORKS)) $(BIN)/pytest -q -m frameworks tests/frameworks $(ARGS); platform=$$?; \
+	HAI_TEST_FRAMEWORKS=$(abspath $(FRAMEWORKS)) $(BIN)/pytest -q -n $(or $(AT_ONCE),2) --dist loadscope --no-loadscope-reorder $(SLOWEST) -m frameworks tests/frameworks $(ARGS); platform=$$?; \
 	wait $$alone; alone=$$?; cat test-results/frameworks-alone.log; [ $$platform = 0 ] && [ $$alone = 0 ]
 
 test-kubernetes: $(VENV)/.up $(VENV)/.dev  ## the tests on a real Kubernetes: the cluster that KUBECONFIG names
-	$(BIN)/pytest tests/kubernetes -q $(ARGS)
+	@# Those that kill nodes and the API server come last, when nobody else is there.
+	@$(BIN)/pytest -q -n $(or $(AT_ONCE),3) --dist loadscope --no-loadscope-reorder $(SLOWEST) -m "not alone" tests/kubernetes $(ARGS); beside=$$?; \
+	$(BIN)/pytest -q $(SLOWEST) -m alone tests/kubernetes $(ARGS); alone=$$?; \
+	case $$beside/$$alone in 0/0) ;; 0/5 | 5/0) echo "5 says that ARGS has chosen none of them" ;; *) exit 1 ;; esac
 
 bench-kubernetes: $(VENV)/.dev  ## starting on a real API server (KUBECONFIG) with 1,500 simulated nodes, beside its own scheduler
 	PYTHONPATH=tests $(BIN)/python -m bench kubernetes $(ARGS)
@@ -65,10 +76,18 @@ bench-kubernetes: $(VENV)/.dev  ## starting on a real API server (KUBECONFIG) wi
 bench-traces: $(VENV)/.dev  ## simulate public traces (../shared/traces) and hold the results against targets
 	PYTHONPATH=tests $(BIN)/python -m bench traces $(ARGS)
 
+docs: $(SITE)/.installed  ## build docs/ into a site with search, in build/docs; a link that leads nowhere fails
+	$(SITE)/bin/python tests/docs/build_site.py
+
 pictures: $(VENV)/.dev  ## draw the pictures of docs/scheduling.md anew
 	PYTHONPATH=tests $(BIN)/python -m pictures
 
+<<<<<<< 826b0d8be263a8d307d918952b799904317fdd45
 reference: $(VENV)/.dev  ## write docs/reference, and the rooms of docs/architecture.md, anew
+=======
+reference: $(VENV)/.dev  ## write docs/reference, the client's dataclasses and the panel's types from what the service says of itself
+	$(BIN)/python -m hai_scheduler.api.bindings
+>>>>>>> 7d83a2c40f2a7d93ce6c5f927f251d248981d2c9
 	$(BIN)/python -m hai_scheduler.api.reference > docs/reference/rest.md
 	$(BIN)/python -m hai_scheduler.app.settings_reference > docs/reference/settings.md
 	$(BIN)/python -m hai_client.cli.reference > docs/reference/cli.md
@@ -86,12 +105,13 @@ images: $(VENV)/.dev  ## build the images of the chart with buildah or docker (A
 lock: $(VENV)/.dev  ## write requirements*.lock anew from the ranges of pyproject.toml and requirements.in (ARGS="--upgrade" for newer versions)
 	$(UV_LOCK) $(RUNTIME_EXTRAS:%=--extra %) $(ARGS) -o requirements.lock
 	$(UV_LOCK) $(RUNTIME_EXTRAS:%=--extra %) --extra dev -c requirements.lock $(ARGS) -o requirements-dev.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate --no-emit-index-url --no-header $(ARGS) tests/docs/requirements.in -o tests/docs/requirements.lock
 
 lock-frameworks: $(VENV)/.dev  ## write the locks of tests/frameworks anew from its requirements.in (ARGS="--upgrade" for newer versions)
 	$(BIN)/python tests/frameworks/lock.py $(ARGS)
 
 clean:  ## remove .venv and everything that was built
-	rm -rf $(VENV) $(FRAMEWORKS) lab_extension/node_modules lab_extension/lib lab_extension/hai_lab/labextension lab_extension/*.tsbuildinfo build dist
+	rm -rf $(VENV) $(FRAMEWORKS) $(SITE) lab_extension/node_modules lab_extension/lib lab_extension/hai_lab/labextension lab_extension/*.tsbuildinfo build dist
 
 # -- stamps: what is installed already ----------------------------------------------------------------
 
@@ -127,6 +147,11 @@ $(FRAMEWORKS)/.installed: $(wildcard tests/frameworks/*.lock) tests/frameworks/i
 	@rm -rf $(FRAMEWORKS)
 	@$(BIN)/python -m venv $(FRAMEWORKS)
 	@$(FRAMEWORKS)/bin/python tests/frameworks/install.py
+	@touch $@
+
+$(SITE)/.installed: tests/docs/requirements.lock $(VENV)/.venv
+	@$(BIN)/python -m venv --clear $(SITE)
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(SITE)/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r tests/docs/requirements.lock
 	@touch $@
 
 $(VENV)/.node: lab_extension/package-lock.json $(VENV)/.dev

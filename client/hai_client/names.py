@@ -6,35 +6,10 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
+from hai_client.constants import AUTO, NAME_LENGTH, NAME_PATTERN, PRIORITIES
 from hai_client.errors import Invalid
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
-LONGEST = 63
-
-#: The levels with the numbers that the original command line used for them.
-PRIORITIES: dict[str, int] = {
-    "LOW": 0,
-    "BELOW_NORMAL": 5,
-    "NORMAL": 10,
-    "ABOVE_NORMAL": 20,
-    "HIGH": 30,
-    "VERY_HIGH": 40,
-    "EXTREME_HIGH": 50,
-}
-AUTO = "AUTO"
-STATES = (
-    "queued",
-    "starting",
-    "running",
-    "suspending",
-    "suspended",
-    "stopping",
-    "succeeded",
-    "failed",
-    "stopped",
-)
-#: States that nothing follows.
-ENDED = frozenset({"succeeded", "failed", "stopped"})
+NAME = re.compile(NAME_PATTERN)
 
 _SCRIPT = (".py", ".sh", ".bash", ".ipynb", ".pyz", ".pl", ".r", ".jl", ".lua")
 
@@ -47,7 +22,7 @@ def check_name(text: str) -> str:
     """
     if NAME.fullmatch(text) is None:
         raise Invalid(
-            f"name: {text!r} is not allowed; use up to {LONGEST} letters, digits, '.', '_' and '-', "
+            f"name: {text!r} is not allowed; use up to {NAME_LENGTH} letters, digits, '.', '_' and '-', "
             "with a letter or digit first"
         )
     if text.isdigit():
@@ -57,10 +32,10 @@ def check_name(text: str) -> str:
 
 def make_name(text: str) -> str:
     """Make a valid name out of any text, keeping as much of it as can be."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", text).lstrip("._-")[:LONGEST].rstrip("._-")
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", text).lstrip("._-")[:NAME_LENGTH].rstrip("._-")
     if not name:
         return "task"
-    return f"task-{name}"[:LONGEST] if name.isdigit() else name
+    return f"task-{name}"[:NAME_LENGTH] if name.isdigit() else name
 
 
 def name_for(command: Sequence[str]) -> str:

@@ -27,6 +27,9 @@ MISSING = 1
 #: Within a cell, outputs are written at most this often, seconds.
 WRITE_EVERY_S = 5.0
 TOLD_TO_LEAVE = 128 + signal.SIGTERM
+#: Told to leave, the kernel is looked at so often; when it is gone, what it has printed still comes. Seconds.
+LOOK_EVERY_S = 0.05
+LAST_OUTPUTS_S = 0.1
 
 
 def default_output(notebook: Path, task_id: str, rank: str = "0") -> Path:
@@ -123,13 +126,16 @@ class Runner:
         self._total = sum(1 for cell in document.cells if cell.cell_type == "code" and cell.source.strip())
         self._number = 0
         self._interrupting: asyncio.Future[Any] | None = None
+        self._executing: Any = None
+        self._watching: asyncio.Future[Any] | None = None
 
     async def run(self) -> int:
         """Execute it; the exit status."""
         from nbclient.exceptions import CellExecutionError, DeadKernelError
 
         try:
-            await self._client().async_execute()
+            self._executing = self._client()
+            await self._executing.async_execute()
         except CellExecutionError as error:
             if not (self._told and error.ename == "KeyboardInterrupt"):
                 return self._failed(error)
@@ -224,6 +230,19 @@ class Runner:
         self._told = True
         if not _polls() and self._interrupting is None:
             self._interrupting = asyncio.ensure_future(self._interrupt())
+        if self._watching is None:
+            self._watching = asyncio.ensure_future(self._wait_for_end_of_kernel())
+
+    async def _wait_for_end_of_kernel(self) -> None:
+        """See at once when the kernel is gone: nbclient looks once a second."""
+        # Of another process nobody is told: there is nothing to wait for but to look.
+        while await self._kernel.is_alive():  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_EVERY_S)
+        await asyncio.sleep(LAST_OUTPUTS_S)
+        cell = self._executing.task_poll_for_reply
+        if cell is not None:
+            # For nbclient that is a kernel that has died.
+            cell.cancel()
 
     async def _interrupt(self) -> None:
         # A kernel that is gone has heard it from somebody else.
@@ -278,4 +297,10 @@ def _says(name: str) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    if status == TOLD_TO_LEAVE:
+        # Everything is written, and others wait for the node: Jupyter takes long to be taken apart.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)

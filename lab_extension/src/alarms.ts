@@ -1,6 +1,7 @@
 /** Tells a user at once that a task of his is interrupted again and again, and that nothing shows that it saves. */
 
 import type { IDisposable } from '@lumino/disposable';
+import { EventKind } from './api/constants';
 import type { IEvent } from './api/types';
 import type { Feed } from './models/feed';
 
@@ -36,7 +37,7 @@ export class UnsavedAlarms implements IDisposable {
   private hear(_: unknown, event: IEvent): void {
     const { kind, message } = event.data;
     const own = event.user !== null && event.user === this.options.me();
-    if (event.kind === 'task.alarm' && kind === 'unsaved' && own && event.task_id !== null) {
+    if (event.kind === EventKind.TASK_ALARM && kind === 'unsaved' && own && event.task_id !== null) {
       this.options.show({ task: event.task_id, message: String(message) });
     }
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from docs.kit import ROOT, files, name_of
 
 CODE = (".py", ".ts", ".tsx", ".css", ".mjs", ".mts", ".toml")
 LONGEST = 500
+#: Methods of a class of the core.
+WIDEST = 20
 #: Put together, so that this file does not hold them.
 FORBIDDEN = (
     "/wo" + "rk/",
@@ -40,6 +43,18 @@ def test_no_file_of_code_is_longer_than_five_hundred_lines() -> None:
     assert {name: lines for name, lines in long.items() if lines > LONGEST} == {}
 
 
+def test_no_class_of_the_core_has_more_than_twenty_methods() -> None:
+    """A wider one does several things; what holds between its parts can then not be said."""
+    wide = {
+        f"{file.stem}.{node.name}": count
+        for file in CORE.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+        and (count := sum(isinstance(part, ast.FunctionDef) for part in node.body)) > WIDEST
+    }
+    assert wide == {}
+
+
 @pytest.mark.parametrize("word", FORBIDDEN)
 def test_the_repository_speaks_of_the_product_alone(word: str) -> None:
     assert [name_of(file) for file, text in texts() if word in text.lower()] == []
@@ -54,3 +69,17 @@ def test_no_secret_and_no_state_is_among_the_files() -> None:
 def test_every_module_of_the_core_is_named_by_a_test(module: Path) -> None:
     word = re.compile(rf"hai_scheduler\.core\.{module.parent.name}(\.| import [\w, ]*\b){module.stem}\b")
     assert any(word.search(text) for file, text in texts() if file.is_relative_to(ROOT / "tests"))
+
+
+def test_marked_tests_are_in_the_folders_where_make_looks_for_them() -> None:
+    """Every other run of the tests leaves out what has these marks: elsewhere it would never be run."""
+    places = {"e2e": "e2e", "browser": "e2e", "frameworks": "frameworks", "alone": "kubernetes"}
+    found = [
+        (name_of(file), mark)
+        for file, text in texts()
+        if file.is_relative_to(ROOT / "tests") and file.suffix == ".py"
+        for mark in re.findall(r"\bpytest\.mark\.(\w+)", text)
+        if mark in places
+    ]
+    assert {mark for _, mark in found} == set(places)
+    assert [name for name, mark in found if not name.startswith(f"tests/{places[mark]}/")] == []

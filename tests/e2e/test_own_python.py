@@ -63,10 +63,12 @@ def test_without_it_the_platforms_runs(platform: Platform, venv: Path, tmp_path:
     assert "No module named 'marker'" in platform.hai("logs", "plain").stdout
 
 
-def test_a_venv_that_is_not_there_is_doubted_and_said_in_the_log(platform: Platform, tmp_path: Path) -> None:
-    done = hai(platform.env, tmp_path, "submit", "--venv", "/no/such", "--name", "gone", "-f", "--", "python", "-V")
-    assert "there is no Python in /no/such on the platform's machine, so the platform's own is used" in done.stderr
-    assert "/no/such has no Python on this node" in done.stdout
+def test_a_venv_that_is_not_there_is_refused(platform: Platform, tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).parent / "hai"), "submit", "--venv", "/no/such", "--", "python", "-V"]
+    done = subprocess.run(command, env=platform.env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "there is no Python in '/no/such' on the platform's machine" in done.stderr
+    assert "correct --venv" in done.stderr
 
 
 def test_files_and_lines_of_shell_run_as_one_expects(platform: Platform, venv: Path, tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
-"""One platform for all cases, and the file of their results."""
+"""One platform for all cases of a worker of pytest-xdist, and one file of the results of all workers."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import json
 import platform as machine
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from e2e.conftest import Platform
 from frameworks.cases import Case
 from frameworks.drive import ROOT, VENV, Driver, Outcome
+from groups import scheduling
 
 RESULTS = ROOT / "test-results" / "frameworks.json"
 #: What is known of each case so far, by name.
@@ -28,13 +30,39 @@ def versions(names: tuple[str, ...]) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def results() -> Iterator[dict[str, dict[str, Any]]]:
-    """What is known of each case; written when all tests are over."""
+def results() -> dict[str, dict[str, Any]]:
+    """What is known of each case that this process has run."""
     KNOWN.clear()
-    yield KNOWN
-    RESULTS.parent.mkdir(exist_ok=True)
-    before = json.loads(RESULTS.read_text())["cases"] if RESULTS.exists() else {}
-    RESULTS.write_text(json.dumps({"python": machine.python_version(), "cases": before | KNOWN}, indent=1) + "\n")
+    return KNOWN
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write what is known of each case when all tests are over; a worker hands it to the process that started it."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["frameworks"] = KNOWN
+    elif KNOWN:
+        RESULTS.parent.mkdir(exist_ok=True)
+        before = json.loads(RESULTS.read_text())["cases"] if RESULTS.exists() else {}
+        RESULTS.write_text(json.dumps({"python": machine.python_version(), "cases": before | KNOWN}, indent=1) + "\n")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """One worker runs a case, and asks all of what came out."""
+    return scheduling(config, log, group_of)
+
+
+def group_of(nodeid: str) -> str:
+    """The case of a test, by its id; any other test is a group by itself."""
+    found = re.search(r"::test_a_case\[(.+)-\w+\]$", nodeid)
+    return found[1] if found else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take what a worker knows; one that has crashed says nothing."""
+    KNOWN.update(getattr(node, "workeroutput", {}).get("frameworks", {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -50,7 +78,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
-    """A platform of four nodes, for all cases."""
+    """A platform of four nodes, for all cases of this process."""
     if not (VENV / ".installed").exists():
         pytest.skip(ABSENT)
     made = Platform(tmp_path_factory.mktemp("frameworks"), nodes=4)

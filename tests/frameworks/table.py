@@ -15,7 +15,15 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "frameworks.md"
 RESULTS = ROOT / "test-results" / "frameworks.json"
 BEGIN, END = "<!-- from here on written by make frameworks-table -->\n", "<!-- to here -->\n"
-HEAD = ("way", "tried with", "goes on at the right step", "what is said of its saving", "leaves in", "of that, saving")
+HEAD = (
+    "way",
+    "tried with",
+    "goes on at the right step",
+    "what is said of its saving",
+    "leaves in",
+    "of that, saving",
+    "after that",
+)
 SAID = {
     "saved": "saved, and it had",
     "unknown": "left by itself, nothing known to be saved, and so it was",
@@ -39,8 +47,9 @@ def row(case: Case, found: Mapping[str, Any]) -> tuple[str, ...]:
     resumes = ("begins again" if case.from_start else "yes") if RESUMES in passed else f"not yet{why(case, RESUMES)}"
     word = SAID[found["left"]] if WORD in passed else f"not yet{why(case, WORD)}"
     if RESUMES not in passed:
-        return case.title, versions or "-", resumes, word, "-", "-"
-    return case.title, versions or "-", resumes, word, f"{found['leave_s']:.1f} s", f"{found['job_s']:.1f} s"
+        return case.title, versions or "-", resumes, word, "-", "-", "-"
+    times = (found["leave_s"], found["job_s"], found["leave_s"] - found["job_s"])
+    return case.title, versions or "-", resumes, word, *(f"{time:.1f} s" for time in times)
 
 
 def why(case: Case, check: str) -> str:

@@ -62,6 +62,12 @@ def test_the_table_says_of_each_case_what_is_lacking() -> None:
             assert lacking is None or cell == f"not yet: {lacking}"
 
 
+def test_the_table_tells_what_is_left_of_leaving_after_the_saving() -> None:
+    for row in cells():
+        leaves, saving, after = (float(cell.removesuffix(" s")) for cell in row[4:])
+        assert after == pytest.approx(leaves - saving, abs=0.11), row
+
+
 def test_every_training_that_the_page_shows_is_one_of_the_suite() -> None:
     shown = re.findall(r"^hai submit (.*)$", PAGE, re.MULTILINE)
     assert len(shown) > 5
@@ -94,7 +100,7 @@ def test_a_row_tells_what_was_seen(left: str, words: str) -> None:
     row = table.row(Case(name="x", title="X"), found(left=left))
     assert row[:3] == ("X", "torch 2.13.0", "yes")
     assert words in row[3]
-    assert row[4:] == ("1.0 s", "0.2 s")
+    assert row[4:] == ("1.0 s", "0.2 s", "0.8 s")
 
 
 def test_a_row_tells_what_failed_and_what_is_lacking() -> None:

@@ -8,19 +8,28 @@ HAI_TEST_PATIENCE    seconds that anything may take (default 300)
 HAI_TEST_SHARED_PATH, HAI_TEST_TRAINING_IMAGE, HAI_TEST_TRAINING_PACKAGES  what scenarios need: kubernetes_kit.platform
 HAI_TEST_CLUSTER_CONTROL  a program that kills nodes and the API server, and brings them back: kubernetes_kit.control
 
-Every module has a namespace of its own, which is removed at its end. Nodes are changed by test_scenarios alone, which
-cordons one and, with HAI_TEST_CLUSTER_CONTROL, kills one, and puts everything right. The contract suite and
-test_kubelets_since_127 add three tainted nodes for each test, whose kubelets are stand-ins, and remove them.
+Every test, or module, has a namespace of its own, which is removed at its end. Nodes are changed by test_scenarios
+alone, which cordons one and, with HAI_TEST_CLUSTER_CONTROL, kills one, and puts everything right: it is marked `alone`.
+The contract suite and test_kubelets_since_127 add three tainted nodes for each test, whose kubelets are stand-ins, and
+remove them.
+
+`pytest -n 2 -m "not alone"` runs two groups at a time; SHARING says which modules are one group,
+because they would take something from each other. HAI_TEST_FAILED names a file to which the ids of tests that have
+failed are added, for `pytest @FILE`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from groups import scheduling
 
 if TYPE_CHECKING:
     from hai_scheduler.ports.cluster import Cluster
@@ -33,6 +42,47 @@ pytest.register_assert_rewrite("contract.test_cluster", "contract.test_cluster_s
 ABSENT = "no Kubernetes: name a cluster by KUBECONFIG to run these tests on it"
 
 
+#: Modules that are one group, and what they would take from each other. Any other module is one by itself.
+SHARING = {
+    "cpus": ("test_chart", "test_chart_replicas", "test_spawner", "test_words"),
+    "gpus": ("test_nodes", "test_replicas"),
+}
+GROUPS = {module: group for group, modules in SHARING.items() for module in modules}
+#: They begin first.
+LONGEST = ("cpus", "test_contract real kubelets", "gpus")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """One worker runs a group."""
+    return scheduling(config, log, group_of)
+
+
+def group_of(nodeid: str) -> str:
+    """The group of a test, by its id. The contract suite is two: on each kind of kubelets."""
+    file, _, name = nodeid.partition("::")
+    module = Path(file).stem
+    kind = re.search(r"\[(real kubelets|since 1\.27)", name)
+    return f"{module} {kind[1]}" if kind else GROUPS.get(module, module)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest."""
+    items.sort(key=lambda item: item.path.parent == Path(__file__).parent and group_of(item.nodeid) not in LONGEST)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Add the tests that have failed to the file that is named."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    file = os.environ.get("HAI_TEST_FAILED")
+    if not file or reporter is None or hasattr(session.config, "workeroutput"):
+        return
+    failed = {one.nodeid for kind in ("failed", "error") for one in reporter.stats.get(kind, [])}
+    with Path(file).open("a") as out:
+        out.writelines(f"{name}\n" for name in sorted(failed))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip everything here in one place, so that it is one line of the summary."""
     if not os.environ.get("KUBECONFIG"):
@@ -40,12 +90,23 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="module")
-def place() -> Iterator[Place]:
+def shared_place() -> Iterator[Place]:
+    """For the tests of a module that have a platform in common."""
     from kubernetes_kit.place import make_place, remove_place
 
     made = asyncio.run(make_place())
     yield made
     asyncio.run(remove_place(made))
+
+
+@pytest.fixture
+async def place() -> AsyncIterator[Place]:
+    """Of one test: the next need not wait until all that this one has started is gone."""
+    from kubernetes_kit.place import make_place, remove_place
+
+    made = await make_place()
+    yield made
+    await remove_place(made)
 
 
 @pytest.fixture

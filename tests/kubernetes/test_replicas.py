@@ -91,8 +91,8 @@ class Pair:
 
 
 @pytest.fixture(scope="module")
-def world(place: Place) -> Iterator[World]:
-    with make_world(place) as made:
+def world(shared_place: Place) -> Iterator[World]:
+    with make_world(shared_place) as made:
         yield made
 
 

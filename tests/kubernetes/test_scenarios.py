@@ -29,12 +29,14 @@ from kubernetes_kit.platform import (
 )
 from kubernetes_kit.traps import MOMENTS
 
+pytestmark = pytest.mark.alone
+
 DIGITS = ("python3", "train_digits.py", "--epochs", "30")
 
 
 @pytest.fixture(scope="module")
-def platform(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PodPlatform]:
-    with make_world(place) as world:
+def platform(shared_place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PodPlatform]:
+    with make_world(shared_place) as world:
         made = PodPlatform(tmp_path_factory.mktemp("platform"), nodes=1, world=world)
         try:
             made.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import functools
 import os
 import secrets
 import socket
@@ -89,6 +90,7 @@ async def remove_place(place: Place) -> None:
             await api.request("DELETE", f"/api/v1/namespaces/{place.namespace}")
 
 
+@functools.cache
 def _client() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "hai.pyz"

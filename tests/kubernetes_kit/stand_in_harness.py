@@ -104,6 +104,11 @@ class StandInHarness(KubernetesHarness):
     async def close(self) -> None:
         async with self._stack:
             await super().close()
+            # Without its kubelet no pod would ever be gone.
+            await self.settle(self._no_pods)
+
+    async def _no_pods(self) -> bool:
+        return not (await self._api.request("GET", f"{self.place.path}/pods"))["items"]
 
     def node(self, name: str) -> str:
         number = int(name.removeprefix("node-"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from hai_client import names
+from hai_client import constants
 from hai_client.backports import dataclass
 from hai_client.cli import verbs
 from hai_client.cli.context import Context
@@ -78,9 +78,9 @@ def _kind(action: argparse.Action) -> str:
 def _words(kind: str) -> str:
     """Shell words of a kind that is known now; the others are left to the script."""
     if kind == "priorities":
-        return " ".join((names.AUTO, *names.PRIORITIES))
+        return " ".join((constants.AUTO, *constants.PRIORITIES))
     if kind == "levels":
-        return " ".join(names.PRIORITIES)
+        return " ".join(constants.PRIORITIES)
     return kind
 
 

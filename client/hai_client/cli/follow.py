@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from hai_client.backports import without_prefix
 from hai_client.cli import failing
 from hai_client.cli.context import Context
+from hai_client.constants import ENDED_STATES
 from hai_client.errors import Unavailable
-from hai_client.names import ENDED
 from hai_client.wire.schema import LogLine, TaskSummary
 
 
@@ -95,6 +95,6 @@ def follow_to_end(ctx: Context, task: TaskSummary, *, quiet: bool = False) -> in
         return 0
     if not quiet:
         failing.after_log(ctx, end)
-    how = f"{end.name} {end.state}" if end.state in ENDED else f"{end.name} is {end.state}"
+    how = f"{end.name} {end.state}" if end.state in ENDED_STATES else f"{end.name} is {end.state}"
     ctx.out.note(f"{how}: {end.message}" if end.message else how)
     return 1

@@ -10,6 +10,7 @@ from hai_client.cli import view
 from hai_client.cli.context import Context
 from hai_client.cli.output import Column, Output, local
 from hai_client.cli.parser import Command
+from hai_client.constants import EventKind
 from hai_client.durations import format_duration
 from hai_client.errors import Invalid
 from hai_client.wire.explain import Decision, Forecast, ForecastCost
@@ -48,7 +49,11 @@ def _all(ctx: Context, task: str) -> Iterator[Decision]:
 def word(decision: Decision) -> str:
     """What kind of decision it is: what the task waits for, a state, or the thing that was changed."""
     data = decision.data
-    shown = {"task.verdict": data.get("kind"), "task.state": data.get("to"), "run.notice": "told to leave"}
+    shown = {
+        EventKind.TASK_VERDICT: data.get("kind"),
+        EventKind.TASK_STATE: data.get("to"),
+        EventKind.RUN_NOTICE: "told to leave",
+    }
     return str(shown.get(decision.kind) or decision.kind.rpartition(".")[2])
 
 

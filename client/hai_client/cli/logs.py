@@ -10,8 +10,8 @@ from hai_client.cli.context import Context
 from hai_client.cli.follow import once_an_outage, say_why_silent, show
 from hai_client.cli.output import Column
 from hai_client.cli.parser import Command
+from hai_client.constants import ENDED_STATES
 from hai_client.errors import Invalid
-from hai_client.names import ENDED
 
 #: In place of a rank: all of them.
 ALL = "all"
@@ -76,7 +76,7 @@ def _say_how_it_ended(ctx: Context, task_id: int, *, rank: int | None, run: int 
         return
     end = ctx.client.task(task_id)
     failing.after_log(ctx, end, rank=rank, run=run)
-    if ctx.out.watched and end.state in ENDED:
+    if ctx.out.watched and end.state in ENDED_STATES:
         ctx.out.note(f"{end.name} {end.state}: {end.message}" if end.message else f"{end.name} {end.state}")
 
 

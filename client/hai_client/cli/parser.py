@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from hai_client import names
+from hai_client import constants, names
 from hai_client.backports import dataclass, without_prefix
 from hai_client.cli.context import Context
 from hai_client.durations import parse_duration
@@ -108,7 +108,10 @@ def rank_or_all(text: str) -> int | str:
     try:
         return count("rank", least=0)(text)
     except Invalid:
-        raise Invalid(f"rank: {text!r} is neither the number of a rank, from 0 on, nor `all`") from None
+        raise Invalid(
+            f"rank: {text!r} is neither the number of a rank, from 0 on, nor `all`; write for example -r 1, or -r all"
+            " for all ranks by time"
+        ) from None
 
 
 def ranks_per_node(text: str) -> int | str:
@@ -116,7 +119,10 @@ def ranks_per_node(text: str) -> int | str:
     if text.lower() in ("gpu", "gpus"):
         return "gpu"
     if not re.fullmatch(r"[0-9]{1,4}", text) or int(text) < 1:
-        raise Invalid(f"ranks-per-node: {text!r} is neither a whole number of 1 or more nor 'gpu'")
+        raise Invalid(
+            f"ranks-per-node: {text!r} is neither a whole number of 1 or more nor 'gpu'; write for example"
+            " --ranks-per-node 4, or --ranks-per-node gpu for one process a GPU; leave it out for one process a node"
+        )
     return int(text)
 
 
@@ -181,8 +187,8 @@ def name_in(text: str) -> str:
 def level(text: str) -> str:
     """Read a priority other than AUTO."""
     found = names.parse_priority(text)
-    if found == names.AUTO:
-        raise Invalid(f"priority: AUTO has no quota of its own; use one of {', '.join(names.PRIORITIES)}")
+    if found == constants.AUTO:
+        raise Invalid(f"priority: AUTO has no quota of its own; use one of {', '.join(constants.PRIORITIES)}")
     return found
 
 

@@ -10,7 +10,7 @@ from hai_client.cli import parser as words
 from hai_client.cli.context import Context
 from hai_client.cli.output import Column, Output, local
 from hai_client.cli.parser import Command
-from hai_client.names import PRIORITIES
+from hai_client.constants import PRIORITIES
 from hai_client.wire.schema import OwnQuota, Quota
 
 

@@ -6,9 +6,12 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from hai_client.cli import parser as words_
@@ -16,8 +19,8 @@ from hai_client.cli import submit
 from hai_client.cli.context import Context
 from hai_client.cli.output import Output
 from hai_client.cli.parser import Command
+from hai_client.constants import PROFILES
 from hai_client.errors import HaiError, Invalid
-from hai_client.rank.spec import PROFILES
 from hai_client.rehearsal.plan import Plan, free_port, visible_gpus
 
 _AFTER_S = 10.0
@@ -84,12 +87,36 @@ def rehearse(args: argparse.Namespace, command: Sequence[str], cwd: str, ctx: Co
     if not sys.platform.startswith("linux"):
         raise Broken(f"a rehearsal needs Linux, as the cluster does; this is {sys.platform}")
     given = args.checkpoint_dir
-    folder = tempfile.mkdtemp(prefix="hai-checkpoints-") if given is None else os.path.join(cwd, given)  # noqa: PTH118
+    with _cleaning_up():
+        folder = tempfile.mkdtemp(prefix="hai-checkpoints-") if given is None else os.path.join(cwd, given)  # noqa: PTH118
+        try:
+            return _rehearse(args, command, cwd, Path(folder), ctx, state)
+        finally:
+            if given is None:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _cleaning_up() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end this as Ctrl-C does: nothing of the rehearsal is left then."""
+
+    def leave(number: int, _frame: object) -> None:
+        for each in found:
+            # A second one must not cut the cleaning up.
+            signal.signal(each, signal.SIG_IGN)
+        raise SystemExit(128 + number)
+
+    # Under nohup SIGHUP is ignored, and stays so.
+    found = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        found = []
+    for number in found:
+        signal.signal(number, leave)
     try:
-        return _rehearse(args, command, cwd, Path(folder), ctx, state)
+        yield
     finally:
-        if given is None:
-            shutil.rmtree(folder, ignore_errors=True)
+        for number in found:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _rehearse(

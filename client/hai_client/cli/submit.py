@@ -16,11 +16,10 @@ from hai_client.cli.context import Context
 from hai_client.cli.follow import follow_to_end
 from hai_client.cli.output import clean
 from hai_client.cli.parser import Command
+from hai_client.constants import PROFILES
 from hai_client.errors import Invalid
 from hai_client.slurm.provide import VARIABLE as PROVIDE
 from hai_client.wire.schema import Task, TaskRequest
-
-PROFILES = ("auto", "sigterm", "cooperative", "slurm", "kill")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ import dataclasses
 from datetime import datetime
 from typing import Any
 
-from hai_client import names
+from hai_client import constants
 from hai_client.backports import UTC
 from hai_client.cli import parser as words_
 from hai_client.cli import view
@@ -24,7 +24,7 @@ _LIMIT = 50
 
 def states(text: str) -> str:
     """Read states with commas between them."""
-    known = (*names.STATES, "live")
+    known = (*constants.TASK_STATES, "live")
     wanted = [word.strip().lower() for word in text.split(",") if word.strip()]
     for word in wanted or [text]:
         if word not in known:

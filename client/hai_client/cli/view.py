@@ -12,8 +12,8 @@ from typing import Any
 from hai_client.backports import UTC
 from hai_client.cli import failing
 from hai_client.cli.output import STATE_STYLES, Cell, Column, Output, ago, clean, local, plural
+from hai_client.constants import ENDED_STATES
 from hai_client.durations import format_duration
-from hai_client.names import ENDED
 from hai_client.wire.schema import Rank, Run, Task, TaskSummary, Verdict
 
 _LABEL = 12
@@ -32,7 +32,7 @@ _AMBIGUOUS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", 
 
 def state(task: TaskSummary) -> str:
     """The state in a word or two."""
-    return f"{task.state}, held" if task.held and task.state not in ENDED else task.state
+    return f"{task.state}, held" if task.held and task.state not in ENDED_STATES else task.state
 
 
 def standing(state: str, sentence: str) -> str:
@@ -72,10 +72,10 @@ def named(task_id: int, name: str) -> str:
 
 def now(task: TaskSummary) -> str:
     """What there is to say of a task now, in the last column of a list."""
-    if task.node_names and task.state not in ENDED:
+    if task.node_names and task.state not in ENDED_STATES:
         where = " ".join(task.node_names)
         return f"{where}; leaves by {local(task.deadline)[11:]}" if task.deadline else where
-    if task.verdict is not None and task.state not in ENDED:
+    if task.verdict is not None and task.state not in ENDED_STATES:
         place = f"#{task.verdict.position}: " if task.verdict.position is not None else ""
         return place + task.verdict.sentence
     return task.message
@@ -84,9 +84,9 @@ def now(task: TaskSummary) -> str:
 def screen(out: Output, task: Task) -> None:
     """Write one screen on a task."""
     colored = out.style(state(task), STATE_STYLES.get(task.state))
-    where = f" on {' '.join(map(clean, task.node_names))}" if task.node_names and task.state not in ENDED else ""
+    where = f" on {' '.join(map(clean, task.node_names))}" if task.node_names and task.state not in ENDED_STATES else ""
     out.line(f"{out.style(clean(task.name), 'bold')}, task {task.id} of {clean(task.user)}: {colored}{where}")
-    verdict_ = task.verdict if task.state not in ENDED else None
+    verdict_ = task.verdict if task.state not in ENDED_STATES else None
     if task.message and not (verdict_ and verdict_.sentence == task.message):
         write_sentence(out, task.message)
     if task.hint:
@@ -148,7 +148,9 @@ def _checkpoint(task: Task) -> str:
 def _command(words: tuple[str, ...]) -> str:
     import shlex
 
-    return shlex.join(words)
+    from hai_client.cli.slurm.shown import batch_script
+
+    return batch_script(words) or shlex.join(words)
 
 
 def verdict(out: Output, found: Verdict, *, sentence: bool = True) -> None:
@@ -166,7 +168,7 @@ def verdict(out: Output, found: Verdict, *, sentence: bool = True) -> None:
 
 def runs(out: Output, task: Task) -> None:
     """Write the runs of a task as a table."""
-    columns = [Column("RUN", right=True), Column("STARTED"), Column("LASTED"), Column("ENDED"), Column("SAVED")]
+    columns = [Column("RUN", right=True), Column("STARTED"), Column("LASTED"), Column("ENDED_STATES"), Column("SAVED")]
     columns += [Column("LOST"), Column("NODES")]
     out.table(columns, [_run_row(run) for run in task.runs])
 

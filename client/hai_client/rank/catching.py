@@ -14,6 +14,7 @@ What frameworks do, and what profile `auto` therefore sends:
 | Lightning under Slurm's variables | SIGUSR1 to save, SIGTERM to pass it over | SIGUSR1 |
 | submitit | SIGUSR2, before 1.5 SIGUSR1, to save; SIGTERM to pass it over | SIGUSR2, SIGUSR1 |
 | a script for `sbatch --signal` | what it asks for, mostly SIGUSR1 | that |
+| the driver of a Ray of its own | SIGTERM, to end Ray | nothing: its workers would not hear of it |
 | torchrun's agent | SIGTERM, SIGINT, SIGHUP, SIGQUIT, to end its workers | nothing: its workers are looked at |
 
 So SIGUSR1 goes before SIGUSR2, and both go before SIGTERM, where Slurm's variables are set: there SIGTERM is what

@@ -2,8 +2,9 @@
 
 Looked at is what lies below HAI_CHECKPOINT_DIR and the watched paths, and the folders of checkpoints that a process of
 the rank was seen to write elsewhere (`hai_client.rank.saves` says what that is). Of these the newest file counts, with
-its own time, once it is complete: nobody of the rank has it open for writing, and it has been quiet for `QUIET_S` or
-everybody who could have written it has left. What was open when its writer was ended never counts.
+its own time, once it is complete: nobody of the rank has it open for writing, and it has been quiet for as long as
+`hai_client.rank.complete` says or everybody who could have written it has left. What was open when its writer was ended
+never counts.
 
 File systems are looked at in a thread, a little at a time: a server that does not answer holds nobody up.
 """
@@ -12,9 +13,13 @@ File systems are looked at in a thread, a little at a time: a server that does n
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import time
 
+from hai_client.rank.complete import QUIET_S
+from hai_client.rank.ears import Ears
 from hai_client.rank.identity import acting_as
 from hai_client.rank.saves import Saves
 from hai_client.rank.sweep import Found, Sweep
@@ -28,8 +33,6 @@ if TYPE_CHECKING:
     from hai_client.rank.identity import Account
     from hai_client.rank.spec import Spec
 
-#: For how long a checkpoint must not have changed to count as complete, seconds.
-QUIET_S = 2.0
 #: One look: so many entries, so many seconds. After a look the thread rests, at least so many times as long; after the
 #: notice for as long.
 ENTRIES = 2000
@@ -38,6 +41,10 @@ RESTS = 9
 #: Seconds between two looks, and after the notice.
 EVERY_S = 5.0
 HURRY_S = 0.25
+#: Between two times that what the kernel tells is taken; and until the next look after the notice if there was some.
+HEAR_S = 0.05
+#: What was written so much later than the last change that was heard of is not the same change, seconds.
+UNHEARD_S = 0.2
 MAX_EVERY_S = 60.0
 NODES_PER_SECOND = 4
 #: How long the last look may take, seconds.
@@ -68,8 +75,15 @@ class Evidence:
         self.saves = Saves((spec.folder, spec.runtime))
         self._sweep = Sweep(since, self.saves.is_own)
         self._noticed_at: int | None = None
+        self._ears = Ears(alone=self._nodes == 1)
+        #: How much had been heard when the newest checkpoint was found to be complete for that; None: not for that.
+        self._heard: int | None = None
+        #: Whether what grew was heard to be closed, and was a part of a save like those before.
+        self._growth_heard = False
+        #: When the silence will have been long enough, seconds from then.
+        self._silent_in_s = HURRY_S
         self._thread: threading.Thread | None = None
-        self._wake: threading.Event | None = None
+        self._wake: tuple[int, int] | None = None
         self._last: threading.Event | None = None
         self._forced = False
         #: The newest complete checkpoint.
@@ -85,8 +99,10 @@ class Evidence:
             return
         import threading
 
-        self._wake = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(self._wake,), name="evidence", daemon=True)
+        self._wake = os.pipe()
+        for fd in self._wake:
+            os.set_blocking(fd, False)
+        self._thread = threading.Thread(target=self._run, args=(self._wake[0],), name="evidence", daemon=True)
         self._thread.start()
 
     def look(self, pids: Iterable[int]) -> None:
@@ -102,8 +118,7 @@ class Evidence:
         self.saves.noticed(now)
         self._noticed_at = time.time_ns()
         self.start()
-        if self._wake is not None:
-            self._wake.set()
+        self._ring()
 
     def writing(self, pids: Iterable[int]) -> bool:
         """Whether one of the processes has a checkpoint open for writing at this moment."""
@@ -121,7 +136,7 @@ class Evidence:
 
     def others_save(self, now: float) -> bool:
         """Whether a file grows that is none of those which this rank itself is writing."""
-        return now - self._sweep.grown_at < QUIET_S
+        return now - self._sweep.grown_at < QUIET_S and not self._growth_heard
 
     def settled(self, now: float) -> bool:
         """Whether there is a complete checkpoint since the notice, and nothing has changed since for a while."""
@@ -129,6 +144,14 @@ class Evidence:
         if newest is None or noticed is None or newest.at < noticed:
             return False
         return not self._unsettled and not self.going_on(now)
+
+    def unchanged(self) -> bool:
+        """Whether nothing was heard since the newest checkpoint was found to be complete, where that is why it was."""
+        heard = self._heard
+        if heard is None:
+            return True
+        self._ears.take()
+        return self._ears.count == heard
 
     def news(self, now: float, *, at_once: bool = False) -> Found | None:
         """A newer checkpoint than the last one that was returned, not more often than reports are to be posted."""
@@ -153,13 +176,22 @@ class Evidence:
         self._forced = forced
         self._last = threading.Event()
         self.start()
-        if self._wake is not None:
-            self._wake.set()
+        self._ring()
         self._last.wait(LAST_LOOK_S + HURRY_S)
 
-    def _run(self, wake: threading.Event) -> None:
+    def _ring(self) -> None:
+        """Wake the thread up."""
+        if self._wake is not None:
+            with contextlib.suppress(BlockingIOError):
+                os.write(self._wake[1], b"\0")
+
+    def _run(self, wake: int) -> None:
+        poll = select.poll()
+        poll.register(wake, select.POLLIN)
         with acting_as(self._account):
             self._find_places()
+            if self._ears.fd is not None:
+                poll.register(self._ears.fd, select.POLLIN)
             while True:
                 began = time.monotonic()
                 last = self._last
@@ -169,20 +201,42 @@ class Evidence:
                     self._learn()
                     self._sweep.complete(LAST_LOOK_S)
                     self._choose(last=True)
+                    self._ears.close()
                     last.set()
                     return
-                every, rests = (self._every_s, RESTS) if self._noticed_at is None else (HURRY_S, 1)
-                wake.wait(max(every, rests * (time.monotonic() - began)))
-                wake.clear()
+                every, rests = self._every_s, RESTS
+                if self._noticed_at is not None:
+                    every, rests = min(HURRY_S, self._silent_in_s or HURRY_S), 1
+                self._wait(poll, wake, max(every, rests * (time.monotonic() - began)))
+
+    def _wait(self, poll: select.poll, wake: int, seconds: float) -> None:
+        """Until the next look; what the kernel tells is heard meanwhile."""
+        ends = time.monotonic() + seconds
+        while (left := ends - time.monotonic()) > 0:
+            ready = [fd for fd, _ in poll.poll(left * 1000)]
+            if wake in ready:
+                with contextlib.suppress(BlockingIOError):
+                    while os.read(wake, 4096):
+                        pass
+                return
+            if ready:
+                self._ears.step()
+                # A log that is opened and closed for each line must not keep a processor busy.
+                pause = HEAR_S if self._noticed_at is not None else min(left, HEAR_S)
+                time.sleep(pause)
+                if self._noticed_at is not None:
+                    return
 
     def _find_places(self) -> None:
         for place in self._places:
             self._sweep.add(place)
+        self._ears.listen(self._places)
         # As the kernel names open files.
         self.saves.roots = tuple({*self._places, *(os.path.realpath(place) for place in self._places)})
 
     def _step(self) -> None:
         self._learn()
+        self._ears.step()
         self._sweep.look(ENTRIES, LOOK_S)
         self._choose(last=False)
 
@@ -195,14 +249,23 @@ class Evidence:
         torn = self.saves.torn
         spoilt = {os.path.dirname(path) for path in torn}
         open_now = frozenset() if last else self.saves.open
+        quiet, heard = self._ears.quiet_needed(elsewhere=self._sweep.learned), self._ears.count
+        silence = self._ears.quiet_for(time.monotonic())
+        # Times of files say nothing of what was renamed or made. Where all is heard, that is what counts.
+        heard_enough = quiet == QUIET_S or silence >= quiet
+        self._silent_in_s = max(0.0, quiet - silence) if quiet < QUIET_S else HURRY_S
         now = time.time_ns()
+        last_heard = now - (silence - UNHEARD_S) * 1e9
+        self._growth_heard = quiet < QUIET_S and self._sweep.grown_to <= last_heard
         unsettled = False
         for file in reversed(self._sweep.files):
             if self._newest is not None and file.at <= self._newest.at:
                 break
             if file.path in torn:
                 continue
-            fresh = now - file.at < QUIET_S * 1e9
+            # What is newer than the last that was heard was written unheard.
+            needed = QUIET_S if file.at > last_heard else quiet
+            fresh = not heard_enough or now - file.at < needed * 1e9
             if file.path in open_now or (fresh and not (last and (not self._forced or self._nodes == 1))):
                 # Somebody is, or may be, in the middle of it, perhaps on another node.
                 unsettled = True
@@ -212,6 +275,7 @@ class Evidence:
                 continue
             self._newest = file
             break
+        self._heard = heard if quiet < QUIET_S else None
         self._unsettled = unsettled
 
 

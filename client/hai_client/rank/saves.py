@@ -34,6 +34,7 @@ _CHECKPOINT = (
 )
 _DRAFT = r"([._-]?(tmp|temp|part|partial|incomplete|new|swp|writing)[\w-]*|[.-]?\d+|~)$"
 _TEMPORARY = r"\.(tmp|part|partial|incomplete)[\w.-]*$"
+_IS_DRAFT = r"^\.?(tmp|temp)[._-]|[._-](tmp|temp|part|partial|incomplete|new|swp|writing)[\w-]*$|~$"
 #: What is written all along, and is no checkpoint wherever it lies.
 _RECORD = (
     r"^events\.out\.tfevents|^\.nfs"
@@ -48,6 +49,12 @@ def looks_like_checkpoint(name: str) -> bool:
     name = name.lower()
     bare = re.sub(_DRAFT, "", name)
     return bool(re.search(_TEMPORARY, name) or re.search(_CHECKPOINT, name) or re.search(_CHECKPOINT, bare))
+
+
+def is_draft(name: str) -> bool:
+    """Whether a file or folder of that name is to be renamed once it is complete."""
+    name = name.lower()
+    return bool(re.search(_TEMPORARY, name) or re.search(_IS_DRAFT, name))
 
 
 def is_record(name: str) -> bool:

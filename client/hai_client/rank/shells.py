@@ -48,6 +48,8 @@ class Shells:
         self._account = account
         self._wait_s = wait_s
         self._kept: dict[int, _Shell] = {}
+        #: Those that could not be stopped.
+        self._going_on: set[int] = set()
         #: How what a shell waited for has ended, by the pid of the shell, as `os.wait` says it.
         self._ends: dict[int, int] = {}
         #: Shells that were ended and do then what their EXIT traps say.
@@ -61,7 +63,9 @@ class Shells:
                 continue
             new = True
             self._kept[pid] = _Shell(table[pid].start, {child: table[child].start for child in children})
-            if not self._reads_from_below(table, pid):
+            if self._reads_from_below(table, pid):
+                self._going_on.add(pid)
+            else:
                 send(pid, signal.SIGSTOP)
         return new
 
@@ -92,6 +96,18 @@ class Shells:
             self._cleaning.add(pid)
         send(pid, signal.SIGKILL if masks.ignores(signal.SIGTERM) else signal.SIGTERM)
         send(pid, signal.SIGCONT)
+
+    def is_kept(self, pid: int) -> bool:
+        """Whether the shell is to start nothing more."""
+        return pid in self._kept
+
+    def is_stopped(self, pid: int) -> bool:
+        """Whether the shell was stopped for that, or told to end already."""
+        return pid in self._kept and (pid not in self._going_on or self.is_ended(pid))
+
+    def stand_for(self, pid: int, end: int) -> None:
+        """A process is ended that was only waiting for others: it counts as ended like these, as `os.wait` says it."""
+        self._ends[pid] = end
 
     def is_ended(self, pid: int) -> bool:
         """Whether the shell was told to end already."""

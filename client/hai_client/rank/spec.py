@@ -7,12 +7,13 @@ from __future__ import annotations
 import json
 import os
 
+from hai_client.constants import PROFILES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 SCHEMA = 1
-PROFILES = ("auto", "sigterm", "cooperative", "slurm", "kill")
 SIGNALS = ("TERM", "INT", "USR1", "USR2")
 
 

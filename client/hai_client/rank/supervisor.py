@@ -278,6 +278,7 @@ class Supervisor:
             self._ending = Ending(self._wait_s(now), self._evidence.tear)
             self._mark_signalled()
         if self._ending is not None:
+            self._telling.stages.release()
             if self._yielded:
                 self._ending.hasten(now, DONE_WAIT_S)
             self._ending.step(now)
@@ -289,7 +290,7 @@ class Supervisor:
     def _wait_s(self, now: float) -> float:
         """How long what is left has between SIGTERM and SIGKILL."""
         wait = self._leaving.wait_s(now)
-        if self._status.data["done"] or self._status.data["done_all"]:
+        if self._status.data["done"] or self._status.data["done_all"] or self._telling.ray_ended:
             return min(wait, DONE_WAIT_S)
         if not self._leaving.must_end():
             return wait
@@ -343,7 +344,10 @@ class Supervisor:
                 return False
             if pid == 0:
                 return True
-            if pid == self._main:
+            if os.WIFSTOPPED(status):
+                # Held for this process (`hai_client.rank.stages`).
+                self._telling.stages.stopped(pid, status)
+            elif pid == self._main:
                 self._take_end(status)
 
     def _take_end(self, status: int) -> None:

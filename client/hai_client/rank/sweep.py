@@ -54,6 +54,8 @@ class Sweep:
         self._pass: Iterator[None] | None = None
         #: When another file was last seen to be longer than before (monotonic seconds).
         self.grown_at = float("-inf")
+        #: The time of the file then, nanoseconds since the epoch.
+        self.grown_to = 0
         #: How many passes were completed.
         self.passes = 0
 
@@ -68,6 +70,11 @@ class Sweep:
         self._learned.move_to_end(folder)
         while len(self._learned) > HOT:
             self._learned.popitem(last=False)
+
+    @property
+    def learned(self) -> bool:
+        """Whether checkpoints are written where nobody expected them."""
+        return not all(self._is_inside(folder) for folder in self._learned)
 
     @property
     def files(self) -> list[Found]:
@@ -178,7 +185,7 @@ class Sweep:
             if (known.mtime, known.size) == (stat.st_mtime_ns, stat.st_size):
                 return
             if stat.st_size > known.size and not self._own(path):
-                self.grown_at = time.monotonic()
+                self.grown_at, self.grown_to = time.monotonic(), stat.st_mtime_ns
         self._files[path] = Found(path, stat.st_mtime_ns, stat.st_size, stat.st_ino, time.time_ns())
         self._files.move_to_end(path)
         if len(self._files) > 4 * HOT:

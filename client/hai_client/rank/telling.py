@@ -11,7 +11,8 @@ Profile `auto` looks at the job:
   workers of the same rank that were told and are saving.
 
 Who would die of the signal is stopped for a moment first, so that nobody begins to write between the look and the
-blow. Shells start nothing more after the notice (`hai_client.rank.shells`).
+blow. Shells start nothing more after the notice: those above somebody who is told are stopped
+(`hai_client.rank.shells`), what others start is held before it begins (`hai_client.rank.stages`).
 """
 # ruff: noqa: PTH110, PTH118
 # Importing pathlib costs milliseconds at every start.
@@ -24,11 +25,14 @@ import time
 
 from hai_client.rank.catching import best_signal, best_trap, read_masks
 from hai_client.rank.identity import acting_as
+from hai_client.rank.launchers import Launchers
+from hai_client.rank.moment import Moment
 from hai_client.rank.openfiles import standard_pipes
 from hai_client.rank.processes import Process, children_of, descendants, read_process, read_table, send
 from hai_client.rank.shells import Shells
+from hai_client.rank.stages import Stages
 from hai_client.rank.times import seconds_of
-from hai_client.rank.workers import Workers, is_shell, runs_notebook, workers_of
+from hai_client.rank.workers import Workers, is_shell, runs_notebook, runs_ray, workers_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +58,7 @@ PAUSE_LOOK_S = 0.002
 class _Worker:
     """A process that was there at the notice. Times are monotonic seconds."""
 
-    __slots__ = ("ended_at", "leaves", "listens", "pid", "start", "told")
+    __slots__ = ("drives", "ended_at", "leaves", "listens", "pid", "start", "told")
 
     def __init__(self, process: Process, *, listens: bool) -> None:
         self.pid = process.pid
@@ -66,6 +70,8 @@ class _Worker:
         self.ended_at: float | None = None
         #: Whether it leaves of that by itself all the same: what runs a notebook still writes the outputs.
         self.leaves = False
+        #: Whether it is the driver of a Ray that was ended.
+        self.drives = False
 
     def is_in(self, table: Mapping[int, Process]) -> bool:
         process = table.get(self.pid)
@@ -90,6 +96,10 @@ class Telling:
             self._number = getattr(signal, f"SIG{spec.signal}")
         self._auto = spec.profile == "auto" and self._number is None
         self._shells = Shells(account, spec.term_wait_s)
+        self._moment = Moment()
+        self._launchers = Launchers(account, self._shells, evidence)
+        #: Whether the driver of a Ray was ended, whose other processes keep nothing.
+        self.ray_ended = False
         self._polling = os.path.join(spec.runtime, "polling")
         self._main = 0
         self._deadline: float | None = None
@@ -102,6 +112,7 @@ class Telling:
         #: Start times of those that came later and were ended, by pid, and of shells that were told to their traps.
         self._late: dict[int, int] = {}
         self._trapping: dict[int, int] = {}
+        self.stages = Stages(self._shells, self._trapping, mark)
         #: Processes that do nothing for a moment.
         self._stopped: list[int] = []
         #: Whether all that were told caught it; None: nobody was told.
@@ -117,6 +128,7 @@ class Telling:
         self._deadline = seconds_of(notice.get("deadline"))
         self._for_good = notice.get("kind") == "stop"
         if self._main == 0:
+            self._moment.choose(seconds_of(notice["signal_at"]) if notice.get("signal_at") else None)
             self._main = main
             self._evidence.noticed(descendants(read_table(), (os.getpid(),)))
             self.step(now)
@@ -145,6 +157,9 @@ class Telling:
 
     def step(self, now: float) -> None:
         """Do what is due."""
+        if self.stages.answer():
+            # Whoever waits may be what holds up the end of the rank.
+            self._next = now
         if self._main == 0 or now < self._next:
             return
         self._step(now)
@@ -152,9 +167,11 @@ class Telling:
         self._next = now + max(LOOK_EVERY_S, RESTS * (time.monotonic() - now))
 
     def _step(self, now: float) -> None:
-        table = read_table()
+        table = self.stages.table()
         self._evidence.look(pid for pid in descendants(table, (os.getpid(),)) if not table[pid].zombie)
         if not self._is_due():
+            if self._number is not None:
+                self._only_hold(table, now)
             return
         by_file = self.heard_by_file()
         if by_file:
@@ -162,12 +179,16 @@ class Telling:
         table, found = self._look(table, everything=by_file)
         if by_file:
             self._shells.step(table, now)
+            self.stages.hold(table, found, self._listens, now)
             return
-        self._tell_shells(table, found)
-        self._tell_workers(table, found, now)
+        self._tell(table, found)
+        self._end_others(table, found, now)
         self._end_late(table, found, now)
         self._insist(table, now)
+        if self._is_idle(table):
+            self._launchers.step(now)
         self._shells.step(table, now)
+        self.stages.hold(table, found, self._listens, now)
 
     def _is_due(self) -> bool:
         """Whether anybody is to be told at all, and already."""
@@ -187,10 +208,23 @@ class Telling:
                 # It may have started what works after the notice, without a shell or an agent.
                 self._note(table, (p for p in found.top if self._is_ours(p, found)))
             told = [pid for pid in found.top if everything or self._is_to_be_told(table, pid)]
-            if not self._keep_shells(table, found, told):
+            kept = self._keep_shells(table, found, told)
+            if not self.stages.watch(table, found, self._traps) and not kept:
                 return table, found
-            # A shell may have started something just before it was stopped.
-            table = read_table()
+            # A shell may have started something just before it was stopped, or watched.
+            table = self.stages.table()
+
+    def _only_hold(self, table: dict[int, Process], now: float) -> None:
+        """Nobody is told yet. Nothing more is started all the same, or it would be told in its middle."""
+        found = self._find(table)
+        while self.stages.watch(table, found, self._traps):
+            table = self.stages.table()
+            found = self._find(table)
+        self.stages.hold(table, found, self._listens, now)
+
+    def _listens(self, pid: int) -> bool:
+        worker = self._workers.get(pid)
+        return worker is not None and worker.listens
 
     def _keep_shells(self, table: Mapping[int, Process], found: Workers, workers: Iterable[int]) -> bool:
         """Let the shells above some workers, but for those with a trap, start nothing more; whether one is new."""
@@ -231,10 +265,16 @@ class Telling:
         return worker.told or not self._auto or any(best_signal(one) is not None for one in self._judged(table, pid))
 
     def _judged(self, table: Mapping[int, Process], pid: int) -> list[int]:
-        """Whose handlers count for a worker: of a notebook those of what runs its cells."""
-        if not self._auto or not runs_notebook(pid):
+        """Whose handlers count for a worker: of a notebook those of what runs its cells, of Ray's driver nobody's."""
+        if not self._auto:
             return [pid]
-        return [child for child in children_of(table).get(pid, ()) if not table[child].zombie]
+        if runs_notebook(pid):
+            return _children(table, pid)
+        return [] if self._is_driver(table, pid) else [pid]
+
+    def _is_driver(self, table: Mapping[int, Process], pid: int) -> bool:
+        """Whether a worker is the driver of a Ray, which catches SIGTERM; of one that is left alone for that."""
+        return self._auto and best_signal(pid) is not None and runs_ray(_children(table, pid))
 
     def _traps(self, shell: int) -> bool:
         if shell in self._trapping:
@@ -243,32 +283,46 @@ class Telling:
             return best_trap(shell) is not None
         return self._number is not None and read_masks(shell).traps(self._number)
 
-    def _tell_shells(self, table: Mapping[int, Process], found: Workers) -> None:
+    def _tell(self, table: Mapping[int, Process], found: Workers) -> None:
+        """Send their signals to all that do something of their own then: shells with traps, and workers."""
+        told = [*self._trap_signals(table, found), *self._caught_signals(table)]
+        if not told:
+            return
+        self._mark()
+        # All has been looked at: from here on nothing takes long.
+        self._moment.wait()
+        for pid, number in told:
+            send(pid, number)
+
+    def _trap_signals(self, table: Mapping[int, Process], found: Workers) -> list[tuple[int, int]]:
+        told = []
         for pid in found.shells:
             number = best_trap(pid) if self._auto else self._number
             if number is not None and pid not in self._trapping and self._traps(pid):
-                self._mark()
                 self._trapping[pid] = table[pid].start
-                send(pid, number)
+                told.append((pid, number))
+        return told
 
-    def _tell_workers(self, table: Mapping[int, Process], found: Workers, now: float) -> None:
-        waiting = []
-        for worker in self._workers.values():
-            if worker.told or worker.listens or not worker.is_in(table):
-                continue
-            told = [(pid, number) for pid in self._judged(table, worker.pid) for number in [self._signal_for(pid)]]
-            caught = [(pid, n) for pid, n in told if n is not None and read_masks(pid).catches(n)]
+    def _caught_signals(self, table: Mapping[int, Process]) -> list[tuple[int, int]]:
+        told: list[tuple[int, int]] = []
+        for worker in self._untold(table):
+            signals = [(pid, number) for pid in self._judged(table, worker.pid) for number in [self._signal_for(pid)]]
+            caught = [(pid, n) for pid, n in signals if n is not None and read_masks(pid).catches(n)]
             if caught:
-                self._mark()
                 worker.told = True
                 self.caught = True if self.caught is None else self.caught
-                for pid, number in caught:
-                    send(pid, number)
-            else:
-                waiting.append(worker)
+                told += caught
+        return told
+
+    def _untold(self, table: Mapping[int, Process]) -> list[_Worker]:
+        return [one for one in self._workers.values() if not (one.told or one.listens) and one.is_in(table)]
+
+    def _end_others(self, table: Mapping[int, Process], found: Workers, now: float) -> None:
+        """End what does not catch its signal, when that is due."""
+        waiting = self._untold(table)
         if waiting and self._may_end(table, now):
             self._keep_shells(table, found, (worker.pid for worker in waiting))
-            self._end_idle(waiting, table, now)
+            self._end_idle(waiting, table, found, now)
         elif (
             self._auto and not self._workers and found.expected and self._is_over(now) and self._main not in self._late
         ):
@@ -292,22 +346,31 @@ class Telling:
     def _is_over(self, now: float) -> bool:
         return self._began is not None and (self._for_good or now - self._began >= self._spec.patience_s)
 
-    def _end_idle(self, workers: list[_Worker], table: Mapping[int, Process], now: float) -> None:
+    def _end_idle(self, workers: list[_Worker], table: Mapping[int, Process], found: Workers, now: float) -> None:
         """Send the signal to workers that do not catch it, unless one of them is writing a checkpoint."""
         number = signal.SIGTERM if self._number is None else self._number
         pids = [worker.pid for worker in workers]
+        self._moment.wait()
         if not self._await_pause(pids, table):
             return
         group = self._stop(pids)
         try:
             if group is None or self._evidence.writing(group):
                 return
+            if self._auto and not self._is_over(now) and not self._evidence.unchanged():
+                # The next save may have begun.
+                return
             self._mark()
             for worker in workers:
                 worker.told, worker.ended_at = True, now
                 worker.leaves = read_masks(worker.pid).catches(number)
                 self.caught = False
-                for pid in {worker.pid, *self._judged(table, worker.pid)}:
+                judged = self._judged(table, worker.pid)
+                self._launchers.note(table, found.launchers.get(worker.pid, ()), worker.pid)
+                if self._is_driver(table, worker.pid):
+                    self.ray_ended = worker.drives = True
+                    self._launchers.note_driver(table, worker.pid)
+                for pid in {worker.pid, *judged}:
                     send(pid, number)
         finally:
             for pid in self._stopped:
@@ -354,6 +417,8 @@ class Telling:
             if (known is not None and known.start == start) or self._late.get(pid) == start or is_shell(pid):
                 # A shell without children is about to start something, or to end.
                 continue
+            if pid not in found.under_agent and self.stages.is_held(table[pid]):
+                continue
             if pid in found.under_agent:
                 self._late[pid] = start
                 self._mark()
@@ -365,7 +430,7 @@ class Telling:
                     send(shell, signal.SIGSTOP)
                 send(pid, signal.SIGTERM)
                 for shell in reversed(found.above[pid]):
-                    if self._shells.is_ended(shell):
+                    if self._shells.is_ended(shell) and not self.stages.watches(shell):
                         # It has trapped SIGTERM, and goes on.
                         send(shell, signal.SIGKILL)
                     else:
@@ -376,7 +441,15 @@ class Telling:
         if any(shell in self._trapping or self._shells.is_cleaning_up(shell) for shell in found.above[pid]):
             return False
         before = [self._workers[other] for other in found.top if found.above[other] and other in self._workers]
-        return not any(worker.is_in(table) for worker in before)
+        return not any(worker.is_in(table) and not worker.listens for worker in before)
+
+    def _is_idle(self, table: Mapping[int, Process]) -> bool:
+        """Whether all who worked were ended without catching it, and are gone but for the driver of a Ray."""
+        return bool(self._workers) and all(
+            worker.listens
+            or (worker.ended_at is not None and (worker.drives or not (worker.leaves or worker.is_in(table))))
+            for worker in self._workers.values()
+        )
 
     def _insist(self, table: Mapping[int, Process], now: float) -> None:
         """Kill what has not left of a signal that it does not catch."""
@@ -387,3 +460,7 @@ class Telling:
             if due and not worker.leaves and worker.is_in(table):
                 self._evidence.tear([worker.pid])
                 send(worker.pid, signal.SIGKILL)
+
+
+def _children(table: Mapping[int, Process], pid: int) -> list[int]:
+    return [child for child in children_of(table).get(pid, ()) if not table[child].zombie]

@@ -16,7 +16,7 @@ from hai_client.rank.processes import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"})
 #: Programs that only start another one, some of which catch signals to hand them on.
@@ -26,6 +26,10 @@ WRAPPERS = frozenset(
 )
 AGENTS = frozenset({"torchrun"})
 AGENT_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch"})
+#: Do nothing of use when their workers are gone: of the rest, nsys writes its report then.
+IDLE = AGENTS | {"accelerate"}
+#: Ray's own program on each node.
+RAYLET = "raylet"
 #: Runs a notebook's cells in a process below it.
 NOTEBOOK_MODULE = "hai_client.notebook"
 LOCAL_RANK = b"LOCAL_RANK"
@@ -37,9 +41,10 @@ class Workers:
     `top` are the topmost processes that are neither a shell nor an elastic agent. `under_agent` are those of them
     that an agent started. `expected` says that an agent was found which has not started its workers yet. `shells` are
     the shells above them, each with its children. `above` are the shells above a worker, the innermost last.
+    `launchers` are programs above a worker that are known to do nothing of use when it is gone.
     """
 
-    __slots__ = ("above", "expected", "shells", "top", "under_agent")
+    __slots__ = ("above", "expected", "launchers", "shells", "top", "under_agent")
 
     def __init__(self) -> None:
         self.top: list[int] = []
@@ -47,6 +52,7 @@ class Workers:
         self.expected = False
         self.shells: dict[int, list[int]] = {}
         self.above: dict[int, tuple[int, ...]] = {}
+        self.launchers: dict[int, tuple[int, ...]] = {}
 
 
 def workers_of(table: Mapping[int, Process], roots: list[int]) -> Workers:
@@ -70,19 +76,19 @@ class _Search:
     def run(self, roots: list[int]) -> Workers:
         for root in roots:
             if root in self._table and not self._table[root].zombie:
-                self._visit(root, (), under_agent=False)
+                self._visit(root, (), (), under_agent=False)
         return self._found
 
-    def _visit(self, pid: int, shells: tuple[int, ...], *, under_agent: bool) -> None:
+    def _visit(self, pid: int, shells: tuple[int, ...], launchers: tuple[int, ...], *, under_agent: bool) -> None:
         below = [child for child in self._children.get(pid, ()) if not self._table[child].zombie]
         if below and is_shell(pid):
             self._found.shells[pid] = below
             for child in below:
-                self._visit(child, (*shells, pid), under_agent=under_agent)
+                self._visit(child, (*shells, pid), launchers, under_agent=under_agent)
             return
         if below and _only_starts(pid):
             for child in below:
-                self._visit(child, shells, under_agent=under_agent)
+                self._visit(child, shells, _with(launchers, pid), under_agent=under_agent)
             return
         ranked = [] if self._local_rank(pid) is not None else list(self._topmost_ranked(pid))
         agent = any(self._local_rank(worker) == b"0" for worker in ranked)
@@ -90,13 +96,14 @@ class _Search:
             self._found.expected = True
             return
         if not agent:
-            self._add(pid, shells, under_agent=under_agent)
+            self._add(pid, shells, launchers, under_agent=under_agent)
         for worker in ranked:
-            self._visit(worker, shells, under_agent=under_agent or agent)
+            self._visit(worker, shells, _with(launchers, pid), under_agent=under_agent or agent)
 
-    def _add(self, pid: int, shells: tuple[int, ...], *, under_agent: bool) -> None:
+    def _add(self, pid: int, shells: tuple[int, ...], launchers: tuple[int, ...], *, under_agent: bool) -> None:
         self._found.top.append(pid)
         self._found.above[pid] = shells
+        self._found.launchers[pid] = launchers
         if under_agent:
             self._found.under_agent.add(pid)
 
@@ -127,6 +134,20 @@ def is_shell(pid: int) -> bool:
 def runs_notebook(pid: int) -> bool:
     """Whether the process runs a notebook: what it catches says nothing about the cells."""
     return NOTEBOOK_MODULE in read_arguments(pid)[:4]
+
+
+def runs_ray(children: Iterable[int]) -> bool:
+    """Whether a process with these children is the driver of a Ray of its own.
+
+    Ray catches SIGTERM there to end itself: that says nothing about the workers, which are elsewhere and hear nothing.
+    """
+    return any(read_program(child) == RAYLET for child in children)
+
+
+def _with(launchers: tuple[int, ...], pid: int) -> tuple[int, ...]:
+    words = read_arguments(pid)
+    idle = bool({os.path.basename(word) for word in words[:2]} & IDLE) or bool(set(words[:6]) & AGENT_MODULES)
+    return (*launchers, pid) if idle else launchers
 
 
 def _only_starts(pid: int) -> bool:

@@ -111,14 +111,13 @@ class Rehearsal:
         status = turn.status()
         end = _end_of(turn, status)
         evidence = Evidence(self._plan, files, turn.reports)
-        start = seconds_of(status.get("started_at")) or turn.started_at
+        start = seconds_of(status["started_at"]) or turn.started_at
         if told_at is None:
-            code = status.get("exit_code")
-            return First(told=False, before_s=end - start, exit_code=code, trouble=turn.trouble()), evidence
-        died_of = _died_of(status)
-        caught = status["caught"] if "caught" in status else self._caught(handlers)
+            before_s, code = end - start, status["exit_code"]
+            return First(told=False, before_s=before_s, exit_code=code, trouble=turn.trouble()), evidence
+        caught = status["caught"]
         polls = turn.mark("polling") is not None
-        killed = not polls and caught is not True and status.get("exit_code") != 0
+        killed = not polls and caught is not True and status["exit_code"] != 0
         cut_after = ended_at
         if killed and ended_at is None:
             # These profiles send their signal at once; where the supervisor chooses the time, it is not known.
@@ -129,18 +128,18 @@ class Rehearsal:
             First(
                 told=True,
                 before_s=told_at - start,
-                exit_code=status.get("exit_code"),
-                died_of=died_of,
+                exit_code=status["exit_code"],
+                died_of=status["signal"],
                 leave_s=max(0.0, end - told_at),
                 ended=ended_at is not None,
                 polls=polls,
                 caught=caught,
                 handlers=handlers,
-                said_done=bool(status.get("done")),
+                said_done=status["done"],
                 last=last,
                 saved=saved,
                 cut=cut,
-                state=status.get("job_state"),
+                state=status["job_state"],
                 trouble=turn.trouble(),
             ),
             evidence,
@@ -204,10 +203,6 @@ class Rehearsal:
             self._tick(turn, files)
         return None
 
-    def _caught(self, handlers: tuple[str, ...]) -> bool | None:
-        sent = self._plan.signal or SENT.get(self._plan.profile)
-        return None if sent is None else sent in handlers
-
     # --- the second run
 
     def _second(self, place: Path, first: First, evidence: Evidence) -> Second:
@@ -233,10 +228,10 @@ class Rehearsal:
         self._notes += [files.incomplete] if files.incomplete else []
         found = resumed_from(turn, files, evidence, first.state)
         status = turn.status()
-        start = seconds_of(status.get("started_at")) or turn.started_at
+        start = seconds_of(status["started_at"]) or turn.started_at
         return Second(
             seconds=max(0.0, _end_of(turn, status) - start),
-            exit_code=status.get("exit_code") if itself else None,
+            exit_code=status["exit_code"] if itself else None,
             how=found.how if found else None,
             path=found.path if found else None,
             step=found.step if found else None,
@@ -288,12 +283,3 @@ def _end_of(turn: Turn, status: dict[str, Any]) -> float:
         why = turn.trouble().splitlines()[-1:] or ["its supervisor was killed"]
         raise BrokenRehearsal(f"the run could not be supervised here: {why[0]}")
     return end
-
-
-def _died_of(status: dict[str, Any]) -> int | None:
-    """The signal that the main command died of."""
-    if "signal" in status:
-        found: int | None = status["signal"]
-        return found
-    code = status.get("exit_code")
-    return code - 128 if isinstance(code, int) and code > 128 else None

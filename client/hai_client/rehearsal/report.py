@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from hai_client.constants import PROFILES
 from hai_client.durations import format_duration
-from hai_client.rank.spec import PROFILES
 from hai_client.rehearsal.facts import SENT
 
 TYPE_CHECKING = False

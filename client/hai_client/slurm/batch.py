@@ -41,6 +41,8 @@ PAUSE_S = 0.2
 FINISH_S = 15.0
 _TOLD = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _OPTIONS = ("ntasks", "ntasks-per-node", "cpus-per-task", "gpus-per-task", "output", "error", "open-mode", "path")
+#: The name of the script's file: for those who look at the task's command.
+_FOR_OTHERS = ("script",)
 
 
 class BadWords(ValueError):
@@ -70,7 +72,7 @@ def _read(words: list[str]) -> tuple[dict[str, str], list[str]]:
     options = {}
     for word in words[:at]:
         name, _, value = word[2:].partition("=")
-        if not word.startswith("--") or name not in (*_OPTIONS, "notice", "signal-shell"):
+        if not word.startswith("--") or name not in (*_OPTIONS, *_FOR_OTHERS, "notice", "signal-shell"):
             raise BadWords(f"{word!r} is not known")
         options[name] = value
     if not words[at + 1 :]:

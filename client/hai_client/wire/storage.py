@@ -1,29 +1,32 @@
-"""Mount rules and environments as the service sends them, as frozen dataclasses; see `hai_client.wire.schema`."""
+"""Mount rules and environments, as frozen dataclasses.
+
+Written by `make reference` from the models of the service: change those, not this. Times are aware
+datetimes; lengths of time are seconds in fields that end in `_s`; states, priorities, kinds and reasons are the plain
+words of the wire.
+"""
 
 from __future__ import annotations
-
-from dataclasses import field
 
 from hai_client.backports import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountRule:
-    """A mount rule: a folder that containers of its subject see, or (`action` remove) do not.
-
-    `kind` is host_path or pvc, None where the rule removes; `node_group` None is all groups.
-    """
+    """A mount rule."""
 
     name: str
     subject: str
+    #: One of add, remove.
     action: str
+    #: One of host_path, pvc.
     kind: str | None = None
-    source: str = ""
+    source: str
     mount_path: str
-    read_only: bool = True
-    priority: int = 0
+    read_only: bool
+    priority: int
     node_group: str | None = None
-    description: str = ""
+    description: str
+    #: In the answer to a change: what looks like a slip of the pen.
     warnings: tuple[str, ...] = ()
 
 
@@ -36,16 +39,19 @@ class MountRuleList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """An environment. `chosen`: it is what the caller gets when he chooses none."""
+    """An environment."""
 
     name: str
     image: str | None = None
     python: str | None = None
-    variables: dict[str, str] = field(default_factory=dict)
-    subjects: tuple[str, ...] = ()
-    description: str = ""
-    default: bool = False
-    chosen: bool = False
+    #: As they are written, with `{user}` and `{task}`.
+    variables: dict[str, str]
+    subjects: tuple[str, ...]
+    description: str
+    default: bool
+    #: It is what the caller gets when he chooses none.
+    chosen: bool
+    #: In the answer to a change: what looks like a slip of the pen.
     warnings: tuple[str, ...] = ()
 
 
@@ -58,14 +64,18 @@ class EnvironmentList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mounted:
-    """One folder that a container sees, and the rule that it comes from; nothing is left to fill in."""
+    """One folder that a container sees; nothing is left to fill in."""
 
+    #: Name of the rule that it comes from.
     rule: str
+    #: One of host_path, pvc.
     kind: str
+    #: The folder of the node, or the claim.
     source: str
-    sub_path: str = ""
+    #: Folder in the claim; empty: all of it.
+    sub_path: str
     mount_path: str
-    read_only: bool = True
+    read_only: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,19 +84,22 @@ class Overruled:
 
     rule: str
     mount_path: str
+    #: Half a sentence.
     why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offered:
-    """An environment as a container can have it, its variables filled in."""
+    """An environment as a container can have it."""
 
     name: str
-    description: str = ""
+    description: str
     image: str | None = None
     python: str | None = None
-    variables: dict[str, str] = field(default_factory=dict)
-    default: bool = False
+    #: Filled in; those that need a task are left out.
+    variables: dict[str, str]
+    #: It is taken when the user chooses none.
+    default: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +107,10 @@ class Places:
     """What a development container of a user gets."""
 
     user: str
-    groups: tuple[str, ...] = ()
+    groups: tuple[str, ...]
     node_group: str
-    mounts: tuple[Mounted, ...] = ()
-    left_out: tuple[Overruled, ...] = ()
-    environments: tuple[Offered, ...] = ()
-    warnings: tuple[str, ...] = ()
+    #: By mount path, a folder before those below it.
+    mounts: tuple[Mounted, ...]
+    left_out: tuple[Overruled, ...]
+    environments: tuple[Offered, ...]
+    warnings: tuple[str, ...]

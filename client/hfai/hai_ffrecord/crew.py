@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from typing import Callable
+from typing import Callable, Iterable
 
 #: The most by default: more are of use only where storage is far away.
 USUAL = 4
@@ -27,14 +28,20 @@ class Crew:
         self._pool: ThreadPoolExecutor | None = None
         self._process = 0
 
-    def do(self, shares: list[Callable[[], None]]) -> None:
-        """Do all of it, and return or raise when nobody works any more. The first error is raised."""
-        others = [self._threads().submit(share) for share in shares[1:]]
+    def do(self, work: Iterable[Callable[[], None]]) -> None:
+        """Do all of it, and return or raise when nobody works any more. The first error is raised.
+
+        Each takes the next piece when it has done one: a thread that gets no processor holds nobody up for longer than
+        one piece.
+        """
+        left = deque(work)
+        helpers = min(self.size, len(left)) - 1
+        others = [self._threads().submit(_take_turns, left) for _ in range(helpers)]
         try:
-            shares[0]()
+            _take_turns(left)
         finally:
-            # Nobody may write into memory that was given up because of an error here.
-            failed = [error for error in (other.exception() for other in others) if error]
+            # Who has not begun by now is not needed. Nobody else may still write into memory that is then given up.
+            failed = [error for error in (other.exception() for other in others if not other.cancel()) if error]
         if failed:
             raise failed[0]
 
@@ -50,6 +57,19 @@ class Crew:
             self._pool = ThreadPoolExecutor(max(1, self.size - 1), thread_name_prefix="ffrecord")
             self._process = os.getpid()
         return self._pool
+
+
+def _take_turns(left: deque[Callable[[], None]]) -> None:
+    while True:
+        try:
+            piece = left.popleft()
+        except IndexError:
+            return
+        try:
+            piece()
+        except BaseException:
+            left.clear()
+            raise
 
 
 def _processors() -> int:

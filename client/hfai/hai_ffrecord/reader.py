@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any, Callable, Sequence, TypeVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from hai_ffrecord.batches import Part, read_all
 from hai_ffrecord.crew import Crew
 from hai_ffrecord.paths import Name, files_of
 from hai_ffrecord.records import RecordFile
+from hai_ffrecord.spare import Spare
 
 Array = Any
 
@@ -44,6 +46,7 @@ class FileReader:
         self.check_data = bool(check_data)
         self._threads = threads
         self._crew = Crew(threads)
+        self._spare = Spare()
         self._files: list[RecordFile] = []
         try:
             for name in self.fnames:
@@ -81,10 +84,11 @@ class FileReader:
         if inside[0] < 0 or inside[-1] >= self.n:
             wrong = inside[0] if inside[0] < 0 else inside[-1]
             raise IndexError(f"there is no sample {wrong}: the numbers of these {self.n} samples begin with 0")
-        found = read_all(self._parts(inside), self.check_data, self._crew)
-        places = np.empty_like(order)
-        places[order] = np.arange(len(order))
-        return list(map(found.__getitem__, places.tolist()))
+        found = read_all(self._parts(inside), self.check_data, self._crew, self._spare)
+        given: list[Array] = [None] * len(found)
+        # Like `given[place] = sample` for each, in C.
+        deque(map(given.__setitem__, order.tolist(), found), 0)
+        return given
 
     def read_one(self, index: int) -> Array:
         """The sample of this number, as an array (uint8). Raises as `read` does."""
@@ -110,6 +114,7 @@ class FileReader:
     def close(self) -> None:
         """Close all files; closing twice is allowed."""
         self._crew.close()
+        self._spare.close()
         for file in self._files:
             file.close()
         self._files = []

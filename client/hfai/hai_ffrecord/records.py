@@ -82,6 +82,13 @@ class RecordFile:
         self._sums = np.frombuffer(table, "<u4", self.n, HEADER.size)
         # Halves, because an offset of 8 bytes stands at a multiple of 4: NumPy would copy the whole of such an array.
         self._halves = np.frombuffer(table, "<u4", 2 * self.n, offsets_at(self.n)).reshape(self.n, 2)
+        #: Of an index that is in memory and makes sense, where each sample begins and the last one ends: no batch has
+        #: to look at that again.
+        self._bounds: Array = None
+        if self.data_at <= IN_MEMORY:
+            bounds = self.offsets()
+            if bounds[0] >= self.data_at and (bounds[1:] >= bounds[:-1]).all():
+                self._bounds = bounds
 
     def _starts(self, first: int, stop: int) -> Array:
         """Where the samples from `first` to before `stop` begin."""
@@ -93,7 +100,7 @@ class RecordFile:
         return halves.view("<i8").reshape(-1)
 
     def locate(self, indices: Array) -> tuple[Array, Array, Array]:
-        """Where samples begin in the file, their lengths and their checksums.
+        """Where samples begin in the file, where they end, and their checksums.
 
         Args:
             indices: numbers of samples in this file, from 0 to `n` - 1, in order.
@@ -101,18 +108,20 @@ class RecordFile:
         Raises:
             FFRecordError: if the index is damaged there.
         """
+        sums = self._sums.take(indices)
+        if self._bounds is not None:
+            return self._bounds.take(indices), self._bounds.take(indices + 1), sums
         starts = self._joined(self._halves.take(indices, axis=0))
         if indices[-1] < self.n - 1:
             ends = self._joined(self._halves.take(indices + 1, axis=0))
         else:
             ends = self._joined(self._halves.take(np.minimum(indices + 1, self.n - 1), axis=0))
             ends[indices == self.n - 1] = self.size
-        lengths = ends - starts
         # One look at all: a number is negative here if and only if something is out of place, also if a difference of
         # damaged numbers overflows, because then one of them is negative itself.
-        if np.bitwise_or.reduce(starts | ends | lengths | (starts - self.data_at) | (self.size - ends)) < 0:
+        if np.bitwise_or.reduce(starts | ends | (ends - starts) | (starts - self.data_at) | (self.size - ends)) < 0:
             raise self._out_of_place(indices, starts, ends)
-        return starts, lengths, self._sums.take(indices)
+        return starts, ends, sums
 
     def _out_of_place(self, indices: Array, starts: Array, ends: Array) -> FFRecordError:
         wrong = int(np.flatnonzero((starts < self.data_at) | (ends > self.size) | (ends < starts))[0])
@@ -138,7 +147,7 @@ class RecordFile:
         before = self.data_at
         for first in range(0, self.n, CHECKED_AT_ONCE):
             starts = self._starts(first, min(first + CHECKED_AT_ONCE, self.n))
-            if starts[0] < before or (np.diff(starts) < 0).any():
+            if starts[0] < before or (starts[1:] < starts[:-1]).any():
                 raise self._damaged("the offsets in its index are out of order")
             before = int(starts[-1])
         if before > self.size:

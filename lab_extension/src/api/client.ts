@@ -1,6 +1,7 @@
 /** The REST interface of HAI as functions. */
 
 import type { ServerConnection } from '@jupyterlab/services';
+import type { ISubmitDefaults } from './extension';
 import { requestEvents, requestJson } from './request';
 import type { IServerEvent } from './sse';
 import type {
@@ -11,7 +12,6 @@ import type {
   ILogPage,
   IMe,
   IPolicy,
-  ISubmitDefaults,
   ITaskDetail,
   ITaskPage,
   ITaskSubmit,

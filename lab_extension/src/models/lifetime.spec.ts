@@ -1,6 +1,6 @@
 import { Notification } from '@jupyterlab/apputils';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ILifetime } from '../api/types';
+import type { ILifetime } from '../api/extension';
 import { LifetimeNotifications } from '../lifetime';
 import { LifetimeWatch, warningOf, type ILifetimeWarnings } from './lifetime';
 

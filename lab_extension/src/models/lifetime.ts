@@ -2,7 +2,7 @@
 
 import type { IDisposable } from '@lumino/disposable';
 import { Poll } from '@lumino/polling';
-import type { ILifetime } from '../api/types';
+import type { ILifetime } from '../api/extension';
 
 /** How often the server is asked, in ms. */
 const EVERY = 60_000;

@@ -2,7 +2,17 @@
 
 import type { IApi } from '../api/client';
 import type { IServerEvent } from '../api/sse';
-import type { IDecision, IEvent, ILogLine, IRun, ITaskDetail, ITaskSummary, IWhatIf } from '../api/types';
+import type {
+  IDecision,
+  IEvent,
+  ILogLine,
+  IOwnQuota,
+  IPolicyValue,
+  IRun,
+  ITaskDetail,
+  ITaskSummary,
+  IWhatIf
+} from '../api/types';
 
 /** A running task; give what differs. */
 export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {
@@ -42,6 +52,7 @@ export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {
     time_limit_s: null,
     checkpoint_dir: '/shared/41',
     environment: null,
+    ranks_per_node: null,
     warnings: [],
     job_state: null,
     retries: 0,
@@ -127,6 +138,25 @@ export function anEvent(seq: number, kind: string, task_id: number | null = null
 
 export function aLine(text: string, rank: number | null = 0): ILogLine {
   return { run: 1, rank, at: '2026-11-21T04:10:00Z', text };
+}
+
+/** What a user may hold at a level; give what differs. */
+export function aQuota(given: Partial<IOwnQuota> = {}): IOwnQuota {
+  return {
+    group: 'training',
+    priority: 'HIGH',
+    limit: null,
+    used: 0,
+    source: 'public',
+    ceiling: null,
+    expires_at: null,
+    ...given
+  };
+}
+
+/** A length of time that is set for all node groups. */
+export function aLength(value: string, length_s: number): IPolicyValue {
+  return { value, length_s, source: 'default', group: null, by: null, at: null };
 }
 
 /** A stream that a test writes to. */

@@ -11,6 +11,8 @@ from hai_scheduler.api.document.openapi import PARTS, codes_of, document
 from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.api.server.problems import CODES
 from hai_scheduler.api.server.route import OPEN, RUN, RawBytes, Route, YamlText
+from hai_scheduler.core.model.event_kinds import EventKind
+from hai_scheduler.service.insight.feed import FOR_EVERYBODY
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
 
 _INTRODUCTION = """# REST interface
@@ -76,12 +78,13 @@ _FEED = """
 ## Streams
 
 `GET /events` begins with `event: hello` and `{"seq": n}`; after it every message has the number of the event as
-its `id` and the kind of the event as its name. Treat an event as "read that again". Kinds: `task.submitted`,
-`task.state`, `task.priority`, `task.order`, `task.held`, `task.checkpoint`, `run.notice`, `node.mark`, `quota.put`,
-`quota.deleted`, `policy.changed`, `task.alarm`, `cluster.paused`, `cluster.resumed`. What a task waits
-for (`task.verdict`) is not sent: it is in the history of the task and among its decisions. A reader gets the events of
-his own tasks, changes of quota that can count for him, and `node.mark`, `cluster.paused`, `cluster.resumed` and
-`policy.changed`; admins get all others as well, `mount.put` and `environment.put` among them.
+its `id` and the kind of the event as its name. Treat an event as "read that again". What a task waits
+for (`task.verdict`) is not sent: it is in the history of the task and among its decisions. Readers get the events of
+their own tasks, changes of quota that can count for them, and {everybody}; admins get all others as well.
+
+| kind | meaning |
+|---|---|
+{kinds}
 
 `GET /tasks/{task}/logs` as a stream (`Accept: text/event-stream`, or `follow=1`) sends `event: line` with a `LogLine`
 and the cursor behind it as its `id`, and ends with `event: end` when nothing will ever be added. Lines without a rank
@@ -109,10 +112,16 @@ def reference() -> str:
     schema = document(ROUTES)
     for route in ROUTES:
         parts += _endpoint(route, schema["paths"][route.path][route.method.lower()])
-    parts += [_FEED.strip("\n"), "\n## Models\n"]
+    parts += [_feed(), "\n## Models\n"]
     for name, model in schema["components"]["schemas"].items():
         parts += _model(name, model)
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _feed() -> str:
+    kinds = "\n".join(f"| `{kind.value}` | {_cell(kind.meaning)} |" for kind in EventKind)
+    everybody = ", ".join(f"`{kind}`" for kind in sorted(FOR_EVERYBODY))
+    return _FEED.strip("\n").replace("{kinds}", kinds).replace("{everybody}", everybody)
 
 
 def _who(route: Route) -> str:

@@ -22,11 +22,18 @@ class Files(Protocol):
     """What can be known, where the service runs, of the files that ranks will see."""
 
     async def fault(
-        self, command: Sequence[str], cwd: str, checkpoint_dir: str | None, python: str | None = None, user: str = ""
+        self,
+        command: Sequence[str],
+        cwd: str,
+        checkpoint_dir: str | None,
+        python: str | None = None,
+        user: str = "",
+        own_python: str | None = None,
     ) -> Fault | None:
         """The first path that no rank could use; None when all is well or nothing can be known.
 
-        `python` is that of the task's environment, if that has one; `user` whose ranks they are.
+        `python` is that of the task's environment, if that has one; `user` whose ranks they are; `own_python` the
+        folder of the user's own venv or conda environment, if the task brings one.
         """
         ...
 

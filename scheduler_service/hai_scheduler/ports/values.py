@@ -15,7 +15,7 @@ from hai_scheduler.core.model.task import Task, TaskSpec, TaskState
 class Event:
     """One line of history, of the feed and of the audit trail.
 
-    `kind` is a dotted word: `task.submitted`, `task.state`, `run.notice`, `task.priority`, `node.mark`, ...
+    `kind` is a word of `core.event_kinds.EventKind`; what an earlier or later version has written may be another.
     `user` is whose task it is about (None: the cluster's), `actor` who caused it (`scheduler` for the loop).
     """
 

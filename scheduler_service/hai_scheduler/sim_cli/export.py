@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
-from hai_client import names
+from hai_client import constants
 from hai_client.api import Client
 from hai_client.cli.context import Context
 from hai_client.errors import Invalid
@@ -80,7 +80,7 @@ def _jobs(tasks: Iterable[TaskSummary], limits: dict[int, float | None], *, keep
             nodes=task.nodes,
             gpus=task.gpus,
             user=task.user if keep_names else f"user-{number}",
-            priority=None if task.priority == names.AUTO else Priority[task.priority],
+            priority=None if task.priority == constants.AUTO else Priority[task.priority],
             group=task.group,
             name=task.name if keep_names else "",
             time_limit=None if limit is None else timedelta(seconds=limit),

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final
 
+from hai_client import constants
 from hai_spawner.containers.menu import Refusal, Why
 
-PRIORITIES: Final = ("LOW", "BELOW_NORMAL", "NORMAL", "ABOVE_NORMAL", "HIGH", "VERY_HIGH", "EXTREME_HIGH", "AUTO")
+#: Levels that can be asked for, the lowest first; AUTO is the highest one that still has quota.
+PRIORITIES: Final = (*constants.PRIORITIES, constants.AUTO)
 #: Longest text of an option, in characters.
 _LONGEST: Final = 128
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from io import BytesIO
 
 import pytest
@@ -50,6 +50,24 @@ async def test_a_rank_that_waits_hears_of_a_notice_at_once(world, running) -> No
     assert status == 200
     assert (answer["notice"]["kind"], answer["notice"]["reason"]) == ("suspend", "user_suspended")
     assert await notice(world, running, f"rank=1&seen={answer['notice']['revision']}") == (200, {"notice": None})
+
+
+async def test_all_ranks_are_told_to_send_their_signals_at_one_moment_a_little_ahead(world, running) -> None:
+    await world.json("POST", f"/tasks/{running.id}/suspend")
+    before = datetime.now(UTC)
+    first = (await notice(world, running, "rank=0"))[1]["notice"]
+    lead = timedelta(milliseconds=50)
+    assert before + lead <= datetime.fromisoformat(first["signal_at"]) <= datetime.now(UTC) + lead
+    assert (await notice(world, running, "rank=1"))[1]["notice"]["signal_at"] == first["signal_at"]
+    await report(world, running, kind="saving", seconds=600)
+    later = (await notice(world, running, "rank=0&seen=1"))[1]["notice"]
+    assert (later["revision"], later["signal_at"]) == (2, None), "nobody is told anew"
+
+
+async def test_of_one_rank_there_are_no_peers_to_wait_for(world) -> None:
+    task = await world.start(await world.submit(nodes=1), nodes=("node-1",))
+    await world.json("POST", f"/tasks/{task.id}/suspend")
+    assert (await notice(world, task, "rank=0"))[1]["notice"]["signal_at"] is None
 
 
 async def test_a_rank_that_goes_away_while_it_waits_leaves_nothing_behind(world, running) -> None:

@@ -165,9 +165,11 @@ class FakeService:
         deadline: str = "2126-01-01T00:02:00Z",
         reason: str = "turn_over",
         kind: str = "suspend",
+        **more: Any,
     ) -> None:
         with self._changed:
             self._notice = {
+                **more,
                 "kind": kind,
                 "reason": reason,
                 "message": "its turn was over and a task of equal priority waited",

@@ -329,7 +329,8 @@ def test_of_torchruns_workers_the_one_with_a_handler_is_told_and_the_other_waits
         "import os, signal, sys, time\n"
         "def save(*_):\n    print('saving', flush=True); time.sleep(2); print('saved', flush=True); os._exit(0)\n"
         "if os.environ['LOCAL_RANK'] == '1':\n    signal.signal(signal.SIGTERM, save)\n"
-        "print('up', os.environ['LOCAL_RANK'], flush=True)\ntime.sleep(600)\n"
+        # In one piece: the workers write to the same pipe.
+        "os.write(1, b'up %s\\n' % os.environb[b'LOCAL_RANK'])\ntime.sleep(600)\n"
     )
     bench.start(sys.executable, "torchrun", profile="auto", patience_s=0.2)
     bench.printed("up 0")

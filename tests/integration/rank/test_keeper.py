@@ -52,7 +52,7 @@ def test_the_keeper_ends_what_a_killed_supervisor_leaves(bench, nap, eventually)
     keeper = bench.start(*nameless(nap))
     eventually(lambda: named(nap))
     os.kill(supervisor_of(bench), signal.SIGKILL)
-    assert keeper.wait(15) == 128 + signal.SIGKILL
+    assert keeper.wait(60) == 128 + signal.SIGKILL
     assert (named(nap), bench.processes()) == ([], [])
     assert is_free(bench)
     assert bench.status()["state"] == "running", "nobody has seen an end: it counts as lost"
@@ -93,7 +93,7 @@ def test_a_signal_to_the_process_group_does_not_reach_both(bench, nap, eventuall
 def test_a_task_that_kills_its_supervisor_leaves_nothing(bench, nap) -> None:
     forks = f"i=0; while [ $i -lt 12 ]; do env -i setsid sleep {nap} & i=$((i+1)); done"
     keeper = bench.start("sh", "-c", f"{forks}; kill -9 $PPID; sleep 600")
-    assert keeper.wait(15) == 128 + signal.SIGKILL
+    assert keeper.wait(60) == 128 + signal.SIGKILL
     assert (named(nap), bench.processes()) == ([], [])
 
 
@@ -133,7 +133,7 @@ def test_a_rank_whose_folder_is_removed_is_ended(bench, nap, eventually) -> None
     bench.start(*nameless(nap))
     eventually(lambda: named(nap))
     shutil.rmtree(bench.folder)
-    bench.supervisors[-1].wait(15)
+    bench.supervisors[-1].wait(60)
     assert (named(nap), bench.processes()) == ([], [])
 
 
@@ -141,6 +141,6 @@ def test_a_supervisor_that_dies_before_it_has_recorded_anything_is_told_from_one
     bench.prepare("true")
     (bench.folder / "log").rmdir()
     (bench.folder / "log").write_text("in the way")
-    assert bench.start().wait(15) == 1
+    assert bench.start().wait(60) == 1
     assert not (bench.folder / "status.json").exists()
     assert is_free(bench)

@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from hai_client.rank.times import rfc3339
+
 #: Says which signal came, then goes on.
 EARS = """
 import os, signal, sys, time
@@ -25,6 +27,35 @@ while True:
         sys.exit(0)
 """
 SAVES = "import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *_: (print('told', flush=True), sys.exit(0)))\n"
+
+
+#: Writes down when its signal has come, seconds since the epoch.
+WHEN = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: (print(repr(time.time()), flush=True), sys.exit(0)))
+print("up", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("profile", ["auto", "sigterm"])
+def test_the_signals_of_a_gang_come_at_the_moment_that_the_service_has_named(bench, service, profile) -> None:
+    bench.python(WHEN, profile=profile, patience_s=300)
+    bench.printed("up")
+    moment = time.time() + 0.05
+    service.notify(signal_at=rfc3339(int(moment * 1e9)))
+    assert bench.wait()["exit_code"] == 0
+    # The kernel may wake a sleeper up some microseconds early by the other clock.
+    assert float(bench.lines()[-1]) >= moment - 0.001
+
+
+@pytest.mark.parametrize("signal_at", [None, "2000-01-01T00:00:00Z", "2126-01-01T00:01:00Z", "soon"])
+def test_no_moment_holds_the_signals_up(bench, service, signal_at) -> None:
+    """One that is over, of a clock that is wrong, or none."""
+    bench.python(WHEN, profile="auto", patience_s=300)
+    bench.printed("up")
+    service.notify(signal_at=signal_at)
+    assert bench.wait()["exit_code"] == 0
 
 
 def test_a_notice_reaches_the_job_at_once(bench, service) -> None:

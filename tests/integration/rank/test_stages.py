@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 import sys
 
 import pytest
+
+from hai_client.rank.processes import read_arguments, read_program
 
 LONG_S = 300
 SHELLS = [name for name in ("bash", "dash", "zsh", "ksh") if shutil.which(name)]
@@ -77,18 +81,153 @@ def test_nor_after_a_stage_that_polls(bench, service) -> None:
     assert (status["exit_code"], status["done"]) == (0, True)
 
 
-def test_a_stage_that_starts_after_one_that_came_to_its_end_is_ended_at_once(bench, service, eventually) -> None:
+#: A stage that comes to its end by itself when the test says so.
+WAITS = "import os, sys, time\nprint(sys.argv[1], 'up', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
+#: Scripts whose next stage would leave the file `began` as the first thing that it does.
+NEXT = {
+    "line": '"$PYTHON" stage.py one\ntouch began\n',
+    "last": '"$PYTHON" stage.py one\nexec touch began\n',
+    "and": '"$PYTHON" stage.py one && touch began\n',
+    "pipe": '"$PYTHON" stage.py one | cat\ncat < /dev/null | tee began\n',
+    "loop": 'for each in one two; do "$PYTHON" stage.py one; touch began; done\n',
+    "subshell": '( "$PYTHON" stage.py one; touch began ); touch began\n',
+    "inner": "sh -c '\"$PYTHON\" stage.py one; touch began'\ntouch began\n",
+    "inner ends": "sh -c '\"$PYTHON\" stage.py one; true'\ntouch began\n",
+    "taken": 'result=$("$PYTHON" stage.py one)\ntouch began\n',
+    "cleaned": 'trap "touch cleaned" EXIT\n"$PYTHON" stage.py one\ntouch began\n',
+    "beside": 'sleep 600 &\n"$PYTHON" stage.py one\ntouch began\n',
+    "behind": '"$PYTHON" stage.py one &\nwait $!\ntouch began\n',
+    "function": 'next() { touch began; }\n"$PYTHON" stage.py one\nnext\n',
+    "set -e": 'set -e\n"$PYTHON" stage.py one\ntouch began\n',
+}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("text", NEXT.values(), ids=NEXT)
+def test_nor_after_a_stage_that_comes_to_its_end_untold(bench, service, eventually, text, shell) -> None:
     """Nobody was told: a shell whose last command has come to its end may come to its own."""
-    waits = (
-        "import os, sys, time\nprint(sys.argv[1], 'up', flush=True)\n"
-        "while not os.path.exists('go') or sys.argv[1] != 'one': time.sleep(0.01)\n"
-    )
-    script(bench, STAGES, waits, profile="auto", patience_s=LONG_S)
+    patience = 1 if "sleep" in text else LONG_S
+    script(bench, text, WAITS, shell, profile="auto", patience_s=patience)
+    eventually(lambda: "up" in bench.log() or bench.processes())
+    eventually(lambda: any("stage.py" in word for pid in bench.processes() for word in read_arguments(pid)))
+    service.notify()
+    eventually(lambda: bench.status()["notified_at"])
+    (bench.folder / "go").touch()
+    status = bench.wait()
+    assert not (bench.folder / "began").exists()
+    assert (status["exit_code"], status["signalled"]) == (143, True)
+    assert (bench.folder / "cleaned").exists() == ("cleaned" in text and shell in ("bash", "zsh", "ksh"))
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_not_even_one_of_thirty(bench, service, eventually, shell) -> None:
+    """Each reads a pipe until it is closed, as quickly as anything ends, and the next would begin as quickly."""
+    rounds = range(30)
+    lines = "".join(f"( cat gate.{number}; touch began.{number} ) &\n" for number in rounds)
+    script(bench, lines + "wait\n", "", shell, profile="auto", patience_s=LONG_S)
+    for number in rounds:
+        os.mkfifo(bench.folder / f"gate.{number}")
+    # Opened when it is read.
+    gates = [os.open(bench.folder / f"gate.{number}", os.O_WRONLY) for number in rounds]
+    eventually(lambda: sum(read_program(pid) == "cat" for pid in bench.processes()) == len(rounds))
+    service.notify()
+    eventually(lambda: bench.status()["notified_at"])
+    for gate in gates:
+        os.close(gate)
+    status = bench.wait()
+    assert list(bench.folder.glob("began.*")) == []
+    assert (status["exit_code"], status["signalled"]) == (143, True)
+
+
+def test_a_stage_waits_for_what_still_works_beside_it(bench, service, eventually) -> None:
+    """What runs in the background is not cut because a next stage would start."""
+    text = '"$PYTHON" stage.py other &\ncat gate\ntouch began\n'
+    script(bench, text, WAITS + "print('saved', flush=True)\n", profile="auto", patience_s=LONG_S)
+    os.mkfifo(bench.folder / "gate")
+    gate = os.open(bench.folder / "gate", os.O_WRONLY)
+    bench.printed("other up")
+    service.notify()
+    eventually(lambda: bench.status()["notified_at"])
+    os.close(gate)
+    eventually(lambda: not any(read_program(pid) == "cat" for pid in bench.processes()))
+    (bench.folder / "go").touch()
+    bench.wait()
+    assert "saved" in bench.lines()
+    assert not (bench.folder / "began").exists()
+
+
+def test_a_stage_starts_helpers_of_its_own_after_the_notice(bench, service, eventually) -> None:
+    forks = WAITS + "import subprocess\nprint(subprocess.check_output(['sh', '-c', 'expr 40 + 2; date > helped']))\n"
+    script(bench, '"$PYTHON" stage.py one\necho finished\n', forks, profile="auto", patience_s=LONG_S)
     bench.printed("one up")
     service.notify()
     eventually(lambda: bench.status()["notified_at"])
     (bench.folder / "go").touch()
     status = bench.wait()
+    assert bench.lines() == ["one up", "b'42\\n'", "finished"]
+    assert (bench.folder / "helped").read_text()
+    assert (status["exit_code"], status["signalled"]) == (0, False)
+
+
+def test_a_trap_may_start_what_it_likes(bench, service) -> None:
+    text = "trap \"bash -c 'expr 40 + 2; date > requeued'\" TERM\nbash -c '\"$PYTHON\" stage.py one; :'\n"
+    script(bench, text, HANDLER, profile="auto", patience_s=LONG_S)
+    bench.printed("one up")
+    service.notify()
+    bench.wait()
+    assert {"one told", "42"} <= set(bench.lines())
+    assert (bench.folder / "requeued").read_text()
+
+
+def test_what_a_script_does_at_its_end_may_need_a_shell_of_its_own(bench, service) -> None:
+    text = "trap \"bash -c 'expr 40 + 2; date > cleaned'\" EXIT\n" + STAGES
+    script(bench, text, NAIVE, profile="auto", patience_s=0.2, term_wait_s=60)
+    bench.printed("one up")
+    service.notify()
+    bench.wait()
+    assert "42" in bench.lines()
+    assert "two up" not in bench.lines()
+    assert (bench.folder / "cleaned").read_text()
+
+
+def test_nor_before_the_signal_of_its_own_that_a_task_is_to_get_later(bench, service, eventually) -> None:
+    script(bench, NEXT["line"], WAITS, profile="sigterm", signal="USR1", signal_before_s=1)
+    bench.printed("one up")
+    service.notify()
+    eventually(lambda: bench.status()["notified_at"])
+    (bench.folder / "go").touch()
+    bench.wait()
+    assert not (bench.folder / "began").exists()
+
+
+#: Traces a process, and lets all that it does go on.
+DEBUGGER = """
+import os, signal, sys
+from hai_client.rank import births
+assert births._ptrace(births._SEIZE, int(sys.argv[1]))
+print("attached", flush=True)
+while True:
+    pid, status = os.waitpid(-1, 0)
+    if not os.WIFSTOPPED(status):
+        break
+    event, number = status >> 16, os.WSTOPSIG(status)
+    births._ptrace(births._LISTEN if event and number == signal.SIGSTOP else births._CONT, pid, 0 if event else number)
+"""
+
+
+def test_what_a_debugger_keeps_from_being_held_is_ended_when_it_is_seen(bench, service, eventually) -> None:
+    waits = WAITS.replace("not os.path.exists('go')", "not os.path.exists('go') or sys.argv[1] != 'one'")
+    script(bench, STAGES, waits, profile="auto", patience_s=LONG_S)
+    bench.printed("one up")
+    words = [sys.executable, "-c", DEBUGGER, str(bench.status()["pid"])]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as debugger:
+        assert debugger.stdout is not None
+        assert debugger.stdout.readline() == b"attached\n"
+        service.notify()
+        eventually(lambda: bench.status()["notified_at"])
+        (bench.folder / "go").touch()
+        status = bench.wait()
+    assert debugger.returncode == 0
     assert "three up" not in bench.lines()
     assert (status["exit_code"], status["signalled"]) == (143, True)
 

@@ -79,7 +79,7 @@ def test_of_two_supervisors_on_one_folder_one_starts_the_command(bench, eventual
 
 def test_a_rank_that_has_ended_is_not_started_again(bench) -> None:
     bench.run("sh", "-c", "echo started >> count")
-    assert bench.start().wait(15) == 0
+    assert bench.start().wait(60) == 0
     assert (bench.folder / "count").read_text() == "started\n"
 
 
@@ -88,7 +88,7 @@ def test_a_rank_whose_supervisor_was_killed_is_not_started_again(bench, eventual
     eventually((bench.folder / "count").exists)
     first.kill()
     first.wait()
-    assert bench.start().wait(15) == 0
+    assert bench.start().wait(60) == 0
     assert (bench.folder / "count").read_text() == "started\n"
     assert bench.status()["state"] == "running"
 
@@ -143,6 +143,6 @@ def test_the_files_of_a_rank_are_for_its_owner_only(bench) -> None:
 def test_a_rank_whose_record_was_lost_is_not_started_again(bench) -> None:
     bench.run("sh", "-c", "echo started >> count")
     (bench.folder / "status.json").unlink()
-    assert bench.start().wait(15) == 0
+    assert bench.start().wait(60) == 0
     assert (bench.folder / "count").read_text() == "started\n"
     assert not (bench.folder / "status.json").exists()

@@ -248,9 +248,12 @@ def test_no_such_command_is_said_in_one_line(tmp_path: Path, hai_env) -> None:
     assert "./nope: command not found" in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_nothing_outlives_a_rehearsal_that_is_ended(tmp_path: Path, hai_env, number: int) -> None:
     (tmp_path / "train.py").write_text(NAIVE)
+    place = tmp_path / "tmp"
+    place.mkdir()
+    hai_env = {**hai_env, "TMPDIR": str(place)}
     words = [sys.executable, "-m", "hai_client.cli", "rehearse", "--after", "1h", "--", sys.executable, "train.py"]
     process = subprocess.Popen(words, cwd=tmp_path, env=hai_env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout is not None
@@ -263,6 +266,8 @@ def test_nothing_outlives_a_rehearsal_that_is_ended(tmp_path: Path, hai_env, num
     while of_the_test(tmp_path):
         assert time.monotonic() < end, of_the_test(tmp_path)
         time.sleep(0.05)
+    # Who is killed removes nothing.
+    assert (list(place.iterdir()) == []) is (number != signal.SIGKILL)
 
 
 def of_the_test(folder: Path) -> list[int]:

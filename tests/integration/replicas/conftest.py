@@ -151,7 +151,7 @@ class Replica:
 
     async def json(self, method: str, path: str, who: str | None = "ann-token", **options: Any) -> tuple[int, Any]:
         headers = {} if who is None else {"Authorization": f"Bearer {who}"}
-        limit = aiohttp.ClientTimeout(total=options.pop("seconds", 10))
+        limit = aiohttp.ClientTimeout(total=options.pop("seconds", 30))
         async with self.client.request(method, self.url + path, headers=headers, timeout=limit, **options) as response:
             text = await response.text()
             return response.status, json.loads(text) if text else None

@@ -174,9 +174,28 @@ def test_sbatch_says_the_number_as_programs_read_it(slurm: Run, platform: Any, c
     body = sent(platform)
     assert (body["nodes"], body["profile"], body["name"]) == (3, "slurm", "job")
     assert body["command"][0] == "hai-batch"
+    assert body["command"][1] == "--script=job.sh"
     assert body["command"][-4:] == [
         "--", BASH + "#SBATCH -N 2\n#SBATCH --mail-type=END\nsrun true\n", "--epochs", "2",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        (
+            ["--script=job.sh", "--path=/b", "--", BASH + "# a\n#SBATCH -N 2\n\n#SBATCH --time=1\nb\n", "-x", "a b"],
+            "sbatch job.sh -x 'a b', with #SBATCH -N 2 --time=1",
+        ),
+        (["--script=job.sh", "--", BASH + "srun a\n#SBATCH -N 2\n"], "sbatch job.sh"),
+        (["--", "#!/bin/sh\nhostname -f\n"], "sbatch --wrap='hostname -f'"),
+        (["--", BASH + "#SBATCH -N 2\nsrun a\n", "b"], "sbatch b (a script of 3 lines), with #SBATCH -N 2"),
+    ],
+    ids=["file", "not behind a command", "wrap", "pipe"],
+)  # fmt: skip
+def test_status_shows_a_batch_script_by_its_name(hai: Any, platform: Any, command: list[str], shown: str) -> None:
+    platform.add("digits", command=["hai-batch", *command])
+    assert f"  command     {shown}\n" in hai("status", "digits").out
 
 
 def test_a_script_may_come_from_a_pipe_or_from_a_word(slurm: Run, platform: Any) -> None:

@@ -87,6 +87,7 @@ def test_a_command_may_run_once_for_each_gpu(hai: Hai, platform: Any, word: str,
     [
         (["--ranks-per-node", "0"], "ranks-per-node: '0' is neither a whole number of 1 or more nor 'gpu'"),
         (["--ranks-per-node", "many"], "ranks-per-node: 'many' is neither"),
+        (["--ranks-per-node", "0"], "write for example --ranks-per-node 4, or --ranks-per-node gpu"),
         (["--provide", "pmi"], "provide: 'pmi' is not known; it is one of tf, mpi"),
     ],
 )

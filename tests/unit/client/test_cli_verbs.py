@@ -183,7 +183,7 @@ def test_a_failed_run_shows_the_status_that_ended_it_and_not_those_of_the_ranks_
 def test_a_shared_node_shows_every_task_on_it_and_the_gpus_that_are_free(hai: Hai, platform: Any) -> None:
     platform.on_nodes["node-2"] = [
         {"task_id": 7, "user": "bob", "gpus": [0, 1]},
-        {"task_id": 9, "user": None, "gpus": [2]},
+        {"task_id": 9, "user": "bob", "gpus": [2]},
     ]
     lines = hai("nodes").out.splitlines()
     row = next(line for line in lines if line.startswith("node-2"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hai_client.cli.quota import may_hold
-from hai_client.names import PRIORITIES
+from hai_client.constants import PRIORITIES
 from hai_client.wire.schema import Quota
 
 

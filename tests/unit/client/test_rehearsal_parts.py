@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank.spec import PROFILES
+from hai_client.constants import PROFILES
 from hai_client.rehearsal import report
 from hai_client.rehearsal.facts import Checkpoint, Facts, First, Second
 from hai_client.rehearsal.files import Files

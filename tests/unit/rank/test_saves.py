@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from hai_client.rank.complete import SHORT_S
 from hai_client.rank.evidence import Evidence, is_newer
+from hai_client.rank.openfiles import files_for_writing
 from hai_client.rank.saves import STALL_S, Saves, is_below, is_record, looks_like_checkpoint
 from hai_client.rank.spec import Spec
 from hai_client.rank.sweep import Found, Sweep
@@ -45,7 +48,13 @@ def test_what_is_below_a_folder() -> None:
 
 
 @pytest.fixture
-def saves(tmp_path: Path) -> Saves:
+def saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Saves:
+    """Of this process, but for the files that other tests of the same worker have left open."""
+
+    def ours(pids: list[int]) -> dict[str, int]:
+        return {path: position for path, position in files_for_writing(pids).items() if is_below(path, [str(tmp_path)])}
+
+    monkeypatch.setattr("hai_client.rank.saves.files_for_writing", ours)
     saves = Saves((str(tmp_path / "own"),))
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "own").mkdir()
@@ -198,6 +207,14 @@ def test_of_a_folder_that_was_learned_only_checkpoints_count(tmp_path: Path) -> 
     assert newest(found) == ["model.pt"]
 
 
+def test_a_folder_of_checkpoints_that_was_expected_is_not_learned(tmp_path: Path) -> None:
+    found = sweep(tmp_path / "here")
+    found.learn(str(tmp_path / "here" / "step-1"))
+    assert not found.learned
+    found.learn(str(tmp_path / "elsewhere"))
+    assert found.learned
+
+
 def test_a_root_may_be_a_file_and_its_neighbours_do_not_count(tmp_path: Path) -> None:
     path = aged(tmp_path / "mine", 5)
     aged(tmp_path / "other.pt", 1)
@@ -251,6 +268,57 @@ def test_what_is_torn_never_counts_nor_what_was_written_with_it(tmp_path: Path) 
     found = last_of(evidence, forced=True)
     assert found is not None
     assert Path(found.path).name == "before.pt"
+
+
+class Heard:
+    """Ears that have heard of a save like those before, so many seconds ago."""
+
+    fd, count = None, 1
+
+    def __init__(self, ago: float) -> None:
+        self._ago = ago
+
+    def quiet_needed(self, *, elsewhere: bool) -> float:
+        return SHORT_S
+
+    def quiet_for(self, now: float) -> float:
+        return self._ago
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_: None
+
+
+@pytest.mark.parametrize(
+    ("written", "heard", "settled"),
+    [(1.0, 1.0, True), (1.0, 0.1, False), (0.1, 0.1, False), (1.0, 10.0, False), (3.0, 10.0, True)],
+    ids=["all heard", "still at it", "just now", "written unheard", "written unheard long ago"],
+)
+def test_when_a_checkpoint_is_settled_that_needs_a_short_silence(
+    tmp_path: Path, written: float, heard: float, *, settled: bool
+) -> None:
+    evidence = evidence_of(tmp_path)
+    evidence._ears = Heard(heard)  # type: ignore[assignment]
+    evidence._find_places()
+    evidence._noticed_at = time.time_ns() - 60 * 10**9
+    aged(tmp_path / "checkpoints" / "model.pt", written)
+    evidence._step()
+    assert evidence.settled(time.monotonic()) is settled
+    assert evidence.unchanged()
+
+
+@pytest.mark.parametrize(("heard", "others"), [(0.1, False), (10.0, True)], ids=["and was closed", "unheard"])
+def test_a_file_of_another_rank_that_grew_is_waited_for_unless_it_was_heard_to_be_closed(
+    tmp_path: Path, heard: float, *, others: bool
+) -> None:
+    evidence = evidence_of(tmp_path)
+    evidence._ears = Heard(heard)  # type: ignore[assignment]
+    evidence._find_places()
+    path = aged(tmp_path / "checkpoints" / "model.pt", 5)
+    evidence._step()
+    with path.open("a") as file:
+        file.write("more")
+    evidence._step()
+    assert evidence.others_save(time.monotonic()) is others
 
 
 def test_news_come_once_and_not_too_often(tmp_path: Path) -> None:

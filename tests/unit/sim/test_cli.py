@@ -216,6 +216,7 @@ def a_summary(number: int, **fields: object) -> TaskSummary:
     defaults = {
         "id": number, "name": f"secret-{number}", "user": "alice", "state": "succeeded", "priority": "NORMAL",
         "group": "training", "nodes": 1, "submitted_at": at, "served_s": 100.0,
+        "held": False, "node_names": (), "run_count": 1, "suspensions": 0, "message": "",
     }  # fmt: skip
     return TaskSummary(**{**defaults, **fields})
 

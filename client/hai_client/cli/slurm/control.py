@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from hai_client.backports import without_prefix
 from hai_client.cli.context import Context
 from hai_client.cli.slurm.listing import row_of
+from hai_client.constants import ENDED_STATES
 from hai_client.errors import Conflict, NotFound
-from hai_client.names import ENDED
 from hai_client.slurm.hostlist import expand, join
 from hai_client.slurm.options import BadOption
 
@@ -113,7 +113,7 @@ def _show_jobs(jobs: Sequence[str], ctx: Context) -> None:
             "TimeLimit": row["TIME_LIMIT"],
             "SubmitTime": row["SUBMIT_TIME"],
             "StartTime": row["START_TIME"],
-            "EndTime": row["END_TIME"] if task.state in ENDED else "Unknown",
+            "EndTime": row["END_TIME"] if task.state in ENDED_STATES else "Unknown",
             "Partition": row["PARTITION"],
             "NodeList": row["NODELIST"],
             "NumNodes": row["NODES"],

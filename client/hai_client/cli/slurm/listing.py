@@ -7,8 +7,8 @@ from datetime import datetime
 
 from hai_client.backports import UTC
 from hai_client.cli.context import Context
+from hai_client.constants import ENDED_STATES
 from hai_client.errors import NotFound
-from hai_client.names import ENDED
 from hai_client.slurm.tables import SHORT, Query, elapsed, lines, read_sacct, read_squeue, wanted
 from hai_client.wire.schema import Task, TaskSummary
 
@@ -58,7 +58,7 @@ def _tasks(ctx: Context, query: Query, *, live: bool) -> Iterable[TaskSummary]:
             except NotFound:
                 # As Slurm does with a job that it has forgotten.
                 continue
-            if not live or task.state not in ENDED:
+            if not live or task.state not in ENDED_STATES:
                 yield task
         return
     users: list[str | None] = [*query.users] or [None]

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hai_client import names
+from hai_client import constants, names
 from hai_client.backports import without_prefix
 from hai_client.errors import Invalid
 from hai_client.slurm.options import BadOption, Words
@@ -35,9 +35,10 @@ class Asked:
     batch: tuple[str, ...]
     notes: tuple[str, ...]
 
-    def request(self, script: str, arguments: Sequence[str]) -> TaskRequest:
-        """The task whose command runs that script."""
-        return TaskRequest(command=("hai-batch", *self.batch, "--", script, *arguments), **self.fields)
+    def request(self, script: str, arguments: Sequence[str], *, file: str = "") -> TaskRequest:
+        """The task whose command runs that script, which came from the file of that name if it came from one."""
+        named = [f"--script={file}"] if file else []
+        return TaskRequest(command=("hai-batch", *named, *self.batch, "--", script, *arguments), **self.fields)
 
 
 def asked(words: Words, *, name: str, cwd: str, env: Mapping[str, str]) -> Asked:
@@ -169,7 +170,7 @@ def priority_of(text: str) -> tuple[str, list[str]]:
     try:
         return names.parse_priority(text), []
     except Invalid:
-        known = ", ".join([*names.PRIORITIES, names.AUTO])
+        known = ", ".join([*constants.PRIORITIES, constants.AUTO])
         return "NORMAL", [f"--qos={text} is left out: it is no priority of HAI's; they are {known}"]
 
 

@@ -22,6 +22,8 @@ class Script:
     arguments: tuple[str, ...]
     name: str
     words: Words
+    #: The name of its file; empty: it came from `--wrap` or a pipe.
+    file: str = ""
 
 
 def read_script(argv: Sequence[str], *, directory: Path) -> Script:
@@ -50,7 +52,7 @@ def read_script(argv: Sequence[str], *, directory: Path) -> Script:
     found = directives(text)
     found.given.update(said.given)
     found.notes += said.notes
-    return Script(text, tuple(said.rest[1:]), name, found)
+    return Script(text, tuple(said.rest[1:]), name, found, said.rest[0] if said.rest else "")
 
 
 def check(text: str) -> None:

@@ -24,7 +24,7 @@ def sbatch(argv: Sequence[str], ctx: Context) -> int:
     script = read_script(argv, directory=Path(here))
     task = asked(script.words, name=script.name, cwd=here, env=os.environ)
     _tell("sbatch", script.words, task)
-    request = task.request(script.text, script.arguments)
+    request = task.request(script.text, script.arguments, file=script.file)
     if "test-only" in script.words.given:
         return foresight.dry_run(ctx, request, follow=False)
     made = ctx.client.submit(request)

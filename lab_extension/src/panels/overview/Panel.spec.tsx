@@ -1,7 +1,7 @@
 import { fireEvent, render, screen, within } from '@testing-library/react';
 import { describe, expect, it, vi } from 'vitest';
 import type { ICluster, IMe } from '../../api/types';
-import { aTask, aWaitingTask } from '../../testing/fakes';
+import { aQuota, aTask, aWaitingTask } from '../../testing/fakes';
 import { Panel, type IPanelProps } from './Panel';
 import { filterTasks, noteOf, ordinal, timeOf } from './TaskList';
 
@@ -31,9 +31,9 @@ const me: IMe = {
   groups: [],
   scopes: [],
   quota: [
-    { group: 'training', priority: 'HIGH', limit: 8, used: 8, source: 'user:alice' },
-    { group: 'training', priority: 'LOW', limit: null, used: 1, source: 'public' },
-    { group: 'training', priority: 'VERY_HIGH', limit: 0, used: 0, source: 'public' }
+    aQuota({ priority: 'HIGH', limit: 8, used: 8, source: 'user:alice' }),
+    aQuota({ priority: 'LOW', limit: null, used: 1 }),
+    aQuota({ priority: 'VERY_HIGH', limit: 0 })
   ]
 };
 
@@ -78,7 +78,7 @@ describe('the panel', () => {
 
   it('shows parts of nodes in use shortly', () => {
     panel({
-      me: { ...me, quota: [{ group: 'a', priority: 'LOW', limit: 2, used: 0.333333, source: 'public' }] }
+      me: { ...me, quota: [aQuota({ group: 'a', priority: 'LOW', limit: 2, used: 0.333333 })] }
     });
     expect(screen.getByTestId('hai-quota').textContent).toContain('Low0.33 of 2');
   });

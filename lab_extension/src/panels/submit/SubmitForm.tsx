@@ -2,7 +2,8 @@
 
 import { HTMLSelect } from '@jupyterlab/ui-components';
 import { useId, useState, type ReactNode, type JSX } from 'react';
-import { PRIORITIES, PROFILES, type IOwnQuota, type PriorityChoice, type ProfileName } from '../../api/types';
+import { PRIORITIES, PROFILES } from '../../api/constants';
+import type { IOwnQuota, PriorityChoice, ProfileName } from '../../api/types';
 import { duration, priorityLabel } from '../../format';
 import { Notice } from '../react';
 import { policyLength, type FieldName, type FormErrors, type IFormContext, type IFormValues } from './form';

@@ -54,7 +54,7 @@ describe('submitting', () => {
               status: 409,
               code: 'conflict',
               detail: 'x',
-              errors: [{ field: 'name', message: 'You have a live task of that name.' }]
+              errors: [{ field: 'name', value: 'train', message: 'You have a live task of that name.' }]
             });
           }
           return aTask({ id: 7, name: task.name });

@@ -6,7 +6,8 @@ import { UUID } from '@lumino/coreutils';
 import { Signal } from '@lumino/signaling';
 import type { IApi } from '../../api/client';
 import { ApiError, sentenceOf } from '../../api/request';
-import type { ISubmitDefaults, ITaskDetail } from '../../api/types';
+import type { ISubmitDefaults } from '../../api/extension';
+import type { ITaskDetail } from '../../api/types';
 import { useSignal } from '../react';
 import { SubmitForm } from './SubmitForm';
 import {

@@ -1,20 +1,27 @@
 import { describe, expect, it } from 'vitest';
 import type { IOwnQuota, IPolicy } from '../../api/types';
+import { aLength, aQuota } from '../../testing/fakes';
 import { initialValues, readForm, serverErrors, type IFormContext, type IFormValues } from './form';
 
 const policy: IPolicy = {
   numbers: [
     {
       name: 'max_grace',
-      common: { value: '10m', length_s: 600 },
-      groups: { jupyter: { value: '10m', length_s: 600 }, training: { value: '30m', length_s: 1800 } }
+      kind: 'duration',
+      rule: 'P5',
+      help: 'The longest grace that a task may ask for.',
+      default: '10m',
+      common: aLength('10m', 600),
+      groups: { jupyter: aLength('10m', 600), training: aLength('30m', 1800) }
     }
   ],
-  groups: ['jupyter', 'training']
+  groups: ['jupyter', 'training'],
+  trouble: null,
+  warnings: []
 };
 const quota: IOwnQuota[] = [
-  { group: 'training', priority: 'HIGH', limit: 4, used: 1, source: 'public' },
-  { group: 'training', priority: 'NORMAL', limit: 16, used: 0, source: 'public' }
+  aQuota({ priority: 'HIGH', limit: 4, used: 1 }),
+  aQuota({ priority: 'NORMAL', limit: 16 })
 ];
 const context: IFormContext = { policy, quota };
 const defaults = { name: 'train', cwd: '/home/alice', command: ['python', '-u', 'my train.py'] };
@@ -127,9 +134,9 @@ describe('the submit form', () => {
 
   it("puts the service's words beside their fields, and the rest above the form", () => {
     const errors = [
-      { field: 'name', message: 'It is taken.' },
-      { field: 'body.env.A', message: 'Too long.' },
-      { field: 'shoe_size', message: '?' }
+      { field: 'name', value: 'train', message: 'It is taken.' },
+      { field: 'body.env.A', value: 'x', message: 'Too long.' },
+      { field: 'shoe_size', value: 44, message: '?' }
     ];
     expect(serverErrors(errors, 'Wrong.', values())).toEqual({ name: 'It is taken.', env: 'Too long.' });
     expect(serverErrors([], 'Your quota is 0.', values())).toEqual({ form: 'Your quota is 0.' });

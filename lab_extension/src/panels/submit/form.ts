@@ -1,10 +1,11 @@
 /** The submit form as values: what is typed, what is wrong with it, what is sent. Pure functions. */
 
+import { MAX_RANKS_PER_NODE, MAX_RETRIES, NAME_LENGTH, NAME_PATTERN } from '../../api/constants';
+import type { ISubmitDefaults } from '../../api/extension';
 import type {
   IFieldError,
   IOwnQuota,
   IPolicy,
-  ISubmitDefaults,
   ITaskSubmit,
   PriorityChoice,
   ProfileName
@@ -42,11 +43,8 @@ export interface IFormContext {
   quota: readonly IOwnQuota[];
 }
 
-/** The most that the service takes. */
-const MAX_RETRIES = 100;
 const SIGNAL = /^(?:SIG)?(TERM|INT|USR1|USR2)(@\d{1,5}(?:\.\d{1,3})?)?$/;
-const MAX_RANKS_PER_NODE = 1024;
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+const NAME = new RegExp(`^${NAME_PATTERN}$`);
 
 /** The values that the form opens with. */
 export function initialValues(defaults: ISubmitDefaults, context: IFormContext): IFormValues {
@@ -135,7 +133,7 @@ function readName(text: string): string {
   }
   if (!NAME.test(name)) {
     throw new Error(
-      'Use up to 63 letters, digits, dots, dashes and underscores; begin with a letter or digit.'
+      `Use up to ${NAME_LENGTH} letters, digits, dots, dashes and underscores; begin with a letter or digit.`
     );
   }
   if (/^\d+$/.test(name)) {

@@ -3,7 +3,8 @@
 import type { JSX, ReactNode } from 'react';
 import { HTMLSelect } from '@jupyterlab/ui-components';
 import type { TaskAction } from '../../api/client';
-import { PRIORITIES, type ITaskDetail, type IWhatIf, type PriorityChoice } from '../../api/types';
+import { PRIORITIES } from '../../api/constants';
+import type { ITaskDetail, IWhatIf, PriorityChoice } from '../../api/types';
 import {
   between,
   duration,

@@ -13,10 +13,16 @@ class PodFiles:
     """The Files port where ranks are pods."""
 
     async def fault(
-        self, command: Sequence[str], cwd: str, checkpoint_dir: str | None, python: str | None = None, user: str = ""
+        self,
+        command: Sequence[str],
+        cwd: str,
+        checkpoint_dir: str | None,
+        python: str | None = None,
+        user: str = "",
+        own_python: str | None = None,
     ) -> Fault | None:
         """None: the image may have any file."""
-        del command, cwd, checkpoint_dir, python, user
+        del command, cwd, checkpoint_dir, python, user, own_python
         return None
 
     async def unseen(self, folder: str, mounts: Sequence[Mount]) -> str | None:

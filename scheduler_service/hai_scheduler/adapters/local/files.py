@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from hai_client.rank.identity import NoAccount
-from hai_client.rank.pythons import programs
+from hai_client.rank.pythons import VENV, programs
 from hai_scheduler.adapters.local.accounts import Accounts
 from hai_scheduler.adapters.shared.reading import in_reader
 from hai_scheduler.core.workspace.mounts import Mount
@@ -32,7 +32,13 @@ class LocalFiles:
         self._accounts = accounts
 
     async def fault(
-        self, command: Sequence[str], cwd: str, checkpoint_dir: str | None, python: str | None = None, user: str = ""
+        self,
+        command: Sequence[str],
+        cwd: str,
+        checkpoint_dir: str | None,
+        python: str | None = None,
+        user: str = "",
+        own_python: str | None = None,
     ) -> Fault | None:
         """The first path that no rank could use; of users with an account of their own only whether they have one.
 
@@ -40,29 +46,20 @@ class LocalFiles:
         """
         if (accounts := self._accounts) is not None:
             return await in_reader(lambda: _of_account(accounts, user))
-        return await in_reader(lambda: _fault(command, cwd, checkpoint_dir, python))
+        return await in_reader(lambda: _fault(command, cwd, checkpoint_dir, python, own_python))
 
     async def unseen(self, folder: str, mounts: Sequence[Mount]) -> str | None:
-        """Says so of a folder without a Python; nothing of users with an account of their own, as above."""
-        del mounts
-        if self._accounts is not None:
-            return None
-        return await in_reader(lambda: _unseen(folder))
-
-
-def _unseen(folder: str) -> str | None:
-    try:
-        if (Path(programs(folder)) / "python").exists():
-            return None
-    except (OSError, ValueError):
+        """None: what is not on this machine is refused by `fault`."""
+        del folder, mounts
         return None
-    return f"there is no Python in {folder} on the platform's machine, so the platform's own is used"
 
 
-def _fault(command: Sequence[str], cwd: str, checkpoint_dir: str | None, python: str | None) -> Fault | None:
+def _fault(
+    command: Sequence[str], cwd: str, checkpoint_dir: str | None, python: str | None, own_python: str | None
+) -> Fault | None:
     try:
         files = _of_folder(cwd) or _of_command(command, Path(cwd)) or _of_checkpoints(checkpoint_dir)
-        return files or _of_python(python)
+        return files or _of_python(python) or _of_own_python(own_python)
     except (OSError, ValueError):  # too long, or not ours to read: the rank will say more
         return None
 
@@ -125,3 +122,13 @@ def _of_python(python: str | None) -> Fault | None:
         f"the Python of this environment, {python!r}, is not on this machine: choose another one, or tell an admin"
     )
     return Fault(field="environment", value=python, message=message)
+
+
+def _of_own_python(folder: str | None) -> Fault | None:
+    if folder is None or (Path(programs(folder)) / "python").exists():
+        return None
+    message = (
+        f"there is no Python in {folder!r} on the platform's machine, which all nodes share: correct --venv, create the"
+        " environment first, or say --no-venv for the platform's Python"
+    )
+    return Fault(field=f"env.{VENV}", value=folder, message=message)

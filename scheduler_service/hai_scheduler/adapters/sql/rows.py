@@ -361,7 +361,8 @@ def event_values(event: Event) -> _Values:
     """Columns of the event but for seq, which the store gives."""
     return {
         "at": to_instant(event.at),
-        "kind": event.kind,
+        # A plain text, whatever the driver makes of enumerations.
+        "kind": str(event.kind),
         "actor": event.actor,
         "user_name": event.user,
         "task_id": event.task_id,

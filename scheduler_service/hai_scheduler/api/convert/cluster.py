@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+<<<<<<< 826b0d8be263a8d307d918952b799904317fdd45
 from hai_scheduler.api.convert.levels import level_name
 from hai_scheduler.api.wire.cluster import ClusterOut, GroupOverview, LevelCount, NodeOut, NodeTask
 from hai_scheduler.service.insight.queries import ClusterView, GroupView, NodeView
+=======
+from hai_scheduler.api.wire.cluster import (
+    ClusterOut,
+    NodeOut,
+    NodeTask,
+)
+from hai_scheduler.service.insight.queries import ClusterView, NodeView
+>>>>>>> 7d83a2c40f2a7d93ce6c5f927f251d248981d2c9
 
 
 def node_out(view: NodeView) -> NodeOut:
@@ -21,34 +30,11 @@ def node_out(view: NodeView) -> NodeOut:
         task_id=view.only.task_id if view.only else None,
         user=view.only.user if view.only else None,
         gpus_free=view.gpus_free,
-        tasks=[NodeTask(task_id=h.task_id, user=h.user, gpus=list(h.gpus)) for h in view.holders],
+        tasks=[NodeTask.model_validate(holder) for holder in view.holders],
         orphan=node.orphan,
     )
 
 
 def cluster_out(view: ClusterView) -> ClusterOut:
     """The cluster at a glance."""
-    return ClusterOut(paused=view.paused, groups=[_group(group) for group in view.groups])
-
-
-def _group(group: GroupView) -> GroupOverview:
-    return GroupOverview(
-        group=group.group,
-        nodes=group.nodes,
-        held=group.held,
-        free=group.free,
-        unavailable=group.unavailable,
-        shared=group.shared,
-        gpus=group.gpus,
-        gpus_free=group.gpus_free,
-        levels=[
-            LevelCount(
-                priority=level_name(level.priority),
-                running_tasks=level.running_tasks,
-                running_nodes=level.running_nodes,
-                waiting_tasks=level.waiting_tasks,
-                waiting_nodes=level.waiting_nodes,
-            )
-            for level in group.levels
-        ],
-    )
+    return ClusterOut.model_validate(view)

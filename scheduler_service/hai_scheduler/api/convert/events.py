@@ -8,12 +8,4 @@ from hai_scheduler.ports.values import Event
 
 def event_out(event: Event) -> EventOut:
     """One line of history."""
-    return EventOut(
-        seq=event.seq,
-        at=event.at,
-        kind=event.kind,
-        actor=event.actor,
-        user=event.user,
-        task_id=event.task_id,
-        data=dict(event.data),
-    )
+    return EventOut.model_validate(event)

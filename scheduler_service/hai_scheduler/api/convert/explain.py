@@ -93,9 +93,7 @@ def forecast_out(found: Forecast, caller: Caller) -> ForecastOut:
         suspends=[_cost(cost, caller) for cost in found.suspends],
         cost_s=sum((cost.unsaved + cost.switch).total_seconds() for cost in found.suspends),
         verdict=None if found.verdict is None else verdict_out(found.verdict, caller, found.at),
-        assumptions=[
-            ForecastAssumption(name=one.name, sentence=one.sentence, tasks=dict(one.tasks)) for one in found.assumptions
-        ],
+        assumptions=[ForecastAssumption.model_validate(one) for one in found.assumptions],
         horizon_s=found.horizon.total_seconds(),
         computed_until=found.computed_until,
         plans=found.plans,

@@ -8,7 +8,7 @@ from hai_scheduler.service.logs.lines import Hits, Line, Page
 
 def line_out(line: Line) -> LogLine:
     """One line of a log."""
-    return LogLine(run=line.run, rank=line.rank, at=line.at, text=line.text)
+    return LogLine.model_validate(line)
 
 
 def page_out(page: Page) -> LogPage:

@@ -38,19 +38,7 @@ def rule_of(name: str, body: MountPut) -> MountRule:
 
 def rule_out(rule: MountRule, warnings: Sequence[str] = ()) -> MountRuleOut:
     """A rule."""
-    return MountRuleOut(
-        name=rule.name,
-        subject=rule.subject,
-        action=rule.action.value,
-        kind=None if rule.kind is None else rule.kind.value,
-        source=rule.source,
-        mount_path=rule.mount_path,
-        read_only=rule.read_only,
-        priority=rule.priority,
-        node_group=rule.node_group,
-        description=rule.description,
-        warnings=list(warnings),
-    )
+    return MountRuleOut.model_validate(rule).model_copy(update={"warnings": list(warnings)})
 
 
 def environment_of(name: str, body: EnvironmentPut) -> Environment:
@@ -89,9 +77,7 @@ def places_out(view: ContainerView) -> PlacesOut:
         groups=list(view.groups),
         node_group=view.node_group,
         mounts=[_mounted(one) for one in view.resolution.placed],
-        left_out=[
-            OverruledOut(rule=one.rule, mount_path=one.mount_path, why=one.why) for one in view.resolution.left_out
-        ],
+        left_out=[OverruledOut.model_validate(one) for one in view.resolution.left_out],
         environments=[_offered(one) for one in view.offers],
         warnings=list(view.warnings),
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from hai_scheduler.api.convert.levels import choice_of, level_name, level_of
 from hai_scheduler.api.wire.runs import CheckpointOut, FailureOut, NoticeOut, RankOut, RankReport, RunOut
@@ -12,8 +13,8 @@ from hai_scheduler.api.wire.tasks import HolderOut, TaskDetail, TaskSubmit, Task
 from hai_scheduler.core.explaining.explain import why
 from hai_scheduler.core.model.leaving import Profile, Signal, Source
 from hai_scheduler.core.model.reasons import Reason, sentence_of
-from hai_scheduler.core.model.run import Checkpoint, Notice, Rank, Run
-from hai_scheduler.core.model.task import Retry
+from hai_scheduler.core.model.run import Notice, Run
+from hai_scheduler.core.model.task import Retry, TaskSpec
 from hai_scheduler.core.model.verdicts import Holder, Verdict
 from hai_scheduler.service.insight.queries import TaskStory, TaskView
 from hai_scheduler.service.logs.failures import Failure
@@ -26,28 +27,31 @@ from hai_scheduler.service.tasks.submissions import Submission
 _FOR_GOOD = frozenset({Reason.USER_STOPPED, Reason.TIME_LIMIT})
 
 
+#: Fields of a submission that are the same on the wire, apart from lists, which are tuples inside: a new one of that
+#: sort is taken over by its name.
+_SAME: Final = tuple(
+    one.name
+    for one in fields(Submission)
+    if one.name in TaskSubmit.model_fields.keys() - {"priority", "profile", "signal"}
+)
+#: The same of what a task executes, as its details show it.
+_SAME_IN_SPEC: Final = tuple(
+    one.name for one in fields(TaskSpec) if one.name in TaskDetail.model_fields.keys() - {"checkpoint_dir"}
+)
+
+
 def submission_of(body: TaskSubmit) -> Submission:
     """What a client submits."""
+    values = ((name, getattr(body, name)) for name in _SAME)
+    same: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values}
     return Submission(
-        name=body.name,
-        command=tuple(body.command),
-        cwd=body.cwd,
-        nodes=body.nodes,
-        gpus=body.gpus,
+        **same,
         priority=level_of(body.priority),
-        group=body.group,
-        env=body.env,
         profile=Profile(body.profile),
         signal=_signal_of(body.signal),
         grace=_length(body.grace_s),
         time_limit=_length(body.time_limit_s),
-        checkpoint_dir=body.checkpoint_dir,
-        watch=tuple(body.watch),
-        tags=tuple(body.tags),
-        hold=body.hold,
         retry=_retry_of(body),
-        environment=body.environment,
-        ranks_per_node=body.ranks_per_node,
     )
 
 
@@ -73,26 +77,16 @@ def _retry_of(body: TaskSubmit) -> Retry | None:
 
 def submit_of(submission: Submission) -> TaskSubmit:
     """The body that submits it. Raises pydantic's ValidationError."""
-    return TaskSubmit(
-        name=submission.name,
-        command=list(submission.command),
-        cwd=submission.cwd,
-        nodes=submission.nodes,
-        gpus=submission.gpus,
-        priority=choice_of(submission.priority),
-        group=submission.group,
-        env=dict(submission.env),
-        profile=submission.profile.value,
-        signal=None if submission.signal is None else str(submission.signal),
-        grace_s=_seconds(submission.grace),
-        time_limit_s=_seconds(submission.time_limit),
-        checkpoint_dir=submission.checkpoint_dir,
-        watch=list(submission.watch),
-        tags=list(submission.tags),
-        hold=submission.hold,
-        environment=submission.environment,
-        ranks_per_node=submission.ranks_per_node,
-        **_retry_fields(submission.retry),
+    return TaskSubmit.model_validate(
+        {
+            **{name: getattr(submission, name) for name in _SAME},
+            "priority": choice_of(submission.priority),
+            "profile": submission.profile.value,
+            "signal": None if submission.signal is None else str(submission.signal),
+            "grace_s": _seconds(submission.grace),
+            "time_limit_s": _seconds(submission.time_limit),
+            **_retry_fields(submission.retry),
+        }
     )
 
 
@@ -138,13 +132,9 @@ def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> 
     return TaskDetail.model_validate(
         {
             **_summary(story.view, caller, {}),
-            "tags": list(spec.tags),
-            "command": list(spec.command),
-            "cwd": spec.cwd,
-            "env": dict(spec.env),
+            **{name: getattr(spec, name) for name in _SAME_IN_SPEC},
             "profile": task.profile.value,
             "signal": None if task.signal is None else str(task.signal),
-            "watch": list(spec.watch),
             "hint": story.hint,
             "grace_s": task.grace.total_seconds(),
             "time_limit_s": _seconds(task.time_limit),
@@ -153,8 +143,6 @@ def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> 
             **_retry_fields(task.retry),
             "retries_used": task.retries,
             "retry_at": task.not_before if task.state.waiting else None,
-            "environment": spec.environment,
-            "ranks_per_node": spec.ranks_per_node,
             "failure": None if failure is None else _failure(failure),
             "runs": [run_out(run) for run in story.runs],
         }
@@ -182,7 +170,8 @@ def _summary(view: TaskView, caller: Caller, shown: _Shown) -> dict[str, object]
         "run_count": task.run.number if task.run else 0,
         "suspensions": task.suspensions,
         "unsaved": task.unsaved,
-        "checkpoint": _checkpoint(task.checkpoint),
+        # The model reads it by its attributes.
+        "checkpoint": task.checkpoint,
         "reason": task.reason.value if task.reason else None,
         "message": view.message,
         # What is said of a task that waits is why it waits.
@@ -233,12 +222,12 @@ def run_out(run: Run) -> RunOut:
         state=_run_state(run),
         priority=level_name(run.priority),
         nodes=list(run.nodes),
-        ranks=[_rank(rank) for rank in run.ranks],
+        ranks=[RankOut.model_validate(rank) for rank in run.ranks],
         started_at=run.started_at,
         running_at=run.running_at,
         ended_at=run.ended_at,
         notice=_notice(run.notice),
-        checkpoint=_checkpoint(run.checkpoint),
+        checkpoint=None if run.checkpoint is None else CheckpointOut.model_validate(run.checkpoint),
         reason=run.reason.value if run.reason else None,
         left=None if run.left is None else run.left.value,
         lost_s=_seconds(run.lost),
@@ -268,21 +257,6 @@ def _run_state(run: Run) -> Literal["starting", "running", "leaving", "ended"]:
     return "starting" if run.running_at is None else "running"
 
 
-def _rank(rank: Rank) -> RankOut:
-    return RankOut(
-        rank=rank.rank,
-        node=rank.node,
-        gpus=list(rank.gpus),
-        state=rank.state.value,
-        exit_code=rank.exit_code,
-        signal=rank.signal,
-        notified_at=rank.notified_at,
-        caught=rank.caught,
-        done=rank.done,
-        message=rank.message,
-    )
-
-
 def _notice(notice: Notice | None) -> NoticeOut | None:
     """A notice as its history shows it: the other task by its id alone."""
     if notice is None:
@@ -293,10 +267,12 @@ def _notice(notice: Notice | None) -> NoticeOut | None:
 
 def notice_out(told: RunNotice) -> NoticeOut:
     """A notice as a rank is told it."""
-    return _notice_out(told.notice, told.kind, told.message)
+    return _notice_out(told.notice, told.kind, told.message, told.signal_at)
 
 
-def _notice_out(notice: Notice, kind: Literal["suspend", "stop"], message: str) -> NoticeOut:
+def _notice_out(
+    notice: Notice, kind: Literal["suspend", "stop"], message: str, signal_at: datetime | None = None
+) -> NoticeOut:
     return NoticeOut(
         kind=kind,
         reason=notice.reason.value,
@@ -305,13 +281,8 @@ def _notice_out(notice: Notice, kind: Literal["suspend", "stop"], message: str) 
         at=notice.at,
         deadline=notice.deadline,
         revision=notice.revision,
+        signal_at=signal_at,
     )
-
-
-def _checkpoint(checkpoint: Checkpoint | None) -> CheckpointOut | None:
-    if checkpoint is None:
-        return None
-    return CheckpointOut(at=checkpoint.at, step=checkpoint.step, path=checkpoint.path, source=checkpoint.source.value)
 
 
 def _length(seconds: float | None) -> timedelta | None:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from hai_scheduler import __version__
+from hai_scheduler.api.bindings.catalogue import models_in
 from hai_scheduler.api.document.comments import comments_of
 from hai_scheduler.api.server.problems import CODES, CONTENT_TYPE
 from hai_scheduler.api.server.route import OPEN, RUN, RawBytes, Route, YamlText
@@ -210,11 +211,5 @@ def _all_models(models: Iterable[type[BaseModel]]) -> dict[str, type[BaseModel]]
             continue
         found[model.__name__] = model
         for field in model.model_fields.values():
-            waiting += _models_in(field.annotation)
+            waiting += models_in(field.annotation)
     return found
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]

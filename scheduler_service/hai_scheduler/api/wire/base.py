@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
+
+from hai_scheduler.core.model.priority import Priority
 
 PriorityName = Literal["LOW", "BELOW_NORMAL", "NORMAL", "ABOVE_NORMAL", "HIGH", "VERY_HIGH", "EXTREME_HIGH"]
 PriorityChoice = Literal["AUTO", "LOW", "BELOW_NORMAL", "NORMAL", "ABOVE_NORMAL", "HIGH", "VERY_HIGH", "EXTREME_HIGH"]
@@ -14,6 +16,14 @@ TaskStateName = Literal[
     "queued", "starting", "running", "suspending", "suspended", "stopping", "succeeded", "failed", "stopped"
 ]
 ProfileName = Literal["auto", "sigterm", "cooperative", "slurm", "kill"]
+
+
+def _name_of(level: Any) -> Any:
+    return level.name if isinstance(level, Priority) else level
+
+
+#: The name of a level, read from the level itself too: a model can then take over a value of the core as it is.
+LevelName = Annotated[PriorityName, BeforeValidator(_name_of)]
 
 #: The longest length of time that is read, in seconds: ten years.
 MAX_SECONDS = 315_360_000

@@ -6,8 +6,8 @@ from typing import Literal
 
 from hai_scheduler.api.wire.base import (
     Input,
+    LevelName,
     Output,
-    PriorityName,
     Seconds,
 )
 
@@ -51,7 +51,7 @@ class NodeList(Output):
 class LevelCount(Output):
     """Tasks and nodes at one priority."""
 
-    priority: PriorityName
+    priority: LevelName
     running_tasks: int
     running_nodes: int
     waiting_tasks: int

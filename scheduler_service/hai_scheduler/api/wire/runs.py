@@ -39,6 +39,8 @@ class NoticeOut(Output):
     at: datetime
     deadline: datetime
     revision: int
+    #: When every rank's supervisor sends the signals that come with it, at most 50 ms ahead; null: at once.
+    signal_at: datetime | None = None
 
 
 class RankOut(Output):

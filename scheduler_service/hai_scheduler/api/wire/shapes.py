@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic.config import JsonDict
 
 from hai_scheduler.core.model.leaving import SIGNAL_PATTERN
+from hai_scheduler.core.model.limits import NAME_LENGTH, NAME_PATTERN
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.workspace.environments import VARIABLE
 from hai_scheduler.core.workspace.mounts import MAX_PRIORITY
@@ -26,7 +27,7 @@ TEXT: Final = r"^[^\x00]*$"
 #: The name of a task: 1 to 63 characters, and not a number.
 TASK_NAME: Final[JsonDict] = {
     "minLength": 1,
-    "maxLength": 63,
+    "maxLength": NAME_LENGTH,
     "pattern": r"^([A-Za-z]|[0-9]+[A-Za-z._-])[A-Za-z0-9._-]*$",
 }
 #: An absolute path.
@@ -101,8 +102,8 @@ def one_of(*names: str) -> JsonDict:
 PARTS: Final[dict[str, dict[str, Any]]] = {
     "task": {"type": "string", "minLength": 1},
     "name": {"type": "string", "minLength": 1},
-    "rule": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"},
-    "environment": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"},
+    "rule": {"type": "string", "pattern": f"^{NAME_PATTERN}$"},
+    "environment": {"type": "string", "pattern": f"^{NAME_PATTERN}$"},
     "run_id": {"type": "string", "minLength": 1},
     "rank": {"type": "integer", "minimum": 0, "maximum": 100_000},
 }

@@ -23,7 +23,7 @@ from hai_scheduler.api.wire.cluster import NodeOut
 from hai_scheduler.api.wire.logs import LogHits
 from hai_scheduler.api.wire.problem import Problem
 from hai_scheduler.api.wire.runs import CheckpointOut, FailureOut, RunOut
-from hai_scheduler.service.tasks.submission import MAX_RANKS_PER_NODE
+from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE, MAX_RETRIES
 
 #: A number of processes on each node, or one for each GPU.
 RanksPerNodeChoice = Annotated[int, Field(strict=True, ge=1, le=MAX_RANKS_PER_NODE)] | Literal["gpu"]
@@ -43,7 +43,9 @@ class TaskSubmit(Input):
     nodes: Annotated[int, Field(ge=1, le=100_000)] = 1
     #: GPUs on each of its nodes, which it then shares with other such tasks; null: whole nodes.
     gpus: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    #: A level, or AUTO: the highest one that still has quota.
     priority: PriorityChoice = "NORMAL"
+    #: The node group.
     group: Annotated[str, Field(max_length=128)] = "training"
     #: Variables; names that the platform sets are refused.
     env: Annotated[dict[str, str], Field(json_schema_extra=shapes.TASK_VARIABLES)] = {}
@@ -51,8 +53,9 @@ class TaskSubmit(Input):
     profile: ProfileName = "auto"
     #: The signal to tell it with, and at will how many seconds before its deadline: `USR1@60`; null: the profile's.
     signal: Annotated[Annotated[str, Field(max_length=16)] | None, Field(json_schema_extra=shapes.SIGNAL)] = None
-    #: None: the group's default.
+    #: Seconds between the notice and the end; null: the group's default.
     grace_s: Seconds | None = None
+    #: Seconds of running after which it is ended; null: no limit.
     time_limit_s: Annotated[float, Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)] | None = None
     #: Absolute; null: a folder that the platform makes.
     checkpoint_dir: Annotated[
@@ -61,10 +64,11 @@ class TaskSubmit(Input):
     #: Paths, absolute or below cwd, whose changes count as checkpoints, beside those of the folder for checkpoints.
     watch: Annotated[list[Annotated[str, Field(min_length=1, max_length=4096)]], Field(max_length=20)] = []
     tags: Annotated[list[Annotated[str, Field(max_length=128)]], Field(max_length=50)] = []
+    #: Do not start it until it is resumed.
     hold: bool = False
     #: How often it is started again when its command fails.
-    retries: Annotated[int, Field(ge=0, le=100)] = 0
-    #: Before the first retry; twice as long before each further one, a day at most.
+    retries: Annotated[int, Field(ge=0, le=MAX_RETRIES)] = 0
+    #: Seconds before the first retry; twice as long before each further one, a day at most.
     retry_backoff_s: Seconds = 0.0
     #: Exit statuses that are worth a retry; empty: any failure.
     retry_exit_codes: Annotated[list[Annotated[int, Field(ge=1, le=255)]], Field(max_length=255)] = []

@@ -11,13 +11,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import NamedTuple
 
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.capacity.spots import Spot, held_by
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.ordering.rules import Rules
+from hai_scheduler.core.ordering.rules import Harm, Rules
 from hai_scheduler.core.ordering.turns import Turn
 
 
@@ -33,14 +35,29 @@ class Kind:
     besides: str | None = None
 
 
+class OfferKey(NamedTuple):
+    """The order of offers: least harm first (P4). No two of a kind are equal, because each node is in one offer."""
+
+    #: The harm of the turn whose end does most: its fields stand here themselves, so that comparing is fast.
+    order: tuple[float, ...]
+    started: float
+    task_id: TaskId
+    #: The first of the nodes.
+    node: str
+
+    @property
+    def harm(self) -> Harm:
+        """The harm of the turn whose end does most."""
+        return Harm(*self[:3])
+
+
 @dataclass(slots=True, eq=False)
 class Offer:
     """Turns that may end together, and the nodes that this would free."""
 
     turns: tuple[Turn, ...]
     nodes: tuple[str, ...]
-    #: Least harm first (P4); ends in a node, so that no two are equal.
-    key: tuple[tuple[float, ...], float, int, str]
+    key: OfferKey
     #: Users whose own tasks of the waiting task's priority are among the turns (P3).
     users: frozenset[str]
 
@@ -195,7 +212,8 @@ class Market:
     def _offer(self, turns: tuple[Turn, ...], nodes: tuple[str, ...], kind: Kind) -> Offer:
         own = frozenset(turn.task.user for turn in turns if turn.priority == kind.priority)
         worst = max([self._rules.harm_of(turn) for turn in turns])
-        return Offer(turns, nodes, (*worst, nodes[0]), own)
+        key = tuple.__new__(OfferKey, (*worst, nodes[0]))  # thousands in a plan: faster than by its name
+        return Offer(turns, nodes, key, own)
 
     def _of_use(self, name: str, kind: Kind) -> bool:
         spot = self._ledger.spots.find(name)
@@ -250,6 +268,13 @@ class Ask:
     zone: str | None = None
 
 
+class Taken(NamedTuple):
+    """An offer that is taken for a task, and those of its nodes that the task can use."""
+
+    offer: Offer
+    nodes: tuple[str, ...]
+
+
 class Chooser:
     """Chooses who leaves for a task (P4)."""
 
@@ -285,9 +310,9 @@ class Chooser:
         names = dict.fromkeys(have)
         for name in (name for turn in turns for name in turn.nodes):
             spot = ledger.spots.find(name)
-            if spot is not None and not spot.reserved and ledger.suits(spot, task):
+            if spot is not None and not spot.reserved and spot.suits(task):
                 left = sum(held_by(turn, spot) for turn in turns if turn in spot.turns and not turn.leaving)
-                if len(spot.free) + spot.leaving() + left - ledger.kept_from(spot, task, priority) >= spot.amount(task):
+                if len(spot.free) + spot.leaving() + left - spot.kept_from(task, priority) >= spot.amount(task):
                     names[name] = None
         zones = Counter(ledger.floor.zone_of[name] for name in names)
         if max(zones.values(), default=0) >= task.nodes:
@@ -304,7 +329,7 @@ class Chooser:
             here = sum(self._ledger.floor.zone_of[name] == zone for name in have)
             found = self._offers(offers, Ask(task=task, need=task.nodes - here, without=have, zone=zone))
             if found is not None:
-                options.append(([offer.key[:3] for offer in reversed(found)], zone, found))
+                options.append(([offer.key.harm for offer in reversed(found)], zone, found))
         if options:
             return min(options, key=lambda option: option[:2])[2]
         return self._victims_across(offers, task, have)
@@ -340,42 +365,42 @@ class Chooser:
 
     def _whole(self, turn: Turn, task: Task) -> Offer:
         spots = [self._ledger.spots[name] for name in turn.nodes if name in self._ledger.floor.nodes]
-        usable = [spot.name for spot in spots if turn.whole and not spot.reserved and self._ledger.suits(spot, task)]
-        return Offer((turn,), tuple(usable), (*self._rules.harm_of(turn), turn.nodes[0]), frozenset())
+        usable = [spot.name for spot in spots if turn.whole and not spot.reserved and spot.suits(task)]
+        return Offer((turn,), tuple(usable), OfferKey(*self._rules.harm_of(turn), turn.nodes[0]), frozenset())
 
     def _offers(self, offers: Offers, ask: Ask) -> list[Offer] | None:
         if ask.need <= 0:
             return []
         found = self.choose(offers, ask)
-        return None if found is None else [offer for offer, _ in found]
+        return None if found is None else [taken.offer for taken in found]
 
-    def choose(self, offers: Offers, ask: Ask) -> list[tuple[Offer, tuple[str, ...]]] | None:
+    def choose(self, offers: Offers, ask: Ask) -> list[Taken] | None:
         """The offers that free at least `ask.need` nodes with least harm, and what each frees; None if none do."""
-        chosen: list[tuple[Offer, tuple[str, ...]]] = []
+        chosen: list[Taken] = []
         got = 0
-        for offer, nodes in self._in_order(offers, ask):
-            chosen.append((offer, nodes))
-            got += len(nodes)
+        for taken in self._in_order(offers, ask):
+            chosen.append(taken)
+            got += len(taken.nodes)
             if got >= ask.need:
                 break
         if got < ask.need:
             return None
-        for part in reversed(chosen.copy()):
-            if got - len(part[1]) >= ask.need:
-                chosen.remove(part)
-                got -= len(part[1])
+        for taken in reversed(chosen.copy()):
+            if got - len(taken.nodes) >= ask.need:
+                chosen.remove(taken)
+                got -= len(taken.nodes)
         return chosen
 
-    def _in_order(self, offers: Offers, ask: Ask) -> Iterator[tuple[Offer, tuple[str, ...]]]:
+    def _in_order(self, offers: Offers, ask: Ask) -> Iterator[Taken]:
         """Offers that are good for the task, least harm first; of equal harm, those that free least beyond the need."""
-        for _, tied in groupby(offers.sorted, key=lambda offer: offer.key[0]):
+        for _, tied in groupby(offers.sorted, key=lambda offer: offer.key.order):
             usable = []
             for offer in tied:
                 self.work += 1
                 if nodes := self._freed(offer, ask):
-                    usable.append((offer, nodes))
+                    usable.append(Taken(offer, nodes))
             if len(usable) > 1:
-                usable.sort(key=lambda part: (max(0, len(part[0].turns[0].nodes) - ask.need), part[0].key))
+                usable.sort(key=lambda taken: (max(0, len(taken.offer.turns[0].nodes) - ask.need), taken.offer.key))
             yield from usable
 
     def _freed(self, offer: Offer, ask: Ask) -> tuple[str, ...]:
@@ -389,7 +414,7 @@ class Chooser:
             if name not in ask.without
             and name not in ask.task.avoid
             and ask.zone in (None, self._ledger.floor.zone_of[name])
-            and not self._ledger.promised_there(name, ask.task.left_for)  # P5
+            and not self._ledger.promised.is_to(name, ask.task.left_for)  # P5
         )
 
     def _just_made_room(self, turn: Turn, waiting: Task) -> bool:

@@ -76,9 +76,9 @@ def _first(times: list[_Times], nodes: int, ledger: Ledger, zone: str | None) ->
 def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> list[_Times]:
     """When the task can have its part of each node, as far as that can be said; soonest first."""
     if ledger.floor.mixed and task.gpus is not None:
-        found = _times_of(ledger.spots.all(), task, priority, ledger, leaves)
+        found = _times_of(ledger.spots.all(), task, priority, leaves)
     else:
-        found = _times_of(ledger.others, task, priority, ledger, leaves)
+        found = _times_of(ledger.others, task, priority, leaves)
         nodes = ledger.gang_nodes - task.avoid
         known = [turn for turn in ledger.gangs if turn.priority <= priority or turn.ends_at is not None or turn.leaving]
         for turn in known:
@@ -89,9 +89,9 @@ def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> l
     return sorted(found, key=itemgetter(0))
 
 
-def _times_of(spots: Iterable[Spot], task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> list[_Times]:
-    suiting = [spot for spot in spots if ledger.suits(spot, task)]
-    times = [(_available(spot, task, priority, ledger, leaves), (spot.name,)) for spot in suiting]
+def _times_of(spots: Iterable[Spot], task: Task, priority: Priority, leaves: _Leaves) -> list[_Times]:
+    suiting = [spot for spot in spots if spot.suits(task)]
+    times = [(_available(spot, task, priority, leaves), (spot.name,)) for spot in suiting]
     return [(when, names) for when, names in times if when is not None]
 
 
@@ -118,9 +118,9 @@ class _Leaves:
         return self._known[task_id]
 
 
-def _available(spot: Spot, task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> datetime | None:
+def _available(spot: Spot, task: Task, priority: Priority, leaves: _Leaves) -> datetime | None:
     """When the task can have its part of the node; None if that cannot be said."""
-    have = len(spot.free) - ledger.kept_from(spot, task, priority)
+    have = len(spot.free) - spot.kept_from(task, priority)
     want = spot.amount(task)
     if have >= want:
         return leaves.now

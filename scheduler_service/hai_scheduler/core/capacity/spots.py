@@ -64,6 +64,25 @@ class Spot:
             return 0
         return sum([promise.gpus for promise in self.promises if priority is None or promise.priority >= priority])
 
+    def open(self) -> int:
+        """GPUs that are open to everybody now; below 0 if more is promised than is free yet."""
+        if self.reserved or not self.usable:
+            return 0
+        return len(self.free) - self.kept() if self.promises else len(self.free)
+
+    def suits(self, task: Task) -> bool:
+        """Whether the task may ever be placed here as things are (F3)."""
+        if not self.usable or self.node.name in task.avoid:
+            return False
+        return task.gpus is None or task.gpus <= self.node.gpus
+
+    def kept_from(self, task: Task, priority: Priority) -> int:
+        """GPUs that are promised to others whom the task must respect (B3, P5)."""
+        if not self.promises:
+            return 0
+        others = [promise for promise in self.promises if promise.task_id != task.id]
+        return sum([p.gpus for p in others if p.priority >= priority or p.task_id == task.left_for])
+
 
 def held_by(turn: Turn, spot: Spot) -> int:
     """How many GPUs of the node the turn holds."""

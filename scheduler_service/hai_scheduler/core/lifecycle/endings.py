@@ -19,6 +19,13 @@ LEFT_AS_ASKED: dict[Profile, frozenset[int]] = {
     Profile.COOPERATIVE: frozenset(),
     Profile.KILL: frozenset(),
 }
+#: The signals that a notice may come with, by number: whoever catches one may end with `sys.exit(signum)`, as Ray does,
+#: or of that signal in the end. Without a handler such a status says nothing of the notice.
+_SENT: dict[Profile, frozenset[int]] = {
+    Profile.AUTO: frozenset({15, 10, 12}),
+    Profile.SIGTERM: frozenset({15}),
+    Profile.SLURM: frozenset({10}),
+}
 #: Profiles whose notice may come with a signal to the workers.
 SIGNALLING = frozenset({Profile.AUTO, Profile.SIGTERM, Profile.SLURM})
 
@@ -27,6 +34,14 @@ def as_asked(task: Task) -> frozenset[int]:
     """The exit statuses with which the task's ranks leave as they were asked to."""
     chosen = frozenset() if task.signal is None else frozenset({128 + task.signal.name})
     return LEFT_AS_ASKED[task.profile] | chosen
+
+
+def _left_as_asked(task: Task, rank: Rank) -> bool:
+    """Whether a rank that has ended did so by itself, because it was told."""
+    if rank.exit_code in as_asked(task):
+        return True
+    sent = _SENT.get(task.profile, frozenset()) if task.signal is None else frozenset({int(task.signal.name)})
+    return rank.caught is True and rank.exit_code in sent | {128 + number for number in sent}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +64,7 @@ def ending_of(task: Task, run: Run) -> Ending:
         if not run.done and all(_came_to_its_end(rank) for rank in run.ranks):
             # The notice, or the order to end it, came too late for all of it: there is nothing left to resume.
             return Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)
-        return _told(task, run, codes, lost)
+        return _told(task, run, lost)
     if lost:
         return Ending(TaskState.SUSPENDED, Reason.SUPERVISOR_KILLED if own_loss(run) else Reason.NODE_LOST)
     if all(code == 0 for code in codes):
@@ -104,15 +119,16 @@ def saved_since(run: Run) -> bool:
     return run.checkpoint.at >= min([run.notice.at, *heard])
 
 
-def _told(task: Task, run: Run, codes: list[int | None], lost: bool) -> Ending:
+def _told(task: Task, run: Run, lost: bool) -> Ending:
     assert run.notice is not None
     reason = run.notice.reason
-    all_zero = all(code == 0 for code in codes)
+    exited = [rank for rank in run.ranks if rank.state is RankState.EXITED]
+    all_zero = all(rank.exit_code == 0 for rank in exited)
     # One rank may speak for ranks that just end, as in a script that lets only the master report.
     done = run.done or (all_zero and not lost and any(rank.done for rank in run.ranks))
     if done or saved_since(run):
         left = Left.SAVED
-    elif run.killed_at is None and not lost and as_asked(task).issuperset(codes):
+    elif run.killed_at is None and not lost and all(_left_as_asked(task, rank) for rank in exited):
         left = Left.UNKNOWN
     else:
         left = Left.ENDED

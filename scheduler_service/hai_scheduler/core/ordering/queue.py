@@ -9,18 +9,29 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
+from typing import NamedTuple
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.order import Seat
 from hai_scheduler.core.ordering.parts import SEAT, Part, Size, Stand, dealt_seats
 
-#: Rank, use of the user, seat (first submission, id), the task: smaller goes first within a priority (O2, O3).
-Entry = tuple[float, float, datetime, TaskId, Task]
 #: So many of equals are taken one by one from the heads of their lists; then the rest is put in order at once.
 FEW = 64
 
 _SEAT = itemgetter(0)
+
+
+class QueueEntry(NamedTuple):
+    """A waiting task with what it is ordered by: of two entries of one priority the smaller goes first (O2, O3)."""
+
+    rank: float
+    #: What the task's user has held lately.
+    use: float
+    #: The seat: the task's own, or one that its user has given it.
+    submitted_at: datetime
+    seat_id: TaskId
+    task: Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +60,7 @@ class Lane:
         self._alone: set[TaskId] = set()
         #: Who was not begun, smallest first, and what is left to look at of those who were.
         self._heap: list[tuple[float, float, str]] = []
-        self._begun: Iterator[Entry] = iter(())
+        self._begun: Iterator[QueueEntry] = iter(())
         #: Tasks that wait in another lane, and their ranks.
         self.gone: dict[TaskId, tuple[Task, float]] = {}
         #: AUTO tasks in it (Q4), and tasks with promised nodes (B3).
@@ -79,12 +90,12 @@ class Lane:
         heapq.heapify(self._heap)
         self.promised = sum(task.id not in self.gone for task in self._promised)
 
-    def pop(self, hopeless: Hopeless) -> Entry | None:
+    def pop(self, hopeless: Hopeless) -> QueueEntry | None:
         """The next in order; None when all have been looked at, but for those that are hopeless already."""
         while True:
             for entry in self._begun:
-                if entry[4].id not in self.gone:
-                    self.promised -= bool(entry[4].promise)
+                if entry.task.id not in self.gone:
+                    self.promised -= bool(entry.task.promise)
                     return entry
             if not self._heap:
                 return None
@@ -97,14 +108,14 @@ class Lane:
     def _is_over(self, stand: Stand, refused: AbstractSet[Size]) -> bool:
         return all(part.is_over(refused) for part in self.parts_at(stand))
 
-    def _next(self, heap: list[tuple[float, float, str]], hopeless: Hopeless) -> Iterator[Entry]:
+    def _next(self, heap: list[tuple[float, float, str]], hopeless: Hopeless) -> Iterator[QueueEntry]:
         """The tasks of the next rank, and of the next user or users with equal use, in order."""
         rank, use, user = heapq.heappop(heap)
         stands = [(rank, user)]
         while heap and heap[0][1] == use and heap[0][0] == rank:
             stands.append((rank, heapq.heappop(heap)[2]))
         left = _left([part for stand in stands for part in self.parts_at(stand)], hopeless)
-        return ((rank, use, *seat, task) for seat, task in _merged(left))
+        return (QueueEntry(rank, use, *seat, task) for seat, task in _merged(left))
 
     def remove(self, task: Task, rank: float) -> None:
         """The task, which is in it at that rank, waits in another lane."""

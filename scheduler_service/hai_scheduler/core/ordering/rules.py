@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
@@ -22,8 +22,15 @@ from hai_scheduler.core.ordering.user_use import UserUse
 
 _NEVER = float("inf")
 
-#: What `Rules.harm` says, the start negated, the id.
-Harm = tuple[tuple[float, ...], float, int]
+
+class Harm(NamedTuple):
+    """How much harm ending a turn does: of two turns the one with the smaller harm ends first (P4)."""
+
+    #: What the rules of the discipline say of it: `Rules.harm`.
+    order: tuple[float, ...]
+    #: When the turn was started, in seconds, negated: of equal harm the latest start is first.
+    started: float
+    task_id: TaskId
 
 
 class Rules:
@@ -93,7 +100,8 @@ class Rules:
         """How much harm ending the turn does (P4); ties by later start, then id."""
         known = self._harms.get(turn.task.id)
         if known is None:
-            known = (self.harm(turn), -turn.run.started_at.timestamp(), turn.task.id)
+            # One for each turn of a plan: this is faster than by its name.
+            known = tuple.__new__(Harm, (self.harm(turn), -turn.run.started_at.timestamp(), turn.task.id))
             self._harms[turn.task.id] = known
         return known
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.workspace.mounts import NAME
+from hai_scheduler.core.model.limits import NAME
 from hai_scheduler.core.workspace.subjects import check_subject, rank, speaks_of
 from hai_scheduler.core.workspace.templates import Field, PathTemplate, Template, TemplateError, Unresolvable, Wrong
 

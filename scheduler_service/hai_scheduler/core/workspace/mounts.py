@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Final
 
 from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.limits import NAME
 from hai_scheduler.core.workspace.subjects import check_subject, group_of, rank, speaks_of
 from hai_scheduler.core.workspace.templates import (
     Field,
@@ -29,7 +30,6 @@ from hai_scheduler.core.workspace.templates import (
 RESERVED: Final = ("/proc", "/sys", "/dev", "/etc", "/hai")
 MAX_PRIORITY: Final = 1000
 
-NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _CLAIM: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 

@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hai_scheduler.core.explaining.explain import clock, node_names, span
+from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.reasons import Reason, sentence_of
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import Event
-from hai_scheduler.service.scheduling.decision_log import VERDICT
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.lookup import find
 
@@ -110,11 +110,11 @@ def _held(event: Event) -> str:
 
 
 _SENTENCES: Final[Mapping[str, Callable[[Event], str | None]]] = {
-    VERDICT: lambda event: str(event.data.get("sentence", "")),
-    "task.state": _state,
-    "run.notice": _notice,
-    "task.held": _held,
-    "task.priority": lambda event: f"Given the priority {event.data.get('priority')} by {event.actor}.",
-    "task.order": lambda event: f"Moved among the waiting tasks of its owner by {event.actor}.",
-    "task.alarm": lambda event: str(event.data.get("message", "")),
+    EventKind.TASK_VERDICT: lambda event: str(event.data.get("sentence", "")),
+    EventKind.TASK_STATE: _state,
+    EventKind.RUN_NOTICE: _notice,
+    EventKind.TASK_HELD: _held,
+    EventKind.TASK_PRIORITY: lambda event: f"Given the priority {event.data.get('priority')} by {event.actor}.",
+    EventKind.TASK_ORDER: lambda event: f"Moved among the waiting tasks of its owner by {event.actor}.",
+    EventKind.TASK_ALARM: lambda event: str(event.data.get("message", "")),
 }

@@ -6,18 +6,20 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import Event
 from hai_scheduler.service.insight.queries import sees_quota_of, whose
-from hai_scheduler.service.scheduling.decision_log import VERDICT
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.news import PAGE, News
 
 #: Kinds of events without an owner that every reader gets. They tell what `GET /nodes`, `/cluster` and `/policy`, which
 #: every reader may ask, show anyway. A kind that is not listed is for admins.
-FOR_EVERYBODY: Final = frozenset({"node.mark", "cluster.paused", "cluster.resumed", "policy.changed"})
+FOR_EVERYBODY: Final = frozenset(
+    {EventKind.NODE_MARK, EventKind.CLUSTER_PAUSED, EventKind.CLUSTER_RESUMED, EventKind.POLICY_CHANGED}
+)
 #: Kinds of events that tell of a row of quota: for those for whom the row can count.
-OF_QUOTA: Final = frozenset({"quota.put", "quota.deleted"})
+OF_QUOTA: Final = frozenset({EventKind.QUOTA_PUT, EventKind.QUOTA_DELETED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,7 @@ class Feed:
                 page, last = await self._page(after, only) if behind else (paper.later(after), after)
                 for event in page:
                     after = event.seq
-                    if event.kind != VERDICT and _concerns(event, only) and may_see(caller, event):
+                    if event.kind != EventKind.TASK_VERDICT and _concerns(event, only) and may_see(caller, event):
                         yield event
                 after = max(after, last)
                 if (behind and paper.begun and not paper.holds(after)) or paper.later(after):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hai_scheduler.core.lifecycle.events import Held, Released, StartFailed
+from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.marks import LostPast, Mark
 from hai_scheduler.core.model.observation import Observation
@@ -161,7 +162,7 @@ class Belonging:
             return
         runs = [{"run": seen.run_id, "user": seen.user, "origin": _text(seen.origin)} for seen in news[:_NAMED]]
         data = {"count": len(news), "runs": runs}
-        await tx.add_event(Event(at=now, kind="runs.aside", actor=SCHEDULER, data=data))
+        await tx.add_event(Event(at=now, kind=EventKind.RUNS_ASIDE, actor=SCHEDULER, data=data))
         log.warning("%d ended runs that belong to no task are put aside: %s", len(news), _names(news))
 
     async def _note(self, tx: Tx, strangers: Sequence[Observation], now: datetime) -> list[Orphan]:
@@ -183,7 +184,7 @@ class Belonging:
         return orphans
 
     async def _announce(self, tx: Tx, orphan: Orphan, now: datetime) -> Orphan:
-        await _line(tx, "run.orphaned", orphan, now)
+        await _line(tx, EventKind.RUN_ORPHANED, orphan, now)
         if not orphan.live:
             return orphan
         log.warning(
@@ -203,7 +204,7 @@ class Belonging:
         return replace(orphan, holds_task=True)
 
     async def _end(self, tx: Tx, orphan: Orphan, now: datetime) -> Orphan:
-        await _line(tx, "run.orphan_ended", orphan, now)
+        await _line(tx, EventKind.RUN_ORPHAN_ENDED, orphan, now)
         log.warning("run %s, which belonged to no task, has ended", orphan.run_id)
         task = await _task_of(tx, orphan) if orphan.holds_task else None
         if task is not None and task.held and not task.state.ended and task.state is not TaskState.STOPPING:
@@ -283,7 +284,7 @@ async def _task_of(tx: Tx, orphan: Orphan) -> Task | None:
     return task if orphan.user in (None, task.user) else None
 
 
-async def _line(tx: Tx, kind: str, orphan: Orphan, now: datetime) -> None:
+async def _line(tx: Tx, kind: EventKind, orphan: Orphan, now: datetime) -> None:
     data = {
         "run": orphan.run_id,
         "origin": _text(orphan.origin),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
@@ -41,7 +42,7 @@ class Orphans:
                 ending = replace(found, ending=True)
                 await write_orphans(tx, [ending if orphan == found else orphan for orphan in orphans])
                 data = {"run": found.run_id, "user": found.user, "nodes": list(found.nodes)}
-                line = Event(at=self.clock.now(), kind="run.orphan_killed", actor=caller.name, data=data)
+                line = Event(at=self.clock.now(), kind=EventKind.RUN_ORPHAN_KILLED, actor=caller.name, data=data)
                 await tx.add_event(line)
                 found = ending
         await self.bus.ring(TICK)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.bus import Bus
@@ -40,7 +41,7 @@ class Administration:
             await tx.put_node_mark(name, mark)
             if mark is NodeMark.NONE:
                 await tx.forget_strikes(node=name)
-            await self._line(tx, caller, "node.mark", {"node": name, "mark": mark.value})
+            await self._line(tx, caller, EventKind.NODE_MARK, {"node": name, "mark": mark.value})
         await self._wake()
 
     async def put_quota(self, caller: Caller, quota: Quota) -> str | None:
@@ -50,7 +51,7 @@ class Administration:
         _check_row(quota, self.clock.now())
         async with self.store.write() as tx:
             await tx.put_quota(quota)
-            await self._line(tx, caller, "quota.put", facts(quota))
+            await self._line(tx, caller, EventKind.QUOTA_PUT, facts(quota))
             warning = stranger(quota.subject, await tx.users())
         await self._wake()
         return warning
@@ -63,7 +64,7 @@ class Administration:
                 raise Unknown(
                     f"There is no quota row of {quota.subject} at {quota.priority.name} in group {quota.group!r}."
                 )
-            await self._line(tx, caller, "quota.deleted", key(quota))
+            await self._line(tx, caller, EventKind.QUOTA_DELETED, key(quota))
         await self._wake()
 
     async def pause(self, caller: Caller, *, grace: timedelta | None = None) -> None:
@@ -72,7 +73,7 @@ class Administration:
         async with self.store.write() as tx:
             await tx.put_setting("paused", text_of(Pause(grace)))
             seconds = None if grace is None else grace.total_seconds()
-            await self._line(tx, caller, "cluster.paused", {"grace_s": seconds})
+            await self._line(tx, caller, EventKind.CLUSTER_PAUSED, {"grace_s": seconds})
         await self._wake()
 
     async def unpause(self, caller: Caller) -> None:
@@ -81,14 +82,14 @@ class Administration:
         async with self.store.write() as tx:
             if await tx.setting("paused") is not None:
                 await tx.put_setting("paused", None)
-                await self._line(tx, caller, "cluster.resumed", {})
+                await self._line(tx, caller, EventKind.CLUSTER_RESUMED, {})
         await self._wake()
 
     def _check(self, caller: Caller) -> None:
         if not caller.admin:
             raise NotAllowed("Only admins may do this: it needs the scope custom:hai:admin.")
 
-    async def _line(self, tx: Tx, caller: Caller, kind: str, data: Mapping[str, Any]) -> None:
+    async def _line(self, tx: Tx, caller: Caller, kind: EventKind, data: Mapping[str, Any]) -> None:
         await tx.add_event(Event(at=self.clock.now(), kind=kind, actor=caller.name, data=data))
 
     async def _wake(self) -> None:

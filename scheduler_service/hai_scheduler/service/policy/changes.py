@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.policy import PolicyError
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
@@ -129,7 +130,7 @@ class PolicyChanges:
     async def _line(self, tx: Tx, caller: Caller, group: str | None, changes: Mapping[str, Any]) -> None:
         if changes:
             data = {"group": group, "changes": changes}
-            await tx.add_event(Event(at=self.clock.now(), kind="policy.changed", actor=caller.name, data=data))
+            await tx.add_event(Event(at=self.clock.now(), kind=EventKind.POLICY_CHANGED, actor=caller.name, data=data))
 
 
 def _read(values: Mapping[str, object], unset: Collection[str]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.ordering.quota import QuotaBook
@@ -54,7 +55,7 @@ class OwnQuotas:
             )
             await tx.put_quota(row)
             data = {**facts(row), "before": cap.limit}
-            await tx.add_event(Event(at=now, kind="quota.put", actor=caller.name, data=data))
+            await tx.add_event(Event(at=now, kind=EventKind.QUOTA_PUT, actor=caller.name, data=data))
         await self.bus.ring(TICK)
         await self.bus.ring(FEED)
         return row

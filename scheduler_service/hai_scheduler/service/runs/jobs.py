@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -18,6 +18,7 @@ from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import NotFound
 from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.service.runs.moments import Moments
 from hai_scheduler.service.shared.changes import change
 from hai_scheduler.service.shared.doorbell import ring_notices
 from hai_scheduler.service.shared.errors import InTheWay, Invalid
@@ -52,6 +53,8 @@ class RunNotice:
     kind: Literal["suspend", "stop"]
     notice: Notice
     message: str
+    #: When all ranks send the signals that come with it; None: at once.
+    signal_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +66,7 @@ class Jobs:
     clock: Clock
     #: Longest time between two looks of a rank that waits, in seconds: a lost ring costs no more than that.
     look_every: float = 10.0
+    moments: Moments = field(default_factory=Moments)
 
     async def notice(self, run_id: RunId, rank: int, *, seen: int, wait: float) -> RunNotice | None:
         """The run's notice as soon as there is one newer than `seen`; None after `wait` seconds without.
@@ -89,7 +93,10 @@ class Jobs:
                 with suppress(NotFound):
                     beneficiary = await tx.get_task(notice.beneficiary)
         kind: Literal["suspend", "stop"] = "stop" if task.state is TaskState.STOPPING else "suspend"
-        return RunNotice(kind=kind, notice=notice, message=notice_of(notice, beneficiary))
+        # A later revision tells nobody anew, and of one rank there are no peers to wait for.
+        together = notice.revision == 1 and len(run.ranks) > 1
+        signal_at = self.moments.of(run_id, self.clock.now()) if together else None
+        return RunNotice(kind=kind, notice=notice, message=notice_of(notice, beneficiary), signal_at=signal_at)
 
     async def report(self, run_id: RunId, rank: int, report: Report) -> None:
         """Take down what a rank says.

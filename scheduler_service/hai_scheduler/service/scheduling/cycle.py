@@ -19,6 +19,7 @@ from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Eve
 from hai_scheduler.core.lifecycle.observing import Seen, read
 from hai_scheduler.core.lifecycle.transitions import Effect, Kill, Launch, Notify, Settle
 from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
+from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.observation import Observation
@@ -268,12 +269,19 @@ class Cycle:
         mark = NodeMark.QUARANTINED
         await tx.put_node_mark(decision.node, mark)
         data = {"node": decision.node, "mark": mark.value, "tasks": list(decision.tasks)}
-        await tx.add_event(Line(at=self.clock.now(), kind="node.mark", actor=SCHEDULER, data=data))
+        await tx.add_event(Line(at=self.clock.now(), kind=EventKind.NODE_MARK, actor=SCHEDULER, data=data))
         log.warning("node %s is quarantined: runs of tasks %s failed on it", decision.node, list(decision.tasks))
 
     async def _alarm(self, tx: Tx, task: Task, data: Mapping[str, Any]) -> None:
         await tx.add_event(
-            Line(at=self.clock.now(), kind="task.alarm", actor=SCHEDULER, user=task.user, task_id=task.id, data=data)
+            Line(
+                at=self.clock.now(),
+                kind=EventKind.TASK_ALARM,
+                actor=SCHEDULER,
+                user=task.user,
+                task_id=task.id,
+                data=data,
+            )
         )
         log.warning("%s", data["message"])
 

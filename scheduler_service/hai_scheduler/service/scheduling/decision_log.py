@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hai_scheduler.core.explaining.explain import why
+from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Value, Verdict, VerdictKind, Verdicts
@@ -19,9 +20,6 @@ from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import Event
 from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.undisturbed import undisturbed
-
-#: The kind of its events.
-VERDICT: Final = "task.verdict"
 
 #: Lines written in one tick; what is left is written at the next ones.
 MOST_LINES: Final = 200
@@ -160,7 +158,7 @@ def _line(task: Task, verdict: Verdict, now: datetime) -> Event:
         # Names of other users' tasks are theirs: only ids are kept.
         "holders": [holder.task_id for holder in verdict.holders[:MOST_HOLDERS]],
     }
-    return Event(at=now, kind=VERDICT, actor=SCHEDULER, user=task.user, task_id=task.id, data=data)
+    return Event(at=now, kind=EventKind.TASK_VERDICT, actor=SCHEDULER, user=task.user, task_id=task.id, data=data)
 
 
 def _json(value: Value) -> Value:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.ordering.use import decayed
 from hai_scheduler.ports.clock import Clock
@@ -118,7 +119,7 @@ class Housekeeping:
             for row in await tx.quotas():
                 if expired(row, now - KEEP_EXPIRED) and await tx.delete_quota(row):
                     data = {**key(row), "because": "it expired"}
-                    await tx.add_event(Event(at=now, kind="quota.deleted", actor=SCHEDULER, data=data))
+                    await tx.add_event(Event(at=now, kind=EventKind.QUOTA_DELETED, actor=SCHEDULER, data=data))
                     removed += 1
         return removed
 

@@ -9,6 +9,7 @@ from hai_scheduler.core.explaining.explain import clock, span
 from hai_scheduler.core.lifecycle.endings import doubt
 from hai_scheduler.core.lifecycle.events import Event
 from hai_scheduler.core.lifecycle.transitions import Effect, advance
+from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
@@ -67,7 +68,7 @@ def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
     if run and run.notice and (before.run is None or before.run.notice != run.notice):
         lines.append(
             (
-                "run.notice",
+                EventKind.RUN_NOTICE,
                 {
                     "run": run.number,
                     "reason": run.notice.reason.value,
@@ -78,9 +79,9 @@ def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
             )
         )
     if after.checkpoint != before.checkpoint and after.checkpoint:
-        lines.append(("task.checkpoint", {"run": run.number if run else None, "step": after.checkpoint.step}))
+        lines.append((EventKind.TASK_CHECKPOINT, {"run": run.number if run else None, "step": after.checkpoint.step}))
     if after.held != before.held:
-        lines.append(("task.held", {"held": after.held}))
+        lines.append((EventKind.TASK_HELD, {"held": after.held}))
     if after.state is not before.state:
         data: dict[str, Any] = {
             "from": before.state.value,
@@ -98,5 +99,5 @@ def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
             data["nodes"] = list(run.nodes)
             if after.gpus is not None:
                 data["gpus"] = [list(rank.gpus) for rank in run.ranks]
-        lines.append(("task.state", data))
+        lines.append((EventKind.TASK_STATE, data))
     return lines

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import re
-
 from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.limits import NAME, NAME_LENGTH
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.errors import NotFound
 from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid, Unknown
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
-
 
 def check_name(name: str) -> str:
     """The name, if a task may have it. Raises Invalid."""
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise Invalid(
             "name",
             name,
-            f"{name!r} is not a task name: use 1 to 63 letters, digits, '.', '_' or '-', "
+            f"{name!r} is not a task name: use 1 to {NAME_LENGTH} letters, digits, '.', '_' or '-', "
             "beginning with a letter or digit",
         )
     if name.isdigit():

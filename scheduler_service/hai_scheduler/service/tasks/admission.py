@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.sizes import size_of
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.ordering.quota import QuotaBook
@@ -267,7 +268,7 @@ class Admission:
             about["request"] = digest_of(new.submission)
         return Event(
             at=self.clock.now(),
-            kind="task.submitted",
+            kind=EventKind.TASK_SUBMITTED,
             actor=new.caller.name,
             user=task.user,
             task_id=task.id,

@@ -21,13 +21,13 @@ from hai_client.errors import Invalid as WrongWord
 from hai_client.experiments import MAX_EXPERIMENT_BYTES, too_large
 from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.leaving import Signal
+from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE, MAX_RETRIES
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Retry
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import HaiError, Invalid
 from hai_scheduler.service.shared.orders import ExperimentOrder, Faults, Workers
-from hai_scheduler.service.tasks.submission import MAX_RANKS_PER_NODE
-from hai_scheduler.service.tasks.submissions import MAX_RETRIES, Submission
+from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.tasks.yaml_bounds import BeyondBounds, BoundedLoader
 
 #: Longest file that is read, in bytes: no experiment comes near it, and reading YAML is slow.

@@ -14,9 +14,6 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Retry, TaskSpec
 from hai_scheduler.core.workspace.environments import Environment
 
-#: The most processes that a node is asked to start: more than any node has processors.
-MAX_RANKS_PER_NODE = 1024
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:

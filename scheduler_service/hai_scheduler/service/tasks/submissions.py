@@ -9,11 +9,14 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
+from hai_client.rank.pythons import chosen
 from hai_scheduler.core.explaining.explain import amount, gang
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Held, Released
 from hai_scheduler.core.lifecycle.transitions import Effect
+from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Profile
+from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE, MAX_RETRIES
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Retry, Task, TaskState
@@ -38,13 +41,10 @@ from hai_scheduler.service.shared.watch import Watch
 from hai_scheduler.service.tasks.admission import Admission, Admitted, New, OtherEnvironment
 from hai_scheduler.service.tasks.fit import gpus_to_ask_for
 from hai_scheduler.service.tasks.own_python import warnings_of
-from hai_scheduler.service.tasks.submission import MAX_RANKS_PER_NODE, spec_of
 from hai_scheduler.service.tasks.submission import Submission as Submission
+from hai_scheduler.service.tasks.submission import spec_of
 from hai_scheduler.service.workspace.environment import PLATFORM_VARIABLES
 from hai_scheduler.service.workspace.surroundings import Surroundings
-
-#: The most retries that a task may ask for.
-MAX_RETRIES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +141,9 @@ class Submissions:
                 run = replace(run, priority=priority)
                 task = replace(task, run=run)
             saved = await tx.save_task(replace(task, priority=priority, custom_rank=None))
-            await self._line(tx, caller, "task.priority", saved, priority="AUTO" if priority is None else priority.name)
+            await self._line(
+                tx, caller, EventKind.TASK_PRIORITY, saved, priority="AUTO" if priority is None else priority.name
+            )
         await self._wake()
         return saved
 
@@ -171,7 +173,7 @@ class Submissions:
             for rank, member in enumerate(hand):
                 saved = await tx.save_task(replace(member, custom_rank=float(rank)))
                 task = saved if saved.id == task.id else task
-            await self._line(tx, caller, "task.order", task, order=[member.id for member in hand])
+            await self._line(tx, caller, EventKind.TASK_ORDER, task, order=[member.id for member in hand])
         await self._wake()
         return task
 
@@ -224,7 +226,7 @@ class Submissions:
         await self.bus.ring(TICK)
         await self.bus.ring(FEED)
 
-    async def _line(self, tx: Tx, caller: Caller, kind: str, task: Task, **data: object) -> None:
+    async def _line(self, tx: Tx, caller: Caller, kind: EventKind, task: Task, **data: object) -> None:
         await tx.add_event(
             Line(at=self.clock.now(), kind=kind, actor=caller.name, user=task.user, task_id=task.id, data=data)
         )
@@ -253,7 +255,12 @@ class Submissions:
             return
         python = None if environment is None else environment.python
         fault = await self.files.fault(
-            submission.command, submission.cwd, submission.checkpoint_dir, python, caller.name
+            submission.command,
+            submission.cwd,
+            submission.checkpoint_dir,
+            python,
+            caller.name,
+            chosen(submission.env),
         )
         if fault is not None:
             raise Invalid(fault.field, fault.value, fault.message)

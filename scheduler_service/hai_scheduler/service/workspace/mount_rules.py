@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.workspace.mounts import MountRule, admitted
 from hai_scheduler.core.workspace.templates import Wrong
 from hai_scheduler.ports.bus import Bus
@@ -49,7 +50,7 @@ class MountRules:
             await tx.put_mount_rule(rule)
             before = rules.get(rule.name)
             data = {**_facts(rule), "before": None if before is None else _facts(before)}
-            await tx.add_event(Event(at=self.clock.now(), kind="mount.put", actor=caller.name, data=data))
+            await tx.add_event(Event(at=self.clock.now(), kind=EventKind.MOUNT_PUT, actor=caller.name, data=data))
             known = await tx.users()
         await self.bus.ring(FEED)
         return rule, [text for text in (stranger(rule.subject, known), self._no_group(rule)) if text is not None]
@@ -60,7 +61,9 @@ class MountRules:
         async with self.store.write() as tx:
             if not await tx.delete_mount_rule(name):
                 raise Unknown(f"There is no mount rule {name!r}: `hai admin mounts list` lists them.")
-            await tx.add_event(Event(at=self.clock.now(), kind="mount.deleted", actor=caller.name, data={"name": name}))
+            await tx.add_event(
+                Event(at=self.clock.now(), kind=EventKind.MOUNT_DELETED, actor=caller.name, data={"name": name})
+            )
         await self.bus.ring(FEED)
 
     def _no_group(self, rule: MountRule) -> str | None:

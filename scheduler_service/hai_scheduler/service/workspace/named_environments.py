@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.workspace.environments import Environment, admitted, default_of, usable
 from hai_scheduler.core.workspace.templates import Wrong
 from hai_scheduler.ports.bus import Bus
@@ -67,7 +68,7 @@ class NamedEnvironments:
             await tx.put_environment(environment)
             before = known.get(environment.name)
             data = {**_facts(environment), "before": None if before is None else _facts(before)}
-            await tx.add_event(Event(at=self.clock.now(), kind="environment.put", actor=caller.name, data=data))
+            await tx.add_event(Event(at=self.clock.now(), kind=EventKind.ENVIRONMENT_PUT, actor=caller.name, data=data))
             users = await tx.users()
         await self.bus.ring(FEED)
         found = (stranger(subject, users) for subject in sorted(environment.subjects))
@@ -82,7 +83,7 @@ class NamedEnvironments:
             if not await tx.delete_environment(name):
                 raise Unknown(f"There is no environment {name!r}: `hai admin environments list` lists them.")
             await tx.add_event(
-                Event(at=self.clock.now(), kind="environment.deleted", actor=caller.name, data={"name": name})
+                Event(at=self.clock.now(), kind=EventKind.ENVIRONMENT_DELETED, actor=caller.name, data={"name": name})
             )
         await self.bus.ring(FEED)
 

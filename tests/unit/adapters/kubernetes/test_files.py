@@ -36,4 +36,4 @@ async def test_without_mounts_that_is_said() -> None:
 
 
 async def test_no_file_is_missed_that_an_image_may_have() -> None:
-    assert await PodFiles().fault(["/no/such"], "/no/such", "/no/such", "/no/such/python") is None
+    assert await PodFiles().fault(["/no"], "/no", "/no", "/no/python", own_python="/no") is None

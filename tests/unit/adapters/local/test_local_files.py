@@ -64,7 +64,11 @@ async def test_checkpoints_cannot_be_kept_below_a_file(work: Path) -> None:
     assert fault.field == "checkpoint_dir"
 
 
-async def test_a_folder_without_a_python_is_doubted(work: Path) -> None:
-    doubt = await LocalFiles().unseen(str(work), ())
-    assert doubt == f"there is no Python in {work} on the platform's machine, so the platform's own is used"
-    assert await LocalFiles().unseen(sys.prefix, ()) is None
+async def test_an_own_environment_that_is_not_here_is_nowhere(work: Path) -> None:
+    fault = await LocalFiles().fault(["true"], str(work), None, own_python=str(work))
+    assert fault is not None
+    assert (fault.field, fault.value) == ("env.HAI_VENV", str(work))
+    assert "correct --venv" in fault.message
+    assert "--no-venv" in fault.message
+    assert await LocalFiles().fault(["true"], str(work), None, own_python=sys.prefix) is None
+    assert await LocalFiles().unseen(str(work), ()) is None

@@ -8,6 +8,7 @@ import pytest
 
 from builders import a_node, a_notice, a_run, a_task, some_nodes
 from hai_scheduler.core.capacity.ledger import Ledger
+from hai_scheduler.core.feasible_nodes import FeasibleNodes
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
@@ -20,29 +21,37 @@ def ledger(*tasks: Task, nodes: int | tuple[Node, ...] = 3) -> Ledger:
     return Ledger(floor, [turn_of(task, floor=floor) for task in tasks])
 
 
+def nodes_of(book: Ledger) -> FeasibleNodes:
+    book.check()
+    return FeasibleNodes(book)
+
+
 def test_it_knows_free_and_leaving_nodes() -> None:
     book = ledger(runs(1, "node-1"), leaving(runs(2, "node-2"), None))
     mine = waits(9)
-    assert (book.now_for(mine, NORMAL), book.soon_for(mine, NORMAL)) == (["node-3"], ["node-2"])
+    assert (nodes_of(book).now(mine, NORMAL), nodes_of(book).soon(mine, NORMAL)) == (["node-3"], ["node-2"])
     assert (book.count_open(None), book.count_soon(None)) == (1, 1)
     names = ["node-2", "node-3", "a node that is no more"]
-    assert (book.now_of(names, mine, NORMAL), book.soon_of(names, mine, NORMAL)) == (["node-3"], ["node-2"])
+    assert (nodes_of(book).now_among(names, mine, NORMAL), nodes_of(book).soon_among(names, mine, NORMAL)) == (
+        ["node-3"],
+        ["node-2"],
+    )
 
 
 def test_what_is_promised_is_open_to_the_task_and_to_strictly_higher_ones() -> None:
     book = ledger(leaving(runs(1, "node-1"), 2))
     mine, other = waits(2), waits(3)
     book.promise(["node-1", "node-3"], mine, NORMAL)
-    assert book.promised_to(mine) == ["node-1", "node-3"]
-    assert book.now_for(mine, NORMAL) == ["node-3", "node-2"], "its own promise first"
-    assert book.now_for(other, NORMAL) == ["node-2"], "B3: nobody of equal priority"
-    assert sorted(book.now_for(other, HIGH)) == ["node-2", "node-3"], "B3: a strictly higher task may"
-    assert book.without_others(["node-2", "node-3"], other) == ["node-2"]
-    assert book.without_others(["node-2", "node-3"], mine) == ["node-2", "node-3"]
+    assert book.promised.to(mine) == ["node-1", "node-3"]
+    assert nodes_of(book).now(mine, NORMAL) == ["node-3", "node-2"], "its own promise first"
+    assert nodes_of(book).now(other, NORMAL) == ["node-2"], "B3: nobody of equal priority"
+    assert sorted(nodes_of(book).now(other, HIGH)) == ["node-2", "node-3"], "B3: a strictly higher task may"
+    assert nodes_of(book).without_others(["node-2", "node-3"], other) == ["node-2"]
+    assert nodes_of(book).without_others(["node-2", "node-3"], mine) == ["node-2", "node-3"]
     victim = replace(other, run=a_run(3, notice=a_notice(beneficiary=mine.id)))
-    assert book.now_for(victim, HIGH) == ["node-2"], "P5: but not the one that left for it"
+    assert nodes_of(book).now(victim, HIGH) == ["node-2"], "P5: but not the one that left for it"
     book.release(mine)
-    assert book.now_for(other, NORMAL) == ["node-2", "node-3"]
+    assert nodes_of(book).now(other, NORMAL) == ["node-2", "node-3"]
 
 
 def test_a_higher_promise_takes_the_place_of_lower_ones_and_of_no_more_than_it_must() -> None:
@@ -51,7 +60,7 @@ def test_a_higher_promise_takes_the_place_of_lower_ones_and_of_no_more_than_it_m
     book.promise(["node-1"], low, LOW)
     book.promise(["node-1"], mid, NORMAL)
     book.promise(["node-1"], high, HIGH)
-    assert (book.promised_to(low), book.promised_to(mid), book.promised_to(high)) == ([], ["node-1"], ["node-1"])
+    assert (book.promised.to(low), book.promised.to(mid), book.promised.to(high)) == ([], ["node-1"], ["node-1"])
 
 
 def test_a_start_takes_the_lowest_free_gpus_and_its_promise_with_them() -> None:
@@ -61,7 +70,7 @@ def test_a_start_takes_the_lowest_free_gpus_and_its_promise_with_them() -> None:
     starting = turn_of(shares(2, {"node-1": (1, 3, 4)}))
     book.release(task)
     assert book.take(["node-1"], starting) == (((1, 3, 4),), set())
-    assert book.promised_to(task) == []
+    assert book.promised.to(task) == []
     assert book.count_open(3) == 1
     assert book.count_open(4) == 0
 
@@ -78,28 +87,28 @@ def test_it_opens_no_node_that_is_marked_lost_or_avoided() -> None:
     nodes = (a_node("a", mark=NodeMark.CORDONED), a_node("b", ready=False), a_node("c"), a_node("d"))
     task = a_task(avoid=frozenset({"c"}))
     book = ledger(nodes=nodes)
-    assert book.now_for(task, HIGH) == ["d"]
-    assert book.soon_for(task, HIGH) == []
+    assert nodes_of(book).now(task, HIGH) == ["d"]
+    assert nodes_of(book).soon(task, HIGH) == []
 
 
 def test_what_is_kept_for_the_head_is_open_to_who_may_pass_alone() -> None:
     book = ledger()
     book.reserve(["node-1", "node-2"])
     task = waits(1)
-    assert book.now_for(task, NORMAL) == ["node-3"]
-    assert book.now_for(task, NORMAL, reserved=True) == ["node-1", "node-2", "node-3"]
+    assert nodes_of(book).now(task, NORMAL) == ["node-3"]
+    assert nodes_of(book).now(task, NORMAL, reserved=True) == ["node-1", "node-2", "node-3"]
     assert book.keeps_free
     book.reserve(())
-    assert book.now_for(task, NORMAL) == ["node-1", "node-2", "node-3"]
+    assert nodes_of(book).now(task, NORMAL) == ["node-1", "node-2", "node-3"]
     assert not book.keeps_free
 
 
 def test_who_is_told_to_leave_in_the_plan_is_leaving_from_then_on() -> None:
     going = turn_of(runs(1, "node-1"))
     book = Ledger(Floor(some_nodes(1)), [going])
-    assert (book.soon_for(waits(2), NORMAL), book.count_soon(None)) == ([], 0)
+    assert (nodes_of(book).soon(waits(2), NORMAL), book.count_soon(None)) == ([], 0)
     book.leave(going)
-    assert (book.soon_for(waits(2), NORMAL), book.count_soon(None)) == (["node-1"], 1)
+    assert (nodes_of(book).soon(waits(2), NORMAL), book.count_soon(None)) == (["node-1"], 1)
     book.promise(["node-1"], waits(2), NORMAL)
     assert book.count_soon(None) == 0, "it is promised"
 

@@ -56,6 +56,12 @@ def saved(seconds: float, source: Source = Source.SEEN) -> Checkpoint:
         ("one that told so", Profile.SIGTERM, 0, {"caught": True}, saved(61, Source.TOLD), Left.SAVED, 0),
         ("a status that is nobody's way to leave", Profile.AUTO, 1, {"caught": True}, saved(50), Left.ENDED, 20),
         ("... that has saved all the same", Profile.AUTO, 1, {"caught": True}, saved(65), Left.SAVED, 0),
+        ("Ray ends with the number of its signal", Profile.AUTO, 15, {"caught": True}, saved(50), Left.UNKNOWN, 20),
+        ("... that has saved", Profile.SIGTERM, 15, {"caught": True}, saved(65), Left.SAVED, 0),
+        ("... under a profile with another signal", Profile.SLURM, 15, {"caught": True}, None, Left.ENDED, 70),
+        ("that status of one without a handler", Profile.AUTO, 15, {"caught": False}, None, Left.ENDED, 70),
+        ("that status of one that was sent nothing", Profile.AUTO, 15, {}, None, Left.ENDED, 70),
+        ("who dies of USR1 after its handler", Profile.AUTO, 138, {"caught": True}, None, Left.UNKNOWN, 70),
         ("a supervisor that says nothing", Profile.SIGTERM, 143, {"signalled": None}, None, Left.UNKNOWN, 70),
     ],
 )  # fmt: skip
@@ -111,6 +117,13 @@ def test_a_chosen_signal_makes_its_status_one_that_was_asked_for(
 ) -> None:
     task = a_task(profile=profile, signal=None if signal is None else Signal(name=signal))
     assert as_asked(task) == allowed
+
+
+@pytest.mark.parametrize(("code", "left"), [(12, Left.UNKNOWN), (140, Left.UNKNOWN), (15, Left.ENDED)])
+def test_whoever_catches_the_signal_chosen_may_end_with_its_number(code: int, left: Left) -> None:
+    task = gone(told(signal=Signal(name=SignalName.USR2)), code, caught=True)
+    assert task.run is not None
+    assert task.run.left is left
 
 
 # -- evidence -----------------------------------------------------------------------------------------

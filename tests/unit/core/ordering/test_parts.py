@@ -71,7 +71,7 @@ def looked_at(lane: Lane, hopeless: Hopeless = HOPEFUL) -> list[int]:
     """Its tasks in the order in which they are looked at."""
     order = []
     while (entry := lane.pop(hopeless)) is not None:
-        order.append(int(entry[4].id))
+        order.append(int(entry.task.id))
     return order
 
 
@@ -253,7 +253,7 @@ def test_the_harm_of_several_is_that_of_the_worst() -> None:
     large = shares(2, {"node-1": (4, 5, 6, 7)}, minutes=9, level=LOW)
     assert rules().harm_of(turn_of(large)) > rules().harm_of(turn_of(small))
     (offer,) = market(small, large, nodes=1)[1].offers(Kind(NORMAL, 0, None)).sorted
-    assert offer.key[:3] == rules().harm_of(turn_of(large))
+    assert offer.key.harm == rules().harm_of(turn_of(large))
 
 
 # -- reservations -------------------------------------------------------------------------------------

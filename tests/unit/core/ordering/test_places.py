@@ -117,7 +117,7 @@ def test_tasks_are_looked_at_in_order(made: tuple[list[Waits], dict[str, float]]
             lane.begin()
             assert lane.promised == sum(bool(task.promise) for task in expected)
             while (entry := lane.pop(hopeless)) is not None:
-                seen.append(entry[4])
+                seen.append(entry.task)
             assert seen == [task for task in expected if not hopeless.task(task)]
 
 

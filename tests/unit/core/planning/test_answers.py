@@ -1,6 +1,9 @@
-"""The data of verdicts (`hai_scheduler.core.planning.answers`).
+"""Verdicts (`hai_scheduler.core.planning.answers`).
 
 They are read as `hai_scheduler.core.planning.group_plan` leaves things.
+
+
+Their kinds come from `hai_scheduler.core.diagnosis`, their data from `hai_scheduler.core.verdict_data`.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -201,8 +202,10 @@ def deaf(
         waited.append(seconds)
         now[0] += seconds
 
-    monkeypatch.setattr("hai_hub.cluster.helm.time.monotonic", lambda: now[0])
-    monkeypatch.setattr("hai_hub.cluster.helm.time.sleep", sleep)
+    # Of these modules alone: threads of other tests sleep, too.
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=sleep)
+    for module in ("helm", "cluster_cli"):
+        monkeypatch.setattr(f"hai_hub.{module}.time", clock)
     installed(OLD)
 
     def tell(times: int) -> list[float]:

@@ -197,7 +197,13 @@ class Looked:
         self.pythons: list[str | None] = []
 
     async def fault(
-        self, command: Sequence[str], cwd: str, checkpoint_dir: str | None, python: str | None = None, user: str = ""
+        self,
+        command: Sequence[str],
+        cwd: str,
+        checkpoint_dir: str | None,
+        python: str | None = None,
+        user: str = "",
+        own_python: str | None = None,
     ) -> Fault | None:
         self.pythons.append(python)
         return None

@@ -1,0 +1,104 @@
+"""What the kernel tells of changes below some folders (inotify(7)), from any thread, without waiting for a file system.
+
+Only what this machine does is told. A network file system may be changed by others.
+"""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import os
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CLOSE_WRITE, MOVED_FROM, MOVED_TO, CREATE, DELETE = 0x8, 0x40, 0x80, 0x100, 0x200
+MOVE_SELF, OVERFLOW, IGNORED, ISDIR = 0x800, 0x4000, 0x8000, 0x40000000
+_WANTED = CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE | MOVE_SELF
+_ONLYDIR, _DONT_FOLLOW = 0x01000000, 0x02000000
+_HEAD = struct.Struct("iIII")
+READ_BYTES = 1 << 16
+
+
+class Event:
+    """Something happened to a path. `kind` is a set of the bits above."""
+
+    __slots__ = ("kind", "path")
+
+    def __init__(self, path: str, kind: int) -> None:
+        self.path = path
+        self.kind = kind
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the path is a folder."""
+        return bool(self.kind & ISDIR)
+
+
+class Inotify:
+    """An inotify instance.
+
+    Raises:
+        OSError: The kernel gives no more of them to this user, or has none.
+    """
+
+    def __init__(self) -> None:
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self.fd: int = self._libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+        if self.fd < 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        self._paths: dict[int, str] = {}
+        self._lock = _thread.allocate_lock()
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def add(self, folder: str, *, follow: bool = False) -> bool:
+        """Watch a folder, without what is below it; whether that is possible. May wait for its file system.
+
+        Args:
+            folder: Its path. The same folder under another name has that name from now on.
+            follow: Whether it may be a symbolic link.
+        """
+        mask = _WANTED | _ONLYDIR | (0 if follow else _DONT_FOLLOW)
+        number: int = self._libc.inotify_add_watch(self.fd, os.fsencode(folder), mask)
+        if number < 0:
+            return False
+        with self._lock:
+            self._paths[number] = folder
+        return True
+
+    def read(self) -> Iterator[Event]:
+        """What has happened since the last time, in its order.
+
+        After OVERFLOW something is missing; after IGNORED and MOVE_SELF the folder itself is gone from its place.
+        """
+        while True:
+            with self._lock:
+                try:
+                    data = os.read(self.fd, READ_BYTES)
+                except OSError:
+                    return
+                events = list(self._parse(data))
+            yield from events
+
+    def _parse(self, data: bytes) -> Iterator[Event]:
+        at = 0
+        while at < len(data):
+            number, kind, _, length = _HEAD.unpack_from(data, at)
+            name = data[at + _HEAD.size : at + _HEAD.size + length].rstrip(b"\0")
+            at += _HEAD.size + length
+            if kind & IGNORED:
+                yield Event(self._paths.pop(number, ""), IGNORED)
+            elif kind & MOVE_SELF:
+                yield Event(self._paths.get(number, ""), MOVE_SELF)
+            elif kind & OVERFLOW:
+                yield Event("", OVERFLOW)
+            elif number in self._paths:
+                yield Event(os.path.join(self._paths[number], os.fsdecode(name)), kind)  # noqa: PTH118
+
+    def close(self) -> None:
+        """Give it back."""
+        os.close(self.fd)

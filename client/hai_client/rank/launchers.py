@@ -1,0 +1,78 @@
+"""Ending launchers that have nothing left to wait for.
+
+torchrun takes seconds to say that its workers have failed. When all workers of a rank were ended by a signal that they
+do not catch, that says nothing: nobody is saving, and nothing may be started again. So their launchers are killed, and
+count as ended like their workers. One that hands on what its workers print has a moment for that first.
+
+Launchers of workers that caught their signal are left alone: those on other nodes may still save, and torchrun's agent
+on the first node holds what they meet over.
+"""
+
+from __future__ import annotations
+
+import signal
+
+from hai_client.rank.identity import acting_as
+from hai_client.rank.openfiles import standard_pipes
+from hai_client.rank.processes import Process, read_process, send
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hai_client.rank.evidence import Evidence
+    from hai_client.rank.identity import Account
+    from hai_client.rank.shells import Shells
+
+#: How long one that hands on what its workers print has for that, seconds.
+HAND_ON_S = 0.3
+
+
+class _Launcher:
+    """One that waits for workers: which process it is, and whether these print through it."""
+
+    __slots__ = ("hands_on", "start")
+
+    def __init__(self, start: int, *, hands_on: bool) -> None:
+        self.start = start
+        self.hands_on = hands_on
+
+
+class Launchers:
+    """The launchers of a rank whose workers were ended."""
+
+    def __init__(self, account: Account | None, shells: Shells, evidence: Evidence) -> None:
+        self._account = account
+        self._shells = shells
+        self._evidence = evidence
+        self._known: dict[int, _Launcher] = {}
+        #: When their workers were seen to be gone, monotonic seconds.
+        self._idle_at: float | None = None
+
+    def note(self, table: Mapping[int, Process], launchers: Iterable[int], worker: int) -> None:
+        """Some processes wait for a worker that is about to be ended."""
+        with acting_as(self._account):
+            for pid in launchers:
+                if pid in table:
+                    prints = standard_pipes(worker)[1]
+                    hands_on = not prints or not prints <= standard_pipes(pid)[1]
+                    known = self._known.setdefault(pid, _Launcher(table[pid].start, hands_on=hands_on))
+                    known.hands_on = known.hands_on or hands_on
+
+    def note_driver(self, table: Mapping[int, Process], pid: int) -> None:
+        """A process that is about to be told ends slowly, and hands on what others print."""
+        self._known[pid] = _Launcher(table[pid].start, hands_on=True)
+
+    def step(self, now: float) -> None:
+        """All workers are gone that were ended: end who waits for them (now: monotonic seconds)."""
+        if self._idle_at is None:
+            self._idle_at = now
+        for pid, launcher in self._known.items():
+            process = read_process(pid)
+            if process is None or process.start != launcher.start or process.zombie:
+                continue
+            if launcher.hands_on and now - self._idle_at < HAND_ON_S:
+                continue
+            if not self._evidence.writing([pid]):
+                self._shells.stand_for(pid, signal.SIGTERM)
+                send(pid, signal.SIGKILL)

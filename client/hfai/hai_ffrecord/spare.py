@@ -1,0 +1,76 @@
+"""Memory of batches that nobody has any more, for the next ones: new memory costs as much as reading into it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = Any
+#: Smaller batches get new memory: the allocator has it at hand, and touching it costs nothing.
+LEAST = 1 << 20
+#: Larger ones give theirs back to the system.
+MOST = 256 << 20
+#: So many blocks are kept, for a caller who still has the batch before while the next one is read.
+KEPT = 2
+
+
+class Spare:
+    """Blocks of memory whose batches have been given up.
+
+    The kernel clears every page of new memory when it is first written. Where the last batch is dropped before the
+    next one is read, as training does, both have the same memory and that is saved.
+    """
+
+    def __init__(self) -> None:
+        #: Changed by single operations of a list alone: threads may share a reader.
+        self._blocks: list[Array] = []
+        self._open = True
+
+    def take(self, size: int) -> Array:
+        """Memory of so many bytes, with anything in it; it comes back by itself when its last user drops it."""
+        if not LEAST <= size <= MOST:
+            return np.empty(size, np.uint8)
+        block = self._fitting(size)
+        if block is None:
+            # Some more, because batches of one file are not all of one size. What is not written costs nothing.
+            block = np.empty(size + size // 8, np.uint8)
+        return np.asarray(_Lease(self, block, size))
+
+    def _fitting(self, size: int) -> Array | None:
+        while True:
+            try:
+                block = self._blocks.pop()
+            except IndexError:
+                return None
+            # A block that is much too large would stay as long as one small batch is kept.
+            if size <= len(block) <= 2 * size:
+                return block
+
+    def give(self, block: Array) -> None:
+        """Keep a block that nobody has any more."""
+        if self._open and len(self._blocks) < KEPT:
+            self._blocks.append(block)
+
+    def close(self) -> None:
+        """Keep none any more."""
+        self._open = False
+        self._blocks.clear()
+
+
+class _Lease:
+    """What all arrays of a batch refer to in the end: with the last of them it is gone, and gives its block back."""
+
+    __slots__ = ("__array_interface__", "_block", "_home")
+
+    def __init__(self, home: Spare, block: Array, size: int) -> None:
+        self._home, self._block = home, block
+        self.__array_interface__ = {
+            "shape": (size,),
+            "typestr": "|u1",
+            "data": (block.ctypes.data, False),
+            "version": 3,
+        }
+
+    def __del__(self) -> None:
+        self._home.give(self._block)

@@ -1,0 +1,202 @@
+"""The models of the wire as plain descriptions, which a writer of another language can read without pydantic."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from hai_scheduler.api.document.comments import comments_of
+from hai_scheduler.api.wire.base import Input, Output
+
+
+class UnknownTypeError(TypeError):
+    """A field has a type that the description has no word for; the message names the field and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A value that has no parts: `str`, `int`, `float`, `bool`, `time`, `any` or `null`."""
+
+    name: Literal["str", "int", "float", "bool", "time", "any", "null"]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One of some texts, in the order in which the model has them."""
+
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """A list."""
+
+    of: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """An object with any keys, and values of one type."""
+
+    of: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of some types."""
+
+    parts: tuple[Shape, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Another model, by its name in the REST interface."""
+
+    model: str
+
+
+Shape = Plain | Words | Several | Table | OneOf | Reference
+NULL: Final = Plain("null")
+
+_PLAIN: Final[Mapping[Any, Plain]] = {
+    str: Plain("str"),
+    int: Plain("int"),
+    float: Plain("float"),
+    bool: Plain("bool"),
+    datetime: Plain("time"),
+    Any: Plain("any"),
+    NoneType: NULL,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A field of a model."""
+
+    name: str
+    shape: Shape
+    #: What its comment says; empty where it has none.
+    comment: str
+    #: It has no default.
+    required: bool
+    #: Of the Python model; None where it is required.
+    default: Any
+
+    @property
+    def nullable(self) -> bool:
+        """Whether it can be null."""
+        return self.shape == NULL or (isinstance(self.shape, OneOf) and NULL in self.shape.parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A body of the REST interface."""
+
+    #: Its name in the OpenAPI document.
+    name: str
+    #: The module that defines it, without its package.
+    module: str
+    #: The model that it adds fields to, by name.
+    base: str | None
+    #: Lines of its docstring.
+    doc: tuple[str, ...]
+    #: Those that its base does not have.
+    fields: tuple[Field, ...]
+    #: Clients send it; otherwise the service does.
+    sent: bool
+
+
+def read(roots: Iterable[type[BaseModel]]) -> list[Model]:
+    """Describe these models and all that they need, in the order in which their modules define them.
+
+    Raises:
+        UnknownTypeError: A field has a type that has no description.
+    """
+    found: dict[type[BaseModel], Model] = {}
+    waiting = list(roots)
+    while waiting:
+        model = waiting.pop()
+        if model not in found:
+            found[model] = _model(model)
+            waiting += _bases(model)
+            waiting += [other for field in model.model_fields.values() for other in models_in(field.annotation)]
+    return [found[model] for model in sorted(found, key=lambda model: (model.__module__, _line(model)))]
+
+
+def models_in(annotation: Any) -> list[type[BaseModel]]:
+    """The models that an annotation names."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in getattr(annotation, "__args__", ()) for model in models_in(part)]
+
+
+def _bases(model: type[BaseModel]) -> list[type[BaseModel]]:
+    """The models whose fields it takes over."""
+    return [base for base in model.__bases__ if issubclass(base, BaseModel) and base not in (Input, Output)]
+
+
+def _line(model: type[BaseModel]) -> int:
+    return inspect.getsourcelines(model)[1]
+
+
+def _model(model: type[BaseModel]) -> Model:
+    base = next(iter(_bases(model)), None)
+    inherited = set() if base is None else set(base.model_fields)
+    comments = comments_of(model)
+    return Model(
+        name=model.__name__,
+        module=model.__module__.rpartition(".")[2],
+        base=None if base is None else base.__name__,
+        doc=tuple(inspect.cleandoc(model.__doc__ or "").splitlines()),
+        fields=tuple(
+            _field(f"{model.__name__}.{name}", field, comments.get(name, ""))
+            for name, field in model.model_fields.items()
+            if name not in inherited
+        ),
+        sent=issubclass(model, Input),
+    )
+
+
+def _field(where: str, field: FieldInfo, comment: str) -> Field:
+    required = field.is_required()
+    return Field(
+        name=where.rpartition(".")[2],
+        shape=shape_of(field.annotation, where),
+        comment=comment,
+        required=required,
+        default=None if required else field.get_default(call_default_factory=True, validated_data={}),
+    )
+
+
+def shape_of(annotation: Any, where: str) -> Shape:
+    """Describe the type of the field `where`.
+
+    Raises:
+        UnknownTypeError: There is no description for it.
+    """
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if annotation in _PLAIN:
+        return _PLAIN[annotation]
+    if origin is Annotated:
+        return shape_of(parts[0], where)
+    if origin is Literal and all(isinstance(part, str) for part in parts):
+        return Words(parts)
+    if origin in (Union, UnionType):
+        return OneOf(tuple(shape_of(part, where) for part in parts))
+    if origin is list:
+        return Several(shape_of(parts[0], where))
+    if origin is dict and parts[0] is str:
+        return Table(shape_of(parts[1], where))
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return Reference(annotation.__name__)
+    raise UnknownTypeError(
+        f"{where}: {annotation!r} is a type that bindings do not know: use one that JSON has, or add it to "
+        "hai_scheduler.api.bindings.catalogue"
+    )

@@ -1,0 +1,106 @@
+"""What each waiting task waits for, read off a node group as its plan leaves it (docs/scheduling.md)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from hai_scheduler.core.capacity.reservation import Reservation, passes
+from hai_scheduler.core.group_state import GroupState
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.model.verdicts import VerdictKind
+from hai_scheduler.core.nodes.placement import choose
+from hai_scheduler.core.ordering.places import Place
+from hai_scheduler.core.ordering.turns import Turn
+
+
+class Reach(NamedTuple):
+    """The nodes that tasks of one priority may have sooner or later, as things are."""
+
+    nodes: int
+    #: How many of them equal tasks of a user hold, which do not leave for that user's own (P3).
+    own: Mapping[str, int]
+
+
+class Diagnosis:
+    """Finds the kind of a task's verdict, when somebody asks. What is the same for many tasks is found once."""
+
+    def __init__(self, state: GroupState, reservations: Mapping[Priority, Reservation], *, paused: bool) -> None:
+        """`reservations` are those for the heads of the queue (B1)."""
+        self._state = state
+        self._ledger, self._nodes, self._rules = state.ledger, state.nodes, state.rules
+        self._reservations = reservations
+        self._paused = paused
+        self._reach: dict[tuple[Priority, int | None], Reach] = {}
+        self._open: dict[tuple[Priority, int | None], list[str]] = {}
+
+    def kind(self, task: Task, place: Place) -> VerdictKind:
+        """What the task, which nobody holds and for which nothing is being freed, waits for."""
+        accounts = self._state.accounts
+        units = accounts.units(task)
+        if not self._ledger.floor.can_ever(task) or not accounts.could_ever_fit(task.user, place.priority, units):
+            return VerdictKind.NEVER
+        if self._paused:
+            return VerdictKind.PAUSED
+        if task.not_before is not None and task.not_before > self._rules.now:
+            return VerdictKind.RETRY
+        if not accounts.fits(task.user, place.priority, units):
+            return VerdictKind.QUOTA
+        return self._kind_of_room(task, place)
+
+    def _kind_of_room(self, task: Task, place: Place) -> VerdictKind:
+        """Why a task that is in quota has no nodes."""
+        names = self.free(task, place.priority)
+        kept = self.kept_from(task, place.priority)
+        free = [name for name in names if name not in kept]
+        if len(free) >= task.nodes and self._scattered(free, task, place.priority):
+            return VerdictKind.TOPOLOGY
+        if kept and len(names) >= task.nodes:
+            return VerdictKind.RESERVED
+        reach = self._within_reach(place.priority, task.gpus)
+        return VerdictKind.TURN if reach.nodes - reach.own.get(task.user, 0) >= task.nodes else VerdictKind.CAPACITY
+
+    def free(self, task: Task, priority: Priority) -> list[str]:
+        """Nodes that are open to the task as the plan leaves them, those that are kept for the head among them."""
+        if self._nodes.differ(task, priority):
+            return self._nodes.now(task, priority)
+        key = (priority, task.gpus)
+        if key not in self._open:
+            self._open[key] = self._nodes.now(task, priority)
+        return self._open[key]
+
+    def kept_from(self, task: Task, priority: Priority) -> Collection[str]:
+        """Nodes that are kept for another and that the task may not use meanwhile (B1, B2)."""
+        head = self._reservations.get(priority)
+        if head is None or head.task.id == task.id or passes(task, head, self._rules):
+            return ()
+        return head.nodes
+
+    def _scattered(self, names: Iterable[str], task: Task, priority: Priority) -> bool:
+        """Whether they lie in several zones, and too many tasks span zones already (F2)."""
+        across = self._ledger.crossing(task, priority, soon=False) < self._state.policy.max_cross_zone
+        return choose(self._nodes.by_leaf(names), task.nodes, across=across) is None
+
+    def _within_reach(self, priority: Priority, gpus: int | None) -> Reach:
+        """The nodes that tasks of the priority or a lower one may have to give back, sooner or later."""
+        key = (priority, gpus)
+        if key not in self._reach:
+            total = 0
+            own: defaultdict[str, int] = defaultdict(int)
+            for spot in self._ledger.spots.all():
+                if not spot.usable or (gpus is not None and gpus > spot.node.gpus):
+                    continue
+                if any(promise.priority >= priority for promise in spot.promises):
+                    continue
+                if any(not turn.leaving and self._stays(turn, priority) for turn in spot.turns):
+                    continue
+                total += 1
+                for user in {turn.task.user for turn in spot.turns if turn.priority == priority}:
+                    own[user] += 1
+            self._reach[key] = Reach(total, own)
+        return self._reach[key]
+
+    def _stays(self, turn: Turn, priority: Priority) -> bool:
+        return turn.priority > priority or (turn.priority == priority and self._rules.stays(turn))

@@ -1,0 +1,91 @@
+"""The GPUs that are open to every task of a node group, kept so that no search looks at every node."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterable
+
+from hai_scheduler.core.capacity.spots import Spot
+from hai_scheduler.core.nodes.placement import Leaf
+
+
+class FreePools:
+    """Nodes by how many of their GPUs are open: whole nodes by leaf, shared ones by the number of open GPUs.
+
+    A node stands in the one list that its `shown` GPUs name, in order of names, and in none if it shows none.
+    """
+
+    def __init__(self, spots: Iterable[Spot]) -> None:
+        """`spots` are the nodes that may have open GPUs, by name."""
+        #: Whole nodes by leaf, and how many there are.
+        self.empty: defaultdict[Leaf, list[str]] = defaultdict(list)
+        self.empties = 0
+        #: Shared nodes by their open GPUs.
+        self.shared: defaultdict[int, list[str]] = defaultdict(list)
+        for spot in spots:  # by name: what is put at the end of a list keeps it sorted
+            shown = len(spot.free) if spot.usable else 0
+            spot.shown = shown
+            if shown == spot.size:
+                self.empty[spot.leaf].append(spot.node.name)
+                self.empties += 1
+            elif shown:
+                self.shared[shown].append(spot.node.name)
+
+    def update(self, spot: Spot) -> None:
+        """Show what is open on the node now."""
+        before, now = spot.shown, max(0, spot.open())
+        if before == now:
+            return
+        if before:
+            self._remove(spot, before)
+        if now == spot.size:
+            insort(self.empty[spot.leaf], spot.node.name)
+            self.empties += 1
+        elif now:
+            insort(self.shared[now], spot.node.name)
+        spot.shown = now
+
+    def _remove(self, spot: Spot, shown: int) -> None:
+        if shown == spot.size:
+            names = self.empty[spot.leaf]
+            self.empties -= 1
+        else:
+            names = self.shared[shown]
+        del names[bisect_left(names, spot.node.name)]
+
+    def count(self, gpus: int | None, gpus_per_node: int) -> int:
+        """On how many nodes any task could take that many GPUs (None: whole nodes).
+
+        `gpus_per_node` is the most that a node of the group has: a task that asks for more fits no empty node.
+        """
+        if gpus is None:
+            return self.empties
+        parts = sum(len(names) for shown, names in self.shared.items() if shown >= gpus)
+        return parts + (self.empties if gpus <= gpus_per_node else 0)
+
+    def best_shared(self, gpus: int) -> str | None:
+        """The shared node that so many GPUs fit best: the fewest left over, then by name (U2, F4)."""
+        for shown in sorted(self.shared):
+            if shown >= gpus and self.shared[shown]:
+                return self.shared[shown][0]
+        return None
+
+    def names(self, gpus: int | None) -> list[str]:
+        """Nodes where any task could take that many GPUs, whole ones last; none of a shared node for whole nodes."""
+        found = [name for shown, part in self.shared.items() for name in part if gpus and shown >= gpus]
+        found += [name for part in self.empty.values() for name in part]
+        return found
+
+    def check(self, spots: Iterable[Spot]) -> None:
+        """Raise AssertionError if a node shows something else than is open, or stands in a wrong list."""
+        listed = {name: size for size, names in self.shared.items() for name in names}
+        whole = {name: leaf for leaf, names in self.empty.items() for name in names}
+        assert len(whole) == self.empties, f"{self.empties} whole nodes are counted, {len(whole)} are listed"
+        for lists in (self.shared.values(), self.empty.values()):
+            assert all(names == sorted(set(names)) for names in lists), "a list of nodes is out of order"
+        for spot in spots:
+            shown = max(0, spot.open())
+            assert spot.shown == shown, f"{spot.name} shows {spot.shown} GPUs, {shown} are open"
+            assert whole.get(spot.name) == (spot.leaf if shown == spot.size else None), spot.name
+            assert listed.get(spot.name, 0) == (0 if shown == spot.size else shown), spot.name

@@ -1,0 +1,50 @@
+"""The kinds of events: what a line of history, of the feed and of the audit trail can tell of."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Self
+
+
+class EventKind(StrEnum):
+    """What an event tells of.
+
+    The history of a database may hold kinds that a version of the service does not know: who reads one takes any text.
+
+    Attributes:
+        meaning: One sentence for those who read events.
+    """
+
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str) -> Self:
+        """Make a member that knows what it means."""
+        made = str.__new__(cls, value)
+        made._value_ = value
+        made.meaning = meaning
+        return made
+
+    TASK_SUBMITTED = "task.submitted", "A task was submitted."
+    TASK_STATE = "task.state", "A task has another state."
+    TASK_PRIORITY = "task.priority", "A task was given another priority by hand."
+    TASK_ORDER = "task.order", "A user has moved a waiting task among their others."
+    TASK_HELD = "task.held", "A task was held or released."
+    TASK_CHECKPOINT = "task.checkpoint", "A task has saved its state."
+    TASK_VERDICT = "task.verdict", "A task waits for something else than before; the feed leaves these out."
+    TASK_ALARM = "task.alarm", "Something about a task needs a look of its owner."
+    RUN_NOTICE = "run.notice", "A run was told to leave, or its deadline has changed."
+    RUN_ORPHANED = "run.orphaned", "A run was found on the cluster that belongs to no task."
+    RUN_ORPHAN_ENDED = "run.orphan_ended", "A run that belongs to no task has ended."
+    RUN_ORPHAN_KILLED = "run.orphan_killed", "An admin has asked for the end of a run that belongs to no task."
+    RUNS_ASIDE = "runs.aside", "Folders of runs of another database were put aside."
+    NODE_MARK = "node.mark", "A node was cordoned, drained, quarantined or taken back into use."
+    QUOTA_PUT = "quota.put", "A row of quota was written."
+    QUOTA_DELETED = "quota.deleted", "A row of quota was removed."
+    POLICY_CHANGED = "policy.changed", "An admin has changed policy numbers."
+    MOUNT_PUT = "mount.put", "A mount rule was written."
+    MOUNT_DELETED = "mount.deleted", "A mount rule was removed."
+    ENVIRONMENT_PUT = "environment.put", "An environment was written."
+    ENVIRONMENT_DELETED = "environment.deleted", "An environment was removed."
+    CLUSTER_PAUSED = "cluster.paused", "The platform was paused."
+    CLUSTER_RESUMED = "cluster.resumed", "The platform goes on after a pause."
+    DATABASE_EPOCH = "database.epoch", "The database begins a new epoch: it was restored."

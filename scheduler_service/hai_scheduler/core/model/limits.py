@@ -1,0 +1,18 @@
+"""Names and numbers that the service, the client and the panel check alike; `make reference` hands them on."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+#: The most characters of a name.
+NAME_LENGTH: Final = 63
+#: The name of a task, a mount rule or an environment, as a regular expression that Python and ECMA 262 read alike.
+NAME_PATTERN: Final = f"[A-Za-z0-9][A-Za-z0-9._-]{{0,{NAME_LENGTH - 1}}}"
+#: A text is a name if all of it matches.
+NAME: Final = re.compile(NAME_PATTERN)
+
+#: How often a task may be started again when its command fails.
+MAX_RETRIES: Final = 100
+#: The most processes that a node is asked to start: more than any node has processors.
+MAX_RANKS_PER_NODE: Final = 1024

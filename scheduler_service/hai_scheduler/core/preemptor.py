@@ -1,0 +1,78 @@
+"""Making room for a waiting task: what is being freed is for it, and others are told to leave (rules P1 to P5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from hai_scheduler.core.capacity.preemption import Chooser, Offers
+from hai_scheduler.core.group_state import GroupState
+from hai_scheduler.core.ordering.turns import Turn
+from hai_scheduler.core.pending import PendingTask
+from hai_scheduler.core.placer import Placer
+
+
+class Room(NamedTuple):
+    """Nodes that a task can have soon, and whose turns end for that."""
+
+    nodes: tuple[str, ...]
+    victims: Sequence[Turn] = ()
+
+
+class Preemptor:
+    """Finds room, and marks the turns that end for it as leaving."""
+
+    def __init__(self, state: GroupState, placer: Placer) -> None:
+        self._ledger = state.ledger
+        self._nodes = state.nodes
+        self._market = state.market
+        self._placer = placer
+        self._chooser = Chooser(state.ledger, state.rules)
+
+    @property
+    def work(self) -> int:
+        """How many offers were looked at."""
+        return self._chooser.work
+
+    def make_room(self, pending: PendingTask) -> Room | None:
+        """Find nodes that the task can have soon, and end turns if that is not enough; None: nothing would do."""
+        task, priority = pending.task, pending.priority
+        kept = self._ledger.promised.to(task) if task.promise else []
+        across = self._placer.may_cross(task, priority, soon=True)
+        if len(kept) == task.nodes and self._placer.choose(kept, task, across) is not None:
+            return Room(tuple(kept))
+        offers = self._offers(pending)
+        if offers is None:
+            return None
+        open_now = self._nodes.now(task, priority)
+        soon = self._nodes.soon(task, priority)
+        names = self._placer.choose((*soon, *open_now), task, across)
+        if names is not None:
+            return Room(names)
+        victims = self._chooser.victims(offers, task, (*open_now, *soon))
+        if victims is None:
+            return None
+        for turn in victims:
+            self._ledger.leave(turn)
+        names = self._placer.choose(
+            (*self._nodes.soon(task, priority), *self._nodes.now(task, priority)),
+            task,
+            self._placer.may_cross(task, priority, soon=True),
+        )
+        assert names is not None, f"task {task.id} has no room although others leave for it"
+        return Room(names, victims)
+
+    def _offers(self, pending: PendingTask) -> Offers | None:
+        """What others may have to give; None if that, and what is free or being freed, is too little by count alone."""
+        task = pending.task
+        if self._nodes.differ(task, pending.priority):
+            return self._market.offers_to(task.user, pending.kind, task.nodes)
+        need = task.nodes - self._ledger.count_open(task.gpus) - self._ledger.count_soon(task.gpus)
+        offers = self._market.offers_to(task.user, pending.kind, need)
+        return offers if offers.total - offers.own.get(task.user, 0) >= need else None
+
+    def frees_more(self, victims: Iterable[Turn]) -> bool:
+        """Whether their leaving frees more than is promised: nodes, GPUs, or the one place across zones (F2)."""
+        return any(
+            turn in self._ledger.crossers or any(self._ledger.has_left(name) for name in turn.nodes) for turn in victims
+        )

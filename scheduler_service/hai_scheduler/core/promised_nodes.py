@@ -1,0 +1,113 @@
+"""Which nodes are promised to which waiting task (rule B3)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from operator import attrgetter
+
+from hai_scheduler.core.capacity.spots import Promise, Spot, Spots
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.nodes.floor import Floor
+
+
+class PromisedNodes:
+    """The promises of a node group: each is on the `promises` of its node, and found here by task and by node."""
+
+    def __init__(self, floor: Floor, spots: Spots) -> None:
+        self._floor = floor
+        self._spots = spots
+        #: Nodes on which something is promised.
+        self.names: dict[str, None] = {}
+        self._of_task: defaultdict[TaskId, set[str]] = defaultdict(set)
+        #: Tasks that are promised nodes of several zones (F2).
+        self._across: dict[TaskId, Priority] = {}
+        #: The lowest priority at which something is promised; None: to be found.
+        self._lowest: Priority | None = None
+
+    def to(self, task: Task) -> list[str]:
+        """The nodes that are promised to the task, by name."""
+        return sorted(self._of_task.get(task.id, ()))
+
+    def is_to(self, name: str, task_id: TaskId | None) -> bool:
+        """Whether something of the node is promised to the task."""
+        return task_id is not None and any(promise.task_id == task_id for promise in self._spots[name].promises)
+
+    def are_below(self, priority: Priority) -> bool:
+        """Whether something is promised at a lower priority."""
+        if self._lowest is None:
+            promises = (promise for name in self.names for promise in self._spots[name].promises)
+            self._lowest = min((promise.priority for promise in promises), default=None)
+        return self._lowest is not None and self._lowest < priority
+
+    def across_zones(self, task: Task, priority: Priority) -> int:
+        """How many other tasks, whose promises the task must respect, are promised nodes of several zones (F2)."""
+        return sum(
+            level >= priority or task_id == task.left_for
+            for task_id, level in self._across.items()
+            if task_id != task.id
+        )
+
+    def add(self, spot: Spot, task: Task, priority: Priority) -> set[TaskId]:
+        """Promise the task what it wants of the node; the tasks whose promises there, being lower, had to give way."""
+        gave_way: set[TaskId] = set()
+        want = spot.amount(task)
+        spot.promises = [promise for promise in spot.promises if promise.task_id != task.id]
+        have = len(spot.free) + spot.leaving()
+        for other in sorted(spot.promises, key=attrgetter("priority")):
+            if have - spot.kept() >= want or other.priority >= priority:
+                break
+            self._withdraw(other, spot)
+            gave_way.add(other.task_id)
+        spot.promises.append(Promise(task.id, priority, want))
+        self.names[spot.node.name] = None
+        self._of_task[task.id].add(spot.node.name)
+        return gave_way
+
+    def note_zones(self, names: Collection[str], task: Task, priority: Priority) -> None:
+        """The nodes are all that the task is promised: count it if they lie in several zones (F2)."""
+        if self._floor.spans_zones(names):
+            self._across[task.id] = priority
+
+    def remove(self, task: Task) -> list[Spot]:
+        """Take back everything that the task is promised; the nodes on which that was, by name."""
+        self._across.pop(task.id, None)
+        spots = [self._spots[name] for name in self.to(task)]
+        for spot in spots:
+            spot.promises = [promise for promise in spot.promises if promise.task_id != task.id]
+        self._of_task.pop(task.id, None)
+        return spots
+
+    def fit(self, spot: Spot) -> set[TaskId]:
+        """Take back promises on the node that have no room any more, lowest first; the tasks whose they were."""
+        gave_way: set[TaskId] = set()
+        have = len(spot.free) + spot.leaving()
+        for promise in sorted(spot.promises, key=attrgetter("priority")):
+            if spot.kept() <= have:
+                break
+            self._withdraw(promise, spot)
+            gave_way.add(promise.task_id)
+        return gave_way
+
+    def _withdraw(self, promise: Promise, spot: Spot) -> None:
+        spot.promises.remove(promise)
+        self._of_task[promise.task_id].discard(spot.node.name)
+
+    def update(self, spot: Spot) -> None:
+        """The promises on the node, which is one of `names`, have changed."""
+        self._lowest = None
+        if not spot.promises:
+            self.names.pop(spot.node.name, None)
+
+    def tasks(self) -> set[TaskId]:
+        """The tasks that are promised something."""
+        return {task_id for task_id, names in self._of_task.items() if names}
+
+    def check(self) -> None:
+        """Raise AssertionError unless what is found by task and by node is what the nodes hold."""
+        there = {(promise.task_id, name) for name in self._floor.nodes for promise in self._spots[name].promises}
+        assert there == {(task_id, name) for task_id, names in self._of_task.items() for name in names}
+        assert {name for _, name in there} == set(self.names)
+        assert self._across.keys() <= self.tasks(), "a task without a promise counts as spanning zones"

@@ -1,0 +1,92 @@
+"""Promises of nodes that are being freed, and the quota that goes with them (rule B3)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+
+from hai_scheduler.core.group_state import GroupState
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.placer import Placer
+
+
+class Promises:
+    """Makes, keeps and ends promises to waiting tasks.
+
+    Before and after each task of the queue, quota is set aside for exactly those tasks to which the ledger promises
+    nodes. The task that the walk is at has its quota back until it is decided what becomes of it; an AUTO task that
+    falls to a lower level meanwhile (Q4), until the walk comes to it there.
+    """
+
+    def __init__(self, state: GroupState, placer: Placer) -> None:
+        self._ledger = state.ledger
+        self._accounts = state.accounts
+        self._pending = state.pending
+        self._in_quota = state.in_quota
+        self._placer = placer
+        #: The level of the quota that is set aside, by task.
+        self._quota: dict[TaskId, Priority] = {}
+        self._renewed: set[TaskId] = set()
+
+    @property
+    def renewed(self) -> AbstractSet[TaskId]:
+        """Tasks for which nodes are being freed: their promises were made, or found good, as the queue came to them."""
+        return self._renewed
+
+    def level_of(self, task: Task) -> Priority | None:
+        """The level at which quota is set aside for the task; None: none is."""
+        return self._quota.get(task.id)
+
+    def keep(self, tasks: Sequence[Task]) -> None:
+        """Keep what the tasks were promised by earlier plans, as far as it can be kept whole.
+
+        What cannot be is open to others at once, so that no node idles for nothing; the task then waits at its place
+        in the queue like all others.
+        """
+        for task in tasks:
+            level = self._accounts.level_of(task)
+            names = self._placer.promised(task, level) if self._in_quota(task, level) else None
+            if names is None:
+                self._pending.promise(task, frozenset())
+            else:
+                self._ledger.promise(names, task, level)
+                self._set_aside(task, level)
+
+    def make(self, task: Task, priority: Priority, names: tuple[str, ...]) -> None:
+        """Promise these nodes to the task, instead of all that it was promised; lower promises there give way."""
+        self._ledger.release(task)
+        self.give_way(self._ledger.promise(names, task, priority))
+        self._set_aside(task, priority)
+        if task.promise != frozenset(names):
+            self._pending.promise(task, frozenset(names))
+        self._renewed.add(task.id)
+
+    def give_way(self, task_ids: Iterable[TaskId]) -> None:
+        """End the promises of these tasks: they were lower, and in the way."""
+        for task_id in sorted(task_ids):
+            self.end(self._pending.tasks[task_id])
+
+    def end(self, task: Task) -> None:
+        """Open to others what was promised to the task, at once and all of it."""
+        self._ledger.release(task)
+        self.return_quota(task)
+        self._pending.promise(task, frozenset())
+
+    def return_quota(self, task: Task) -> None:
+        """Count the quota that was set aside for the task as free."""
+        priority = self._quota.pop(task.id, None)
+        if priority is not None:
+            self._accounts.add(task.user, priority, -self._accounts.units(task))
+
+    def _set_aside(self, task: Task, priority: Priority) -> None:
+        self._accounts.add(task.user, priority, self._accounts.units(task))
+        self._quota[task.id] = priority
+
+    def check(self, tasks: Collection[Task]) -> None:
+        """Raise AssertionError unless nodes, quota and the waiting tasks agree about who is promised what."""
+        assert self._ledger.promised.tasks() == self._quota.keys(), "nodes without quota, or quota without nodes"
+        for task in tasks:
+            there = frozenset(self._ledger.promised.to(task))
+            assert task.promise == there, f"task {task.id} is promised {task.promise}, the ledger keeps {there}"

@@ -1,0 +1,67 @@
+"""The head of the queue: for whom nodes are kept free, and who may use them meanwhile (rules B1, B2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from hai_scheduler.core.capacity.ledger import Ledger
+from hai_scheduler.core.capacity.preemption import Market
+from hai_scheduler.core.capacity.reservation import Reservation, earliest, passes
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.ordering.rules import Rules
+from hai_scheduler.core.pending import PendingTask
+
+
+class QueueHead:
+    """The reservation for the first task of the present priority that cannot start.
+
+    The ledger keeps exactly the nodes of `reservation` free; None: no nodes.
+    """
+
+    def __init__(self, ledger: Ledger, market: Market, rules: Rules) -> None:
+        self.reservation: Reservation | None = None
+        self._ledger = ledger
+        self._market = market
+        self._rules = rules
+        self._by_priority: dict[Priority, Reservation] = {}
+
+    @property
+    def by_priority(self) -> Mapping[Priority, Reservation]:
+        """The last reservation at each priority that has had one."""
+        return self._by_priority
+
+    @property
+    def keeps_free(self) -> bool:
+        """Whether GPUs are free now that only tasks which pass the head may use."""
+        return self.reservation is not None and self._ledger.keeps_free
+
+    def is_passed_by(self, task: Task) -> bool:
+        """Whether the task may use the nodes that are kept for the head (B2)."""
+        head = self.reservation
+        return head is not None and self._ledger.keeps_free and passes(task, head, self._rules)
+
+    def stays_before(self) -> Callable[[Task], bool]:
+        """Returns a test of tasks: they may not pass the present head (B2), also if another is head later."""
+        head, rules = self.reservation, self._rules
+        if head is None or not self._ledger.keeps_free:
+            return lambda _: True
+        return lambda task: not passes(task, head, rules)
+
+    def reserve_for(self, pending: PendingTask) -> None:
+        """Make the task the head, if it can be said from when on it can have its nodes (B1)."""
+        found = earliest(pending.task, pending.priority, pending.rank, self._ledger, self._rules)
+        self._market.work += len(self._ledger.floor.nodes)
+        if found is not None:
+            self.reservation = self._by_priority[pending.priority] = found
+            self._keep(found.nodes)
+
+    def release(self) -> None:
+        """Open the nodes that are kept for the head: lower priorities give them back (B2, P1)."""
+        if self.reservation is not None:
+            self.reservation = None
+            self._keep(())
+
+    def _keep(self, names: tuple[str, ...]) -> None:
+        self._ledger.reserve(names)
+        self._market.forget()

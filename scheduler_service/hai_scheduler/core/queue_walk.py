@@ -1,0 +1,198 @@
+"""The walk through the queue: each waiting task starts, has nodes freed for it, or goes on waiting (O1, Q4, B1)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from hai_scheduler.core.capacity.preemption import reason_for
+from hai_scheduler.core.group_state import GroupState
+from hai_scheduler.core.model.decisions import Start, Suspend
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.run import Rank, Run
+from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.ordering.parts import Part
+from hai_scheduler.core.ordering.places import Queue
+from hai_scheduler.core.ordering.queue import Lane
+from hai_scheduler.core.ordering.quota import LEVELS
+from hai_scheduler.core.ordering.turns import span_of, turn_at
+from hai_scheduler.core.pending import PendingTask
+from hai_scheduler.core.placer import Placer
+from hai_scheduler.core.preemptor import Preemptor
+from hai_scheduler.core.promises import Promises
+from hai_scheduler.core.queue_head import QueueHead
+from hai_scheduler.core.refusals import Refusals, Scope
+
+
+class QueueWalk:
+    """Looks at the waiting tasks of a node group in order, priority by priority, until nothing can be done for any."""
+
+    def __init__(self, state: GroupState, queue: Queue, placer: Placer, promises: Promises, head: QueueHead) -> None:
+        self._state = state
+        self._ledger, self._pending, self._rules = state.ledger, state.pending, state.rules
+        self._queue = queue
+        self._placer = placer
+        self._promises = promises
+        self._head = head
+        self._preemptor = Preemptor(state, placer)
+        self._refusals = Refusals(head)
+        #: Tasks that were looked at.
+        self._looks = 0
+        #: Whether a task that could not start keeps all behind it waiting (the discipline `fifo`).
+        self._blocked = False
+        #: Users of whom something has started.
+        self._started: set[str] = set()
+
+    @property
+    def work(self) -> int:
+        """How many tasks and offers were looked at."""
+        return self._looks + self._preemptor.work
+
+    def run(self) -> None:
+        """Look at every priority, highest first, and at one again where room has come free for tasks before (O1)."""
+        for priority in LEVELS:
+            lane = self._queue.lanes[priority]
+            self._walk(lane, priority)
+            while self._refusals.reopened and not self._blocked:
+                self._walk(lane, priority)
+            if self._started and lane.auto:
+                self._lower_auto_tasks(lane, priority)
+
+    def _walk(self, lane: Lane, priority: Priority) -> None:
+        """Look at the tasks of a priority, from the first on, until nothing can be done for any that is left."""
+        lane.begin()
+        self._refusals.forget()
+        self._head.release()
+        waiting = self._pending.tasks
+        while not self._blocked and not self._refusals.cover_lane(lane):
+            entry = lane.pop(self._refusals.hopeless)
+            if entry is None:
+                break
+            self._looks += 1
+            task = waiting.get(entry.task.id)
+            if task is None:
+                continue  # it has started
+            self._promises.return_quota(task)
+            if task.priority is None and (lower := self._state.accounts.level_of(task)) < priority:
+                self._lower(task, lane, lower, entry.rank)  # its level was used up meanwhile (Q4)
+                continue
+            if not self._refusals.covers(task):
+                self._consider(PendingTask(task, priority, entry.rank))
+            if task.promise and self._is_left_without(task):
+                self._promises.end(task)
+                self._refusals.reopen()
+
+    def _is_left_without(self, task: Task) -> bool:
+        """Whether the task waits and has no quota set aside: what it was promised cannot be kept (B3)."""
+        return task.id in self._pending.tasks and self._promises.level_of(task) is None
+
+    def _lower_auto_tasks(self, lane: Lane, priority: Priority) -> None:
+        """Put AUTO tasks into lower lanes whose level was used up by what their users have started (Q4)."""
+        for task in (task for part in lane.auto if part.hand[0] in self._started for task in part.tasks()):
+            if task.id not in self._pending.tasks or self._promises.level_of(task) is not None or lane.is_gone(task):
+                continue
+            self._looks += 1
+            lower = self._state.accounts.level_of(task)
+            if lower < priority:
+                (rank,) = self._rules.ranks([task])
+                self._lower(task, lane, lower, rank)
+
+    def _lower(self, task: Task, lane: Lane, priority: Priority, rank: float) -> None:
+        lane.remove(task, rank)
+        self._queue.lanes[priority].add(Part([task]), rank)
+
+    # -- one task ---------------------------------------------------------------------------------
+
+    def _consider(self, pending: PendingTask) -> None:
+        """Start the task, free nodes for it, or leave it waiting."""
+        task, state = pending.task, self._state
+        if not self._ledger.floor.can_ever(task) or not state.in_quota(task, pending.priority):
+            return
+        if task.not_before is not None and task.not_before > state.now:
+            return
+        passing = self._head.is_passed_by(task)
+        names = self._placer.now(pending, passing=passing)
+        if names is not None:
+            self._start(pending, names)
+        elif not self._make_room(pending):
+            self._give_up(pending, passing=passing)
+
+    def _start(self, pending: PendingTask, names: tuple[str, ...]) -> None:
+        """The task has these nodes from now on (U1)."""
+        task, priority, state = pending.task, pending.priority, self._state
+        run = Run(
+            id=RunId(""),
+            number=0,
+            ranks=tuple([Rank(rank=number, node=name) for number, name in enumerate(names)]),
+            priority=priority,
+            started_at=state.now,
+        )
+        turn = turn_at(span_of(task, run, state.policy, state.floor), state.now)
+        self._ledger.release(task)
+        gpus, gave_way = self._ledger.take(names, turn)
+        self._promises.give_way(gave_way)
+        state.accounts.add(task.user, priority, state.accounts.units(task))
+        self._reopen_for_those_before(task, names)
+        state.decisions.append(Start(task_id=task.id, nodes=names, priority=priority, gpus=gpus))
+        self._pending.start(task)
+        self._started.add(task.user)
+
+    def _make_room(self, pending: PendingTask) -> bool:
+        """Promise the task nodes that are being freed, and tell others to leave if that is not enough (P1 to P5)."""
+        task = pending.task
+        room = self._preemptor.make_room(pending)
+        if room is None:
+            return False
+        for turn in room.victims:
+            reason = reason_for(turn, pending.kind, self._rules)
+            self._state.decisions.append(Suspend(task_id=turn.task.id, reason=reason, beneficiary=task.id))
+        self._promises.make(task, pending.priority, room.nodes)
+        if task.promise != frozenset(room.nodes):
+            self._reopen_for_those_before(task, room.nodes)
+        if self._refusals.some_specific:
+            self._refusals.reopen(when=self._preemptor.frees_more(room.victims))
+        return True
+
+    def _reopen_for_those_before(self, task: Task, names: Collection[str]) -> None:
+        """Walk again if tasks before this one may have more, now that it has these nodes.
+
+        They may if it had been promised others. The head of the queue may have others, sooner, if a promise has become
+        a turn, and none if its quota was taken.
+        """
+        head = self._head.reservation
+        if head is None:
+            self._refusals.reopen(when=not task.promise.issubset(names))
+        else:
+            self._refusals.reopen(when=bool(task.promise) or not self._state.in_quota(head.task, head.priority))
+
+    # -- a task for which nothing can be done -----------------------------------------------------
+
+    def _give_up(self, pending: PendingTask, *, passing: bool) -> None:
+        """Nothing can be done for the task. It may be the head of the queue (B1); its size need not be tried again."""
+        lane = self._queue.lanes[pending.priority]
+        everybody = passing or not self._head.keeps_free
+        self._refusals.add(pending.task, lane, self._scope(pending, everybody=everybody))
+        if self._rules.blocks:
+            self._blocked = True
+        others = not self._refusals.cover_lane(lane)  # who could take what is kept for it
+        if self._rules.reserves and self._head.reservation is None and others:
+            self._head.reserve_for(pending)
+
+    def _scope(self, pending: PendingTask, *, everybody: bool) -> Scope:
+        """Who else is refused with the task; `everybody` was refused the same nodes, whether they pass the head or not.
+
+        Others of its size may be given what it is not if equal tasks of its own user are in its way (P3), or if it must
+        leave nodes alone, or wants some, that others need not (P5, F3).
+        """
+        task = pending.task
+        own = task.left_for is not None or not self._state.nodes.stand_for_all(task)
+        if own or self._has_own_in_its_way(pending):
+            return Scope.USER if everybody and not own else Scope.TASK
+        return Scope.EVERYBODY if everybody else Scope.NOT_PASSING
+
+    def _has_own_in_its_way(self, pending: PendingTask) -> bool:
+        """Whether tasks of its user hold nodes that other users might take from them and this task may not (P3)."""
+        user = pending.task.user
+        if self._state.market.offers(pending.kind).own.get(user, 0):
+            return True
+        return any(turn.task.user == user for turn in self._ledger.crossers)

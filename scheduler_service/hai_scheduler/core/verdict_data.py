@@ -1,0 +1,234 @@
+"""The data of a verdict: who holds what a task waits for, how much it needs, until when (docs/scheduling.md)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import NamedTuple
+
+from hai_scheduler.core.capacity.reservation import Reservation, earliest
+from hai_scheduler.core.diagnosis import Diagnosis
+from hai_scheduler.core.group_state import GroupState
+from hai_scheduler.core.lifecycle.starts import why_broken, why_not_started
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.model.verdicts import Holder, Value, VerdictKind
+from hai_scheduler.core.ordering.parts import Size, size_of
+from hai_scheduler.core.ordering.quota import Account
+from hai_scheduler.core.ordering.turns import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A waiting task as it was left; position None while it is held."""
+
+    kind: VerdictKind
+    task: Task
+    priority: Priority
+    position: int | None
+    rank: float
+
+
+class Details(NamedTuple):
+    """What a verdict says beside its kind."""
+
+    #: When the task can start at the earliest; None: it cannot be said.
+    earliest_start: datetime | None = None
+    holders: tuple[Holder, ...] = ()
+    data: Mapping[str, Value] = MappingProxyType({})
+
+
+class VerdictData:
+    """Finds the details of a verdict, when somebody asks. What is the same for many tasks is found once."""
+
+    def __init__(self, state: GroupState, diagnosis: Diagnosis, reservations: Mapping[Priority, Reservation]) -> None:
+        """`reservations` are those for the heads of the queue (B1)."""
+        self._state = state
+        self._ledger, self._rules = state.ledger, state.rules
+        self._diagnosis = diagnosis
+        self._reservations = reservations
+        self._holders: dict[tuple[Priority, str] | None, tuple[Holder, ...]] = {}
+        self._starts: dict[tuple[str, Priority, float, Size], datetime | None] = {}
+        #: Nodes that runs hold which belong to no task; None: to be counted.
+        self._orphaned: int | None = None
+
+    def details(self, wait: Wait) -> Details:
+        """Everything about why the task waits."""
+        make = _DETAILS.get(wait.kind)
+        return make(self, wait) if make else Details()
+
+    def _never(self, wait: Wait) -> Details:
+        task = wait.task
+        data: dict[str, Value] = {"needs": task.nodes, "gpus": task.gpus}
+        if not self._ledger.floor.can_ever(task):
+            cap, cause = self._ledger.floor.most(task.gpus), "group"
+            if task.gpus is not None and task.gpus > self._ledger.floor.gpus_per_node:
+                cap, cause = self._ledger.floor.gpus_per_node, "gpus"
+            return Details(data={**data, "cap": cap, "cause": cause})
+        account = self._refusing(wait, lambda account, units: account.could_ever_fit(units))
+        return Details(data={**data, "cap": account.cap.limit, "cause": account.cap.source})
+
+    def _quota(self, wait: Wait) -> Details:
+        account = self._refusing(wait, lambda account, units: account.fits(units))
+        data: dict[str, Value] = {
+            "needs": wait.task.nodes,
+            "gpus": wait.task.gpus,
+            "subject": account.cap.source,
+            "limit": account.cap.limit,
+            "used": account.used,
+        }
+        return Details(data=data)
+
+    def _refusing(self, wait: Wait, good: _Test) -> Account:
+        units = self._state.accounts.units(wait.task)
+        accounts = self._state.accounts.of(wait.task.user, wait.priority)
+        return next((account for account in accounts if not good(account, units)), accounts[0])
+
+    def _retry(self, wait: Wait) -> Details:
+        task = wait.task
+        unstarted = why_not_started(task)
+        if unstarted is not None:
+            most = self._state.policy.max_failed_starts
+            starts: dict[str, Value] = {"starts": task.failed_starts, "of": most, "why": unstarted}
+            return Details(task.not_before, data={"until": task.not_before, **starts})
+        broken = why_broken(task)
+        if broken is not None:
+            row: dict[str, Value] = {"starts": task.failed_starts, "of": self._state.policy.max_failed_starts}
+            return Details(task.not_before, data={"until": task.not_before, **row, "broken": broken})
+        of = task.retry.count if task.retry else 0
+        return Details(task.not_before, data={"until": task.not_before, "retries": task.retries, "of": of})
+
+    def _room(self, wait: Wait) -> Details:
+        """CAPACITY, TURN: who holds what it needs, and until when as far as is known."""
+        when, holders = self._earliest_start(wait), self._held_by(None)
+        if wait.kind is VerdictKind.TURN:
+            holders = self._held_by((wait.priority, wait.task.user)) or holders
+        data = self._needs(wait)
+        if wait.kind is VerdictKind.TURN:
+            return Details(when, holders, {**data, "until": when})
+        unsaved = self._unsaved(wait)
+        if unsaved is not None:
+            data |= {"unsaved": unsaved.task.id, "unsaved_runs": unsaved.task.unsaved}
+        return Details(when, holders, data)
+
+    def _unsaved(self, wait: Wait) -> Turn | None:
+        """The largest of others' turns that would end for the task, now or later, if it saved (P8)."""
+        if not self._rules.rotates:
+            return None
+        kept = [
+            turn
+            for turn in self._state.turns.values()
+            if turn.priority == wait.priority
+            and turn.task.user != wait.task.user
+            and not turn.leaving
+            and self._rules.stays(turn)
+        ]
+        return min(kept, key=lambda turn: (-len(turn.nodes), turn.task.id), default=None)
+
+    def _held_by(self, among: tuple[Priority, str] | None) -> tuple[Holder, ...]:
+        """Who holds nodes: everybody, or at no more than a priority and not one user."""
+        if among not in self._holders:
+            turns = [*self._state.turns.values(), *self._ledger.started]
+            if among is not None:
+                turns = [turn for turn in turns if turn.priority <= among[0] and turn.task.user != among[1]]
+            self._holders[among] = _holders(turns)
+        return self._holders[among]
+
+    def _earliest_start(self, wait: Wait) -> datetime | None:
+        """When it can start at the earliest: the same for all like it that are promised nothing (B1, F3, P5)."""
+        task = wait.task
+        kept = self._reservations.get(wait.priority)
+        if kept is not None and kept.task.id == task.id:
+            return kept.at
+        key = task.user, wait.priority, wait.rank, size_of(task)
+        plain = not (task.avoid or task.promise or task.left_for is not None)
+        if not plain or key not in self._starts:
+            found = earliest(task, wait.priority, wait.rank, self._ledger, self._rules)
+            when = found.at if found is not None else None
+            if not plain:
+                return when
+            self._starts[key] = when
+        return self._starts[key]
+
+    def _reserved(self, wait: Wait) -> Details:
+        kept = self._reservations.get(wait.priority)
+        data = self._needs(wait)
+        if kept is None:
+            return Details(data={**data, "until": None})
+        head = Holder(
+            task_id=kept.task.id,
+            name=kept.task.name,
+            user=kept.task.user,
+            priority=kept.priority,
+            nodes=kept.task.nodes,
+            gpus=kept.task.gpus,
+        )
+        return Details(None, (head,), {**data, "until": kept.at})
+
+    def _topology(self, wait: Wait) -> Details:
+        zones: defaultdict[str, int] = defaultdict(int)
+        for name in self._state.nodes.now(wait.task, wait.priority):
+            zones[self._ledger.floor.zone_of[name]] += 1
+        return Details(data={**self._needs(wait), "together": max(zones.values(), default=0)})
+
+    def _needs(self, wait: Wait) -> dict[str, Value]:
+        kept = self._diagnosis.kept_from(wait.task, wait.priority)
+        free = sum(name not in kept for name in self._diagnosis.free(wait.task, wait.priority))
+        found: dict[str, Value] = {"needs": wait.task.nodes, "gpus": wait.task.gpus, "free": free}
+        if self._orphaned is None:
+            self._orphaned = sum(node.orphan is not None for node in self._ledger.floor.nodes.values())
+        return {**found, "orphaned": self._orphaned} if self._orphaned else found
+
+    def _draining(self, wait: Wait) -> Details:
+        task, now = wait.task, self._rules.now
+        names = self._ledger.promised.to(task)
+        spots = [self._ledger.spots[name] for name in names]
+        across = self._ledger.crossers if self._ledger.floor.spans_zones(names) else ()
+        turns = (*(turn for spot in spots for turn in spot.turns), *across)
+        leaving = {turn.task.id: turn for turn in turns if turn.leaving}
+        deadlines = [
+            now + turn.task.grace if turn.run.notice is None else turn.run.notice.deadline for turn in leaving.values()
+        ]
+        deadline = max(deadlines, default=None)
+        free = sum(len(spot.free) >= spot.amount(task) for spot in spots)
+        data: dict[str, Value] = {
+            "needs": task.nodes,
+            "gpus": task.gpus,
+            "free": free,
+            "coming": task.nodes - free,
+            "deadline": deadline,
+        }
+        return Details(deadline, _holders(leaving.values()), data)
+
+
+_Test = Callable[[Account, int], bool]
+
+_DETAILS: Mapping[VerdictKind, Callable[[VerdictData, Wait], Details]] = {
+    VerdictKind.NEVER: VerdictData._never,
+    VerdictKind.QUOTA: VerdictData._quota,
+    VerdictKind.RETRY: VerdictData._retry,
+    VerdictKind.CAPACITY: VerdictData._room,
+    VerdictKind.TURN: VerdictData._room,
+    VerdictKind.RESERVED: VerdictData._reserved,
+    VerdictKind.TOPOLOGY: VerdictData._topology,
+    VerdictKind.DRAINING: VerdictData._draining,
+}
+
+
+def _holders(turns: Iterable[Turn]) -> tuple[Holder, ...]:
+    """Who holds nodes, most nodes first."""
+    found = [
+        Holder(
+            task_id=turn.task.id,
+            name=turn.task.name,
+            user=turn.task.user,
+            priority=turn.run.priority,
+            nodes=len(turn.nodes),
+            gpus=turn.task.gpus,
+        )
+        for turn in turns
+    ]
+    return tuple(sorted(found, key=lambda holder: (-holder.nodes, holder.task_id)))

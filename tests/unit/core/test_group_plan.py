@@ -1,0 +1,78 @@
+"""What holds of the parts of a node group's plan when its steps have been taken: `GroupPlan.check` and its parts.
+
+What `hai_scheduler.core.queue_walk` decides is in the tables of rules and in the recorded decisions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import some_nodes
+from hai_scheduler.core.capacity.ledger import Ledger
+from hai_scheduler.core.model.snapshot import Snapshot
+from hai_scheduler.core.nodes.floor import Floor
+from hai_scheduler.core.ordering.discipline import Discipline
+from hai_scheduler.core.planning.group_plan import GroupPlan
+from hai_scheduler.core.planning.memory import Memory
+from snapshots import snapshots
+from unit.core.tables import HIGH, LOW, NORMAL, POLICY, runs, shares, snapshot, turn_of, waits
+
+
+def planned(shot: Snapshot, discipline: Discipline = Discipline.HAI) -> GroupPlan:
+    """The plan of the one node group, made."""
+    memory = Memory()
+    memory.update(shot, POLICY, discipline)
+    made = GroupPlan("training", shot, POLICY, discipline, memory)
+    made.make()
+    return made
+
+
+@given(snapshots(), st.sampled_from(Discipline), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_gpus_promises_and_quota_agree_after_every_plan(shot: Snapshot, discipline: Discipline, paused: bool) -> None:
+    planned(replace(shot, paused=paused), discipline).check()
+
+
+def book() -> Ledger:
+    """Three nodes: one held whole, one shared, one free."""
+    turns = [turn_of(runs(1, "node-1")), turn_of(shares(2, {"node-2": (0, 1)}))]
+    return Ledger(Floor(some_nodes(3)), turns)
+
+
+def test_a_gpu_that_is_free_and_held_is_found() -> None:
+    ledger = book()
+    ledger.check()
+    ledger.spots["node-2"].free.append(0)
+    with pytest.raises(AssertionError, match="node-2: 2 held, 7 free"):
+        ledger.check()
+
+
+def test_a_node_that_shows_more_than_is_open_is_found() -> None:
+    ledger = book()
+    ledger.spots["node-3"].reserved = True
+    ledger.reserved = {"node-3": None}
+    with pytest.raises(AssertionError, match="node-3 shows 8 GPUs, 0 are open"):
+        ledger.check()
+
+
+def test_a_promise_that_only_the_node_knows_of_is_found() -> None:
+    ledger = book()
+    ledger.promise(["node-3"], waits(9), NORMAL)
+    ledger.check()
+    ledger.spots["node-3"].promises.clear()
+    ledger.pools.update(ledger.spots["node-3"])
+    with pytest.raises(AssertionError):
+        ledger.check()
+
+
+def test_quota_without_nodes_is_found() -> None:
+    """A beneficiary has both; what ends one of them alone is a fault."""
+    made = planned(snapshot(runs(1, "node-1", level=LOW), waits(2, priority=HIGH), nodes=1))
+    made.check()
+    made._state.ledger.release(waits(2))
+    with pytest.raises(AssertionError, match="quota without nodes"):
+        made.check()

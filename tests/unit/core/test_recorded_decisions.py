@@ -1,0 +1,59 @@
+"""The planner decides what it decided when `recorded_decisions.txt` was written, and says why in the same verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+from unit.core.recorded_decisions import Planned, Record, in_words, planned, record_of, recorded, text_of
+
+#: How many differences are told.
+TOLD = 5
+
+
+@cache
+def made() -> tuple[Planned, ...]:
+    """All plans, made now."""
+    return tuple(planned())
+
+
+def difference(before: Record, now: Record) -> str | None:
+    """In words, what has changed; None if nothing has."""
+    if before == now:
+        return None
+    if before.cluster != now.cluster:
+        what = "the cluster is another, so a builder of clusters has changed or an earlier plan of the same cluster has"
+    elif before.decisions != now.decisions:
+        what = "the decisions, or until when they are good, are others"
+    else:
+        what = "the decisions are the same, the verdicts are others"
+    return f"{now.name}: {what}\n  recorded: {before.words}\n  now:      {now.words}"
+
+
+def test_what_is_decided_is_what_was_recorded() -> None:
+    """One line for each plan that differs, the first of a cluster that lives on: what follows it follows from it."""
+    before = recorded()
+    now = {name: record_of(name, shot, plan) for name, shot, plan in made()}
+    assert list(now) == list(before), "the clusters are not those that were recorded"
+    found = [text for name in now if (text := difference(before[name], now[name]))]
+    hint = "print both with `python -m unit.core.recorded_decisions show NAME` in tests/, here and where it was right"
+    assert not found, "\n".join([f"{len(found)} of {len(now)} plans differ", *found[:TOLD], hint])
+
+
+def test_the_record_is_large_and_reaches_the_corners() -> None:
+    """Every kind of decision is in it, and every verdict that a plan gives."""
+    assert len(recorded()) >= 400
+    words = Counter(in_words(decision).split()[0] for _, _, plan in made() for decision in plan.decisions)
+    assert min(words[each] for each in ("start", "suspend", "keep", "stop", "quarantine")) >= 5, words
+    kinds = Counter(verdict.kind.value for _, _, plan in made() for verdict in plan.verdicts.values())
+    usual = ("CAPACITY", "DRAINING", "HELD", "NEVER", "PAUSED", "QUOTA", "RESERVED", "RETRY", "TOPOLOGY", "TURN")
+    assert min(kinds[each] for each in usual) >= 5, kinds
+
+
+def test_a_plan_can_be_shown_whole() -> None:
+    """The text has what the digests are made of, so that `diff` finds what a digest only tells to be different."""
+    name, shot, plan = next(each for each in made() if each[2].decisions and each[2].verdicts)
+    shown = text_of(name, shot, plan).splitlines()
+    assert shown[0] == f"== {name}"
+    assert {in_words(decision) for decision in plan.decisions} <= set(shown)
+    assert sum(" waits: " in line for line in shown) == len(plan.verdicts)

@@ -1,0 +1,100 @@
+"""What is refused together with a task, and when that is forgotten (B2, P3)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from builders import some_nodes
+from hai_scheduler.core.capacity.ledger import Ledger
+from hai_scheduler.core.capacity.preemption import Market
+from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.nodes.floor import Floor
+from hai_scheduler.core.ordering.parts import Part, size_of
+from hai_scheduler.core.ordering.queue import Lane
+from hai_scheduler.core.ordering.rules import HaiRules
+from hai_scheduler.core.ordering.user_use import UserUse
+from hai_scheduler.core.pending import PendingTask
+from hai_scheduler.core.queue_head import QueueHead
+from hai_scheduler.core.refusals import Refusals, Scope
+from unit.core.tables import NORMAL, NOW, POLICY, runs, turn_of, waits
+
+MINUTE = timedelta(minutes=1)
+SMALL, MIDDLE, LARGE = waits(1, 1, user="ann"), waits(2, 2, user="bob"), waits(3, 3, user="ann")
+
+
+def head_of(*tasks: Task) -> QueueHead:
+    """Two nodes, on which these run."""
+    rules = HaiRules(POLICY, NOW, UserUse((), (), POLICY, NOW), {})
+    turns = [turn_of(task) for task in tasks]
+    ledger = Ledger(Floor(some_nodes(2)), turns)
+    return QueueHead(ledger, Market(ledger, turns, rules), rules)
+
+
+def lane() -> Lane:
+    return Lane({(0.0, task.user): Part([task]) for task in (SMALL, MIDDLE)}, {"ann": 0.0, "bob": 0.0})
+
+
+def with_large() -> Lane:
+    return Lane({(0.0, "bob"): Part([MIDDLE]), (0.0, "ann"): Part([SMALL, LARGE])}, {"ann": 0.0, "bob": 0.0})
+
+
+@pytest.mark.parametrize(
+    ("scope", "covered"),
+    [
+        (Scope.EVERYBODY, [False, True, True]),
+        (Scope.NOT_PASSING, [False, True, True]),
+        (Scope.USER, [False, True, False]),
+        (Scope.TASK, [False, False, False]),
+    ],
+)
+def test_what_is_no_easier_is_refused_with_it(scope: Scope, covered: list[bool]) -> None:
+    """Nothing is kept for a head here, so that none can pass it."""
+    refusals = Refusals(head_of())
+    refusals.add(MIDDLE, with_large(), scope)
+    assert [refusals.covers(task) for task in (SMALL, MIDDLE, LARGE)] == covered
+    promised = waits(2, 2, user="bob", promise=frozenset({"node-1"}))
+    assert not refusals.covers(promised), "what is promised is its own (B3)"
+    assert refusals.some_specific == (scope in (Scope.USER, Scope.TASK))
+
+
+def test_all_of_a_user_and_size_are_refused_or_not_or_it_depends() -> None:
+    refusals = Refusals(head_of())
+    assert refusals.covers_all("bob", size_of(MIDDLE)) is False
+    refusals.add(MIDDLE, with_large(), Scope.NOT_PASSING)
+    assert refusals.covers_all("bob", size_of(MIDDLE)) is None
+    refusals.add(MIDDLE, with_large(), Scope.USER)
+    assert refusals.covers_all("bob", size_of(MIDDLE)) is True
+    assert refusals.covers_all("ann", size_of(LARGE)) is None
+
+
+def test_who_may_pass_the_head_is_not_refused_with_those_who_may_not() -> None:
+    """B2: it ends by its time limit before the head can start."""
+    head = head_of(runs(1, "node-1", minutes=1))
+    head.reserve_for(PendingTask(waits(8, 2), NORMAL, 0))
+    assert head.keeps_free
+    refusals = Refusals(head)
+    refusals.add(SMALL, lane(), Scope.NOT_PASSING)
+    assert refusals.covers(waits(4, 1))
+    assert not refusals.covers(waits(5, 1, time_limit=5 * MINUTE))
+    head.release()
+    assert refusals.covers(waits(5, 1, time_limit=5 * MINUTE)), "nothing is kept any more that it might use"
+
+
+def test_a_walk_begins_without_refusals() -> None:
+    refusals = Refusals(head_of())
+    refusals.add(SMALL, lane(), Scope.EVERYBODY)
+    assert refusals.cover_lane(lane())
+    refusals.add(SMALL, lane(), Scope.USER)
+    refusals.reopen(when=False)
+    assert not refusals.reopened
+    refusals.reopen()
+    assert refusals.reopened
+    hopeless = refusals.hopeless
+    refusals.forget()
+    assert not refusals.reopened
+    assert not refusals.some_specific
+    assert not refusals.cover_lane(lane())
+    assert not any(refusals.covers(task) for task in (SMALL, MIDDLE, LARGE))
+    assert not hopeless.sizes, "the queue hears of it"
