@@ -82,12 +82,8 @@ docs: $(SITE)/.installed  ## build docs/ into a site with search, in build/docs;
 pictures: $(VENV)/.dev  ## draw the pictures of docs/scheduling.md anew
 	PYTHONPATH=tests $(BIN)/python -m pictures
 
-<<<<<<< 826b0d8be263a8d307d918952b799904317fdd45
-reference: $(VENV)/.dev  ## write docs/reference, and the rooms of docs/architecture.md, anew
-=======
-reference: $(VENV)/.dev  ## write docs/reference, the client's dataclasses and the panel's types from what the service says of itself
+reference: $(VENV)/.dev  ## write docs/reference, the rooms of docs/architecture.md, the client's dataclasses and the panel's types anew
 	$(BIN)/python -m hai_scheduler.api.bindings
->>>>>>> 7d83a2c40f2a7d93ce6c5f927f251d248981d2c9
 	$(BIN)/python -m hai_scheduler.api.reference > docs/reference/rest.md
 	$(BIN)/python -m hai_scheduler.app.settings_reference > docs/reference/settings.md
 	$(BIN)/python -m hai_client.cli.reference > docs/reference/cli.md

@@ -15,9 +15,13 @@ CITED = re.compile(r"\b[UQOPBFH]\d\b")
 
 #: Rules by the modules of the core that decide them.
 HOMES = {
-<<<<<<< 826b0d8be263a8d307d918952b799904317fdd45
     "nodes/placement": "U1 F1 F2 F4",
-    "capacity/ledger": "U2 B3 B4 F3",
+    "capacity/ledger": "U2 B4",
+    "capacity/free_pools": "U2",
+    "capacity/spots": "F3",
+    "planning/promises": "B3",
+    "planning/queue_walk": "O1 Q4",
+    "planning/queue_head": "B1 B2",
     "planning/plan": "U3",
     "ordering/quota": "Q1 Q2 Q3 Q4 Q5 Q6",
     "ordering/order": "O1 O2 O3",
@@ -29,26 +33,6 @@ HOMES = {
     "lifecycle/transitions": "B4 H1 H2 H4",
     "lifecycle/starts": "H4",
     "nodes/quarantine": "H3",
-=======
-    "placement": "U1 F1 F2 F4",
-    "ledger": "U2 B4",
-    "free_pools": "U2",
-    "spots": "F3",
-    "promises": "B3",
-    "queue_walk": "O1 Q4",
-    "queue_head": "B1 B2",
-    "plan": "U3",
-    "quota": "Q1 Q2 Q3 Q4 Q5 Q6",
-    "order": "O1 O2 O3",
-    "turns": "O4 P2 P6 P7 P8",
-    "preemption": "P1 P3 P4 P5",
-    "reservation": "B1 B2",
-    "rules": "P1 P2",
-    "endings": "H1 H2 H4",
-    "lifecycle": "B4 H1 H2 H4",
-    "starts": "H4",
-    "quarantine": "H3",
->>>>>>> 7d83a2c40f2a7d93ce6c5f927f251d248981d2c9
 }
 
 

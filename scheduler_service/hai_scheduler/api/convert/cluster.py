@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-<<<<<<< 826b0d8be263a8d307d918952b799904317fdd45
-from hai_scheduler.api.convert.levels import level_name
-from hai_scheduler.api.wire.cluster import ClusterOut, GroupOverview, LevelCount, NodeOut, NodeTask
-from hai_scheduler.service.insight.queries import ClusterView, GroupView, NodeView
-=======
-from hai_scheduler.api.wire.cluster import (
-    ClusterOut,
-    NodeOut,
-    NodeTask,
-)
+from hai_scheduler.api.wire.cluster import ClusterOut, NodeOut, NodeTask
 from hai_scheduler.service.insight.queries import ClusterView, NodeView
->>>>>>> 7d83a2c40f2a7d93ce6c5f927f251d248981d2c9
 
 
 def node_out(view: NodeView) -> NodeOut:
