@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hai_hub.shared.errors import UpError
-from hai_hub.up import command
+from hai_hub.up.command import command
 from hai_hub.up.options import login_name, parse
 
 

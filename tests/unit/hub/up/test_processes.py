@@ -60,7 +60,7 @@ def test_the_hub_ends_when_hai_up_is_killed(tmp_path: Path, farewell: signal.Sig
     script = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from hai_hub import processes\n"
+        "from hai_hub.up import processes\n"
         f"child = processes.start([sys.executable, '-c', {SLEEP!r}], cwd=Path('/'), environ=os.environ,\n"
         f"    log=Path({str(tmp_path / 'log')!r}), farewell=signal.{farewell.name})\n"
         "print(child.pid, flush=True)\n"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from hai_hub.shared.state import StateDir
-from hai_hub.up import command, processes
-from hai_hub.up.command import hub_environment
+from hai_hub.up import processes
+from hai_hub.up.command import command, hub_environment
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,8 @@ from hai_hub.config.services import Role, service_command
 from hai_hub.config.settings import HubSettings
 from hai_hub.install import install
 from hai_hub.shared.errors import UpError
-from hai_hub.up import command, unix_users
+from hai_hub.up import unix_users
+from hai_hub.up.command import command
 from hai_hub.up.options import parse
 from hai_hub.up.unix_users import SYSTEM_STATE_DIR, require_account, require_rights
 
