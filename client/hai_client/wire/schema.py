@@ -173,6 +173,107 @@ class TaskPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """What is known of a saved state."""
+
+    at: datetime
+    step: int | None = None
+    path: str | None = None
+    #: told: the job said so. seen: its files have changed.
+    source: str = "told"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """The word to every rank that it must leave."""
+
+    #: `suspend` or `stop`.
+    kind: str
+    reason: str
+    #: A sentence.
+    message: str
+    beneficiary: int | None = None
+    at: datetime
+    deadline: datetime
+    revision: int
+    #: When every rank's supervisor sends the signals that come with it, at most 50 ms ahead; None: at once.
+    signal_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rank:
+    """One rank of a run."""
+
+    rank: int
+    node: str
+    #: Indices of the GPUs that it holds there; empty: the whole node.
+    gpus: tuple[int, ...] = ()
+    #: One of pending, running, exited, lost.
+    state: str
+    exit_code: int | None = None
+    #: The signal that its command died of.
+    signal: int | None = None
+    notified_at: datetime | None = None
+    #: Whether all that was sent a signal caught that; None: nothing was sent one, or it is not known.
+    caught: bool | None = None
+    done: bool
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run of a task."""
+
+    id: str
+    number: int
+    #: One of starting, running, leaving, ended.
+    state: str
+    priority: str
+    nodes: tuple[str, ...]
+    ranks: tuple[Rank, ...]
+    started_at: datetime
+    running_at: datetime | None = None
+    ended_at: datetime | None = None
+    notice: Notice | None = None
+    checkpoint: Checkpoint | None = None
+    #: Why it ended; a word of `Reason`.
+    reason: str | None = None
+    #: How a run that was told to leave did. saved: it said so, or a checkpoint of the time since is there. unknown: it
+    #: left by itself, and nothing shows that it had saved. ended: it was ended before.
+    left: str | None = None
+    #: Node seconds of work lost with it.
+    lost_s: float | None = None
+    #: Ranks whose own failure ended it; those that were ended because of it are not among them.
+    failed_ranks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """The rank of a run that failed first, and what it said last."""
+
+    #: Number of the run.
+    run: int
+    rank: int
+    node: str
+    exit_code: int | None = None
+    #: The signal that its command died of.
+    signal: int | None = None
+    #: When it had ended, by the clock of its node.
+    at: datetime | None = None
+    #: Whom torchrun names as the first of its workers that failed: `rank 1 (local_rank: 1), exitcode 1`.
+    worker: str | None = None
+    #: The last lines that say why, 20 at most, without those of torchrun itself; none where there is no log.
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunList:
+    """The runs of a task, by number."""
+
+    items: tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine:
     """One line of a log. Lines of the platform itself (`rank` None) mark starts and ends of runs."""
 
@@ -320,107 +421,6 @@ class Health:
     #: Seconds since the last tick that went through.
     last_tick_s: float | None = None
     detail: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
-    """What is known of a saved state."""
-
-    at: datetime
-    step: int | None = None
-    path: str | None = None
-    #: told: the job said so. seen: its files have changed.
-    source: str = "told"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
-    """The word to every rank that it must leave."""
-
-    #: `suspend` or `stop`.
-    kind: str
-    reason: str
-    #: A sentence.
-    message: str
-    beneficiary: int | None = None
-    at: datetime
-    deadline: datetime
-    revision: int
-    #: When every rank's supervisor sends the signals that come with it, at most 50 ms ahead; None: at once.
-    signal_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rank:
-    """One rank of a run."""
-
-    rank: int
-    node: str
-    #: Indices of the GPUs that it holds there; empty: the whole node.
-    gpus: tuple[int, ...] = ()
-    #: One of pending, running, exited, lost.
-    state: str
-    exit_code: int | None = None
-    #: The signal that its command died of.
-    signal: int | None = None
-    notified_at: datetime | None = None
-    #: Whether all that was sent a signal caught that; None: nothing was sent one, or it is not known.
-    caught: bool | None = None
-    done: bool
-    message: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """One run of a task."""
-
-    id: str
-    number: int
-    #: One of starting, running, leaving, ended.
-    state: str
-    priority: str
-    nodes: tuple[str, ...]
-    ranks: tuple[Rank, ...]
-    started_at: datetime
-    running_at: datetime | None = None
-    ended_at: datetime | None = None
-    notice: Notice | None = None
-    checkpoint: Checkpoint | None = None
-    #: Why it ended; a word of `Reason`.
-    reason: str | None = None
-    #: How a run that was told to leave did. saved: it said so, or a checkpoint of the time since is there. unknown: it
-    #: left by itself, and nothing shows that it had saved. ended: it was ended before.
-    left: str | None = None
-    #: Node seconds of work lost with it.
-    lost_s: float | None = None
-    #: Ranks whose own failure ended it; those that were ended because of it are not among them.
-    failed_ranks: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """The rank of a run that failed first, and what it said last."""
-
-    #: Number of the run.
-    run: int
-    rank: int
-    node: str
-    exit_code: int | None = None
-    #: The signal that its command died of.
-    signal: int | None = None
-    #: When it had ended, by the clock of its node.
-    at: datetime | None = None
-    #: Whom torchrun names as the first of its workers that failed: `rank 1 (local_rank: 1), exitcode 1`.
-    worker: str | None = None
-    #: The last lines that say why, 20 at most, without those of torchrun itself; none where there is no log.
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunList:
-    """The runs of a task, by number."""
-
-    items: tuple[Run, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,48 @@ export type ProfileName = (typeof PROFILES)[number];
 export type VerdictKind = (typeof VERDICT_KINDS)[number];
 export type PriorityChoice = typeof AUTO | PriorityName;
 
+/** Tasks and nodes at one priority. */
+export interface ILevelCount {
+  priority: PriorityName;
+  running_tasks: number;
+  running_nodes: number;
+  waiting_tasks: number;
+  waiting_nodes: number;
+}
+
+/** A node group at a glance. */
+export interface IGroupOverview {
+  group: string;
+  nodes: number;
+  held: number;
+  free: number;
+  /** Cordoned, quarantined, draining or not ready, and not held. */
+  unavailable: number;
+  /** Of those held: nodes that have GPUs left for tasks that share nodes. */
+  shared: number;
+  gpus: number;
+  /** On nodes that take new runs. */
+  gpus_free: number;
+  levels: ILevelCount[];
+}
+
+/** The cluster at a glance. */
+export interface ICluster {
+  paused: boolean;
+  groups: IGroupOverview[];
+}
+
+/** One line of history. */
+export interface IEvent {
+  seq: number;
+  at: string;
+  kind: string;
+  actor: string;
+  user: string | null;
+  task_id: number | null;
+  data: Record<string, unknown>;
+}
+
 /** One change that would let a waiting task start, as the scheduler itself plans it. */
 export interface IWhatIf {
   /** What is changed: its priority, how many nodes or GPUs of each node it takes, or the limit of a row of quota. */
@@ -58,6 +100,39 @@ export interface IDecisionPage {
   items: IDecision[];
 }
 
+/** One line of a log. Lines of the platform itself (`rank` null) mark starts and ends of runs. */
+export interface ILogLine {
+  run: number;
+  rank: number | null;
+  /** When the line was written. */
+  at: string | null;
+  text: string;
+}
+
+/** Lines of one rank over the runs of a task, in order, as one story. */
+export interface ILogPage {
+  lines: ILogLine[];
+  /** Hand it on, unchanged, to read further: `<run>:<offset>`, or `<run>:start` before a run's first line. */
+  next_cursor: string;
+  /** Nothing will ever be added. */
+  final: boolean;
+}
+
+/** How often a text occurs, by run and rank, and the first lines that hold it. */
+export interface ILogHits {
+  counts: ILogCount[];
+  lines: ILogLine[];
+  /** False: the log is so long that only a part was searched. */
+  complete: boolean;
+}
+
+/** Hits in one rank of one run. */
+export interface ILogCount {
+  run: number;
+  rank: number;
+  hits: number;
+}
+
 /** A number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers. */
 export interface IPolicyValue {
   value: unknown;
@@ -96,6 +171,25 @@ export interface IPolicy {
   trouble: string | null;
   /** What looks like a slip of the pen. */
   warnings: string[];
+}
+
+/** An error (RFC 9457, `application/problem+json`). */
+export interface IProblem {
+  type: string;
+  title: string;
+  status: number;
+  /** One sentence: what is wrong and what to do. */
+  detail: string;
+  /** Machine-readable word: invalid, not_found, forbidden, unauthorized, conflict, quota, too_large, unavailable; also gone (410), method_not_allowed (405), unsupported_media_type (415), too_many (429), internal (500). */
+  code: string;
+  errors: IFieldError[];
+}
+
+/** What is wrong with one field. */
+export interface IFieldError {
+  field: string;
+  value: unknown;
+  message: string;
 }
 
 /** What a user may hold at a level, and holds. */
@@ -203,25 +297,6 @@ export interface IFailure {
   worker: string | null;
   /** The last lines that say why, 20 at most, without those of torchrun itself; none where there is no log. */
   lines: string[];
-}
-
-/** An error (RFC 9457, `application/problem+json`). */
-export interface IProblem {
-  type: string;
-  title: string;
-  status: number;
-  /** One sentence: what is wrong and what to do. */
-  detail: string;
-  /** Machine-readable word: invalid, not_found, forbidden, unauthorized, conflict, quota, too_large, unavailable; also gone (410), method_not_allowed (405), unsupported_media_type (415), too_many (429), internal (500). */
-  code: string;
-  errors: IFieldError[];
-}
-
-/** What is wrong with one field. */
-export interface IFieldError {
-  field: string;
-  value: unknown;
-  message: string;
 }
 
 /** A task to submit. */
@@ -367,79 +442,4 @@ export interface ITaskDetail extends ITaskSummary {
 export interface ITaskPage {
   items: ITaskSummary[];
   next_cursor: string | null;
-}
-
-/** One line of a log. Lines of the platform itself (`rank` null) mark starts and ends of runs. */
-export interface ILogLine {
-  run: number;
-  rank: number | null;
-  /** When the line was written. */
-  at: string | null;
-  text: string;
-}
-
-/** Lines of one rank over the runs of a task, in order, as one story. */
-export interface ILogPage {
-  lines: ILogLine[];
-  /** Hand it on, unchanged, to read further: `<run>:<offset>`, or `<run>:start` before a run's first line. */
-  next_cursor: string;
-  /** Nothing will ever be added. */
-  final: boolean;
-}
-
-/** How often a text occurs, by run and rank, and the first lines that hold it. */
-export interface ILogHits {
-  counts: ILogCount[];
-  lines: ILogLine[];
-  /** False: the log is so long that only a part was searched. */
-  complete: boolean;
-}
-
-/** Hits in one rank of one run. */
-export interface ILogCount {
-  run: number;
-  rank: number;
-  hits: number;
-}
-
-/** One line of history. */
-export interface IEvent {
-  seq: number;
-  at: string;
-  kind: string;
-  actor: string;
-  user: string | null;
-  task_id: number | null;
-  data: Record<string, unknown>;
-}
-
-/** Tasks and nodes at one priority. */
-export interface ILevelCount {
-  priority: PriorityName;
-  running_tasks: number;
-  running_nodes: number;
-  waiting_tasks: number;
-  waiting_nodes: number;
-}
-
-/** A node group at a glance. */
-export interface IGroupOverview {
-  group: string;
-  nodes: number;
-  held: number;
-  free: number;
-  /** Cordoned, quarantined, draining or not ready, and not held. */
-  unavailable: number;
-  /** Of those held: nodes that have GPUs left for tasks that share nodes. */
-  shared: number;
-  gpus: number;
-  /** On nodes that take new runs. */
-  gpus_free: number;
-  levels: ILevelCount[];
-}
-
-/** The cluster at a glance. */
-export interface ICluster {
-  paused: boolean;
-  groups: IGroupOverview[];
 }

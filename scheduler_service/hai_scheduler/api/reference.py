@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from hai_scheduler.api.document.openapi import PARTS, codes_of, document
+from hai_scheduler.api.bindings.openapi import PARTS, codes_of, document
 from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.api.server.problems import CODES
 from hai_scheduler.api.server.route import OPEN, RUN, RawBytes, Route, YamlText

@@ -6,7 +6,7 @@ import json
 from functools import cache
 from typing import Final
 
-from hai_scheduler.api.document.openapi import document
+from hai_scheduler.api.bindings.openapi import document
 from hai_scheduler.api.handlers import (
     cluster,
     events,

@@ -9,8 +9,8 @@ from typing import get_args
 import pytest
 from openapi_spec_validator import validate
 
-from hai_scheduler.api.document.comments import comments_of
-from hai_scheduler.api.document.openapi import PARTS, document
+from hai_scheduler.api.bindings.comments import comments_of
+from hai_scheduler.api.bindings.openapi import PARTS, document
 from hai_scheduler.api.reference import reference
 from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.api.server.problems import CODES, Refused

@@ -1,1 +1,1 @@
-"""What other programs know of the wire, written from its models: the client's dataclasses and the panel's types."""
+"""What other programs know of the interface, made from its models: OpenAPI, and the types of client and panel."""

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from hai_scheduler.api.document.comments import comments_of
+from hai_scheduler.api.bindings.comments import comments_of
 from hai_scheduler.api.wire.base import Input, Output
 
 

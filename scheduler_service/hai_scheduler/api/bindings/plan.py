@@ -9,53 +9,44 @@ from pydantic import BaseModel
 
 from hai_scheduler.api.bindings import constants, python, typescript
 from hai_scheduler.api.bindings.catalogue import Model, read
-from hai_scheduler.api.wire import cluster as cluster_schemas
-from hai_scheduler.api.wire import events as events_schemas
-from hai_scheduler.api.wire import explain as explain_schemas
-from hai_scheduler.api.wire import logs as logs_schemas
-from hai_scheduler.api.wire import policy as policy_schemas
-from hai_scheduler.api.wire import problem as problem_schemas
-from hai_scheduler.api.wire import quota as quota_schemas
-from hai_scheduler.api.wire import runs as run_schemas
-from hai_scheduler.api.wire import storage as storage_schemas
-from hai_scheduler.api.wire import tasks as schemas
+from hai_scheduler.api.wire import cluster, events, explain, logs, policy, problem, quota, runs, storage, tasks
 
 #: Answers and bodies that the client knows; the models that they need come with them.
 CLIENT: Final[Sequence[type[BaseModel]]] = (
-    schemas.TaskSubmit,
-    schemas.TaskDetail,
-    schemas.TaskPage,
-    run_schemas.RunList,
-    logs_schemas.LogPage,
-    logs_schemas.LogHits,
-    events_schemas.EventPage,
-    cluster_schemas.NodeList,
-    cluster_schemas.ClusterOut,
-    cluster_schemas.HealthOut,
-    quota_schemas.QuotaList,
-    quota_schemas.MeOut,
-    explain_schemas.ExplainOut,
-    explain_schemas.DecisionPage,
-    explain_schemas.ForecastOut,
-    policy_schemas.PolicyOut,
-    storage_schemas.MountRuleList,
-    storage_schemas.EnvironmentList,
-    storage_schemas.PlacesOut,
+    tasks.TaskSubmit,
+    tasks.TaskDetail,
+    tasks.TaskPage,
+    runs.RunList,
+    logs.LogPage,
+    logs.LogHits,
+    events.EventPage,
+    cluster.NodeList,
+    cluster.ClusterOut,
+    cluster.HealthOut,
+    quota.QuotaList,
+    quota.MeOut,
+    explain.ExplainOut,
+    explain.DecisionPage,
+    explain.ForecastOut,
+    policy.PolicyOut,
+    storage.MountRuleList,
+    storage.EnvironmentList,
+    storage.PlacesOut,
 )
 #: The same of the panel.
 PANEL: Final[Sequence[type[BaseModel]]] = (
-    problem_schemas.Problem,
-    schemas.TaskSubmit,
-    schemas.TaskDetail,
-    schemas.TaskPage,
-    logs_schemas.LogPage,
-    logs_schemas.LogHits,
-    events_schemas.EventOut,
-    cluster_schemas.ClusterOut,
-    quota_schemas.MeOut,
-    explain_schemas.ExplainOut,
-    explain_schemas.DecisionPage,
-    policy_schemas.PolicyOut,
+    problem.Problem,
+    tasks.TaskSubmit,
+    tasks.TaskDetail,
+    tasks.TaskPage,
+    logs.LogPage,
+    logs.LogHits,
+    events.EventOut,
+    cluster.ClusterOut,
+    quota.MeOut,
+    explain.ExplainOut,
+    explain.DecisionPage,
+    policy.PolicyOut,
 )
 #: What the client calls a model, where that is not its name without `Out`.
 CLIENT_NAMES: Final[Mapping[str, str]] = {
@@ -75,15 +66,15 @@ _FIELDS: Final = f"""{_BY} Times are aware
 datetimes; lengths of time are seconds in fields that end in `_s`; states, priorities, kinds and reasons are the plain
 words of the wire."""
 
-#: The client's modules of dataclasses: first line, and modules of the service whose models each has.
+#: The modules of `hai_client.wire`: first line, and modules of `api.wire` whose models each has.
 _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "schema": (
         "What the service sends and takes, as frozen dataclasses.",
-        ("schemas", "run_schemas", "quota_schemas"),
+        ("tasks", "runs", "logs", "events", "cluster", "quota"),
     ),
-    "explain_schema": ("Explanations, decisions and forecasts, as frozen dataclasses.", ("explain_schemas",)),
-    "policy_schema": ("Policy numbers, as frozen dataclasses.", ("policy_schemas",)),
-    "storage_schema": ("Mount rules and environments, as frozen dataclasses.", ("storage_schemas",)),
+    "explain": ("Explanations, decisions and forecasts, as frozen dataclasses.", ("explain",)),
+    "policy": ("Policy numbers, as frozen dataclasses.", ("policy",)),
+    "storage": ("Mount rules and environments, as frozen dataclasses.", ("storage",)),
 }
 
 
@@ -107,7 +98,7 @@ def _client() -> dict[str, str]:
     homes = {model.name: _home(model) for model in models}
     names = {model.name: client_name(model.name) for model in models}
     found = {
-        f"client/hai_client/{home}.py": python.module(
+        f"client/hai_client/wire/{home}.py": python.module(
             f"{title}\n\n{_FIELDS}",
             [model for wanted in of for model in models if model.module == wanted],
             names=names,

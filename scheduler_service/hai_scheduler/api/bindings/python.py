@@ -69,7 +69,7 @@ def _imports(
     needed = {name for model in models for field in model.fields for name in _references(field.shape)}
     for other in sorted({homes[name] for name in needed} - {home}):
         found = sorted(names[name] for name in needed if homes[name] == other)
-        yield f"from hai_client.{other} import {', '.join(found)}"
+        yield f"from hai_client.wire.{other} import {', '.join(found)}"
 
 
 def _references(shape: Shape) -> Iterator[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from hai_scheduler.core.capacity.free_pools import FreePools
+from hai_scheduler.core.capacity.promised_nodes import PromisedNodes
 from hai_scheduler.core.capacity.spots import Spot, Spots
-from hai_scheduler.core.free_pools import FreePools
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.floor import Floor
 from hai_scheduler.core.ordering.turns import Turn
-from hai_scheduler.core.promised_nodes import PromisedNodes
 
 
 class Ledger:

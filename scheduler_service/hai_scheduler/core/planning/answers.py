@@ -6,14 +6,14 @@ from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
 
 from hai_scheduler.core.capacity.reservation import Reservation
-from hai_scheduler.core.diagnosis import Diagnosis
-from hai_scheduler.core.group_state import GroupState
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
 from hai_scheduler.core.ordering.places import Place, Queue
-from hai_scheduler.core.verdict_data import VerdictData, Wait
+from hai_scheduler.core.planning.diagnosis import Diagnosis
+from hai_scheduler.core.planning.group_state import GroupState
+from hai_scheduler.core.planning.verdict_data import VerdictData, Wait
 
 
 class Answers:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from hai_scheduler.core.capacity.must_leave import must_leave
-from hai_scheduler.core.group_state import GroupState
 from hai_scheduler.core.model.decisions import Decision
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.snapshot import Snapshot
@@ -17,13 +16,14 @@ from hai_scheduler.core.ordering.parts import Part
 from hai_scheduler.core.ordering.places import Queue
 from hai_scheduler.core.ordering.queue import Lane
 from hai_scheduler.core.ordering.quota import LEVELS
-from hai_scheduler.core.placer import Placer
 from hai_scheduler.core.planning.answers import Answers
+from hai_scheduler.core.planning.group_state import GroupState
 from hai_scheduler.core.planning.horizon import Outlook
 from hai_scheduler.core.planning.memory import Memory
-from hai_scheduler.core.promises import Promises
-from hai_scheduler.core.queue_head import QueueHead
-from hai_scheduler.core.queue_walk import QueueWalk
+from hai_scheduler.core.planning.placer import Placer
+from hai_scheduler.core.planning.promises import Promises
+from hai_scheduler.core.planning.queue_head import QueueHead
+from hai_scheduler.core.planning.queue_walk import QueueWalk
 
 _ID = attrgetter("id")
 

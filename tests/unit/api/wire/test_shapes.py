@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, validators
 from pydantic import BaseModel, ValidationError
 
+from hai_scheduler.api.bindings.openapi import document
 from hai_scheduler.api.convert import tasks as convert
-from hai_scheduler.api.document.openapi import document
 from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.api.wire.explain import ForecastAsk
 from hai_scheduler.api.wire.policy import PolicyChange

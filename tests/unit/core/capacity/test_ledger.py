@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from builders import a_node, a_notice, a_run, a_task, some_nodes
+from hai_scheduler.core.capacity.feasible_nodes import FeasibleNodes
 from hai_scheduler.core.capacity.ledger import Ledger
-from hai_scheduler.core.feasible_nodes import FeasibleNodes
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task

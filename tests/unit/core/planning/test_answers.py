@@ -1,9 +1,6 @@
-"""Verdicts (`hai_scheduler.core.planning.answers`).
+"""Verdicts (`hai_scheduler.core.planning.answers`), as `group_plan` leaves things.
 
-They are read as `hai_scheduler.core.planning.group_plan` leaves things.
-
-
-Their kinds come from `hai_scheduler.core.diagnosis`, their data from `hai_scheduler.core.verdict_data`.
+Their kinds come from `diagnosis`, their data from `verdict_data`.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from hai_scheduler.core.capacity.reservation import Reservation, earliest
-from hai_scheduler.core.diagnosis import Diagnosis
-from hai_scheduler.core.group_state import GroupState
 from hai_scheduler.core.lifecycle.starts import why_broken, why_not_started
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
@@ -19,6 +17,8 @@ from hai_scheduler.core.model.verdicts import Holder, Value, VerdictKind
 from hai_scheduler.core.ordering.parts import Size, size_of
 from hai_scheduler.core.ordering.quota import Account
 from hai_scheduler.core.ordering.turns import Turn
+from hai_scheduler.core.planning.diagnosis import Diagnosis
+from hai_scheduler.core.planning.group_state import GroupState
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hai_scheduler.core.capacity.feasible_nodes import FeasibleNodes
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.capacity.preemption import Market
-from hai_scheduler.core.feasible_nodes import FeasibleNodes
 from hai_scheduler.core.model.decisions import Decision
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.policy import Policy
@@ -19,8 +19,8 @@ from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.ordering.quota import Accounts
 from hai_scheduler.core.ordering.rules import RULES, Rules
 from hai_scheduler.core.ordering.user_use import UserUse
-from hai_scheduler.core.pending import PendingTasks
 from hai_scheduler.core.planning.memory import Memory
+from hai_scheduler.core.planning.pending import PendingTasks
 
 
 class GroupState:

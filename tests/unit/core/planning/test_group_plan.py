@@ -1,6 +1,6 @@
 """What holds of the parts of a node group's plan when its steps have been taken: `GroupPlan.check` and its parts.
 
-What `hai_scheduler.core.queue_walk` decides is in the tables of rules and in the recorded decisions.
+What `hai_scheduler.core.planning.queue_walk` decides is in the tables of rules and in the recorded decisions.
 """
 
 from __future__ import annotations

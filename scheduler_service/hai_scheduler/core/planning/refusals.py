@@ -8,7 +8,7 @@ from enum import Enum, auto
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.parts import Size, size_of
 from hai_scheduler.core.ordering.queue import Hopeless, Lane
-from hai_scheduler.core.queue_head import QueueHead
+from hai_scheduler.core.planning.queue_head import QueueHead
 
 
 class Scope(Enum):

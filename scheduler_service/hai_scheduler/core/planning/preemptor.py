@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hai_scheduler.core.capacity.preemption import Chooser, Offers
-from hai_scheduler.core.group_state import GroupState
 from hai_scheduler.core.ordering.turns import Turn
-from hai_scheduler.core.pending import PendingTask
-from hai_scheduler.core.placer import Placer
+from hai_scheduler.core.planning.group_state import GroupState
+from hai_scheduler.core.planning.pending import PendingTask
+from hai_scheduler.core.planning.placer import Placer
 
 
 class Room(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hai_scheduler.core.model.decisions import Keep
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.pending import PendingTasks
+from hai_scheduler.core.planning.pending import PendingTasks
 from unit.core.tables import HIGH, waits
 
 ONE, TWO = frozenset({"node-1"}), frozenset({"node-2"})

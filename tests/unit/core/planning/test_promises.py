@@ -1,5 +1,7 @@
-"""Promises in a plan (B3): `hai_scheduler.core.promises`, where they are kept (`hai_scheduler.core.promised_nodes`),
-and the room that they are made of (`hai_scheduler.core.placer`, `hai_scheduler.core.preemptor`)."""
+"""Promises in a plan (B3): `hai_scheduler.core.planning.promises`.
+
+They are kept in `hai_scheduler.core.capacity.promised_nodes`, of what `placer` and `preemptor` find.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,16 @@ from typing import Any
 import pytest
 
 from builders import a_quota
-from hai_scheduler.core.group_state import GroupState
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.discipline import Discipline
-from hai_scheduler.core.pending import PendingTask
-from hai_scheduler.core.placer import Placer
+from hai_scheduler.core.planning.group_state import GroupState
 from hai_scheduler.core.planning.memory import Memory
-from hai_scheduler.core.preemptor import Preemptor
-from hai_scheduler.core.promises import Promises
+from hai_scheduler.core.planning.pending import PendingTask
+from hai_scheduler.core.planning.placer import Placer
+from hai_scheduler.core.planning.preemptor import Preemptor
+from hai_scheduler.core.planning.promises import Promises
 from unit.core.tables import EVERYBODY, HIGH, LOW, NORMAL, POLICY, leaving, runs, snapshot, waits
 
 

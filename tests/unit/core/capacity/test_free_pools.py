@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import a_node
+from hai_scheduler.core.capacity.free_pools import FreePools
 from hai_scheduler.core.capacity.spots import Spot, Spots
-from hai_scheduler.core.free_pools import FreePools
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.nodes.floor import Floor
 

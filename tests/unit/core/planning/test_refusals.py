@@ -15,9 +15,9 @@ from hai_scheduler.core.ordering.parts import Part, size_of
 from hai_scheduler.core.ordering.queue import Lane
 from hai_scheduler.core.ordering.rules import HaiRules
 from hai_scheduler.core.ordering.user_use import UserUse
-from hai_scheduler.core.pending import PendingTask
-from hai_scheduler.core.queue_head import QueueHead
-from hai_scheduler.core.refusals import Refusals, Scope
+from hai_scheduler.core.planning.pending import PendingTask
+from hai_scheduler.core.planning.queue_head import QueueHead
+from hai_scheduler.core.planning.refusals import Refusals, Scope
 from unit.core.tables import NORMAL, NOW, POLICY, runs, turn_of, waits
 
 MINUTE = timedelta(minutes=1)

@@ -10,7 +10,7 @@ from hai_scheduler.core.capacity.reservation import Reservation, earliest, passe
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.rules import Rules
-from hai_scheduler.core.pending import PendingTask
+from hai_scheduler.core.planning.pending import PendingTask
 
 
 class QueueHead:

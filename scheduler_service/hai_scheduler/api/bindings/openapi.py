@@ -11,7 +11,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from hai_scheduler import __version__
 from hai_scheduler.api.bindings.catalogue import models_in
-from hai_scheduler.api.document.comments import comments_of
+from hai_scheduler.api.bindings.comments import comments_of
 from hai_scheduler.api.server.problems import CODES, CONTENT_TYPE
 from hai_scheduler.api.server.route import OPEN, RUN, RawBytes, Route, YamlText
 from hai_scheduler.api.wire import shapes

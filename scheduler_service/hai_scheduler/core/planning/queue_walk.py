@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from hai_scheduler.core.capacity.preemption import reason_for
-from hai_scheduler.core.group_state import GroupState
 from hai_scheduler.core.model.decisions import Start, Suspend
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.priority import Priority
@@ -16,12 +15,13 @@ from hai_scheduler.core.ordering.places import Queue
 from hai_scheduler.core.ordering.queue import Lane
 from hai_scheduler.core.ordering.quota import LEVELS
 from hai_scheduler.core.ordering.turns import span_of, turn_at
-from hai_scheduler.core.pending import PendingTask
-from hai_scheduler.core.placer import Placer
-from hai_scheduler.core.preemptor import Preemptor
-from hai_scheduler.core.promises import Promises
-from hai_scheduler.core.queue_head import QueueHead
-from hai_scheduler.core.refusals import Refusals, Scope
+from hai_scheduler.core.planning.group_state import GroupState
+from hai_scheduler.core.planning.pending import PendingTask
+from hai_scheduler.core.planning.placer import Placer
+from hai_scheduler.core.planning.preemptor import Preemptor
+from hai_scheduler.core.planning.promises import Promises
+from hai_scheduler.core.planning.queue_head import QueueHead
+from hai_scheduler.core.planning.refusals import Refusals, Scope
 
 
 class QueueWalk:

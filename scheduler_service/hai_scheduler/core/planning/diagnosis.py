@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from hai_scheduler.core.capacity.reservation import Reservation, passes
-from hai_scheduler.core.group_state import GroupState
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.core.nodes.placement import choose
 from hai_scheduler.core.ordering.places import Place
 from hai_scheduler.core.ordering.turns import Turn
+from hai_scheduler.core.planning.group_state import GroupState
 
 
 class Reach(NamedTuple):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from hai_scheduler.core.group_state import GroupState
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.placement import choose
-from hai_scheduler.core.pending import PendingTask
+from hai_scheduler.core.planning.group_state import GroupState
+from hai_scheduler.core.planning.pending import PendingTask
 
 
 class Placer:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
-from hai_scheduler.core.group_state import GroupState
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.placer import Placer
+from hai_scheduler.core.planning.group_state import GroupState
+from hai_scheduler.core.planning.placer import Placer
 
 
 class Promises:
