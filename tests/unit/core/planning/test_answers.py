@@ -1,6 +1,7 @@
 """Verdicts (`hai_scheduler.core.planning.answers`), as `group_plan` leaves things.
 
-Their kinds come from `diagnosis`, their data from `verdict_data`.
+Their kinds come from `hai_scheduler.core.planning.diagnosis`, their data from
+`hai_scheduler.core.planning.verdict_data`.
 """
 
 from __future__ import annotations
