@@ -37,8 +37,8 @@ LONGEST = (
     "e2e/test_spot.py",
     "e2e/test_recovery.py",
     "e2e/test_interruption.py",
-    "unit/service/test_stateful.py",
-    "unit/service/test_chaos.py",
+    "unit/service/scheduling/test_stateful.py",
+    "unit/service/scheduling/test_chaos.py",
     "unit/service",
     "unit/sim",
 )

@@ -78,7 +78,9 @@ def test_every_training_that_a_case_starts_is_there_and_every_one_there_is_start
     started = {word for case in CASES for word in shlex.split(case.submit + " " + case.shell)}
     called = "".join(file.read_text() for file in SCRIPTS.iterdir() if file.suffix in (".sh", ".sbatch"))
     started |= set(called.split())
-    assert {file.name for file in SCRIPTS.iterdir() if file.is_file()} - started == {"pace.py"}
+    # The last one fails, and is not interrupted: `test_failures.py`.
+    others = {"pace.py", "ddp_fails.py"}
+    assert {file.name for file in SCRIPTS.iterdir() if file.is_file()} - started == others
 
 
 def test_the_readme_promises_nothing_that_no_case_proves() -> None:

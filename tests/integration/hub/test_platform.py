@@ -120,7 +120,9 @@ async def test_a_killed_service_is_started_again_on_the_same_port(up: Up) -> Non
             async with api.get(API + "/health") as answer:
                 if answer.status == 200:
                     break
-                assert (answer.status, answer.content_type) == (503, "application/problem+json")
+                # 502: the service was killed while it had the question.
+                assert answer.status in (502, 503)
+                assert answer.content_type == "application/problem+json"
             await asyncio.sleep(0.05)
     assert up.service_pid() not in (None, before)
 

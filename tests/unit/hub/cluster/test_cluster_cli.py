@@ -204,8 +204,8 @@ def deaf(
 
     # Of these modules alone: threads of other tests sleep, too.
     clock = SimpleNamespace(monotonic=lambda: now[0], sleep=sleep)
-    for module in ("helm", "cluster_cli"):
-        monkeypatch.setattr(f"hai_hub.{module}.time", clock)
+    for module in ("helm", "command"):
+        monkeypatch.setattr(f"hai_hub.cluster.{module}.time", clock)
     installed(OLD)
 
     def tell(times: int) -> list[float]:
