@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from docs.kit import text_of
+from docs.kit import ROOT, text_of
 from docs.rooms import PAGE, containers, first_line, page, path_of
 
 ROOMS = [
@@ -37,3 +39,11 @@ def test_a_room_hands_nothing_on_from_its_files(room: str) -> None:
     text = (path_of(room) / "__init__.py").read_text(encoding="utf-8")
     imports = [line for line in text.split("\n") if line.startswith((f"from {room}.", "from ."))]
     assert imports == []
+
+
+def test_every_file_that_the_page_of_the_architecture_names_by_its_path_is_there() -> None:
+    text = (ROOT / PAGE).read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:hai_client|app|api|service|core|ports|adapters|sim)/[\w/]+(?:\.py|/))`", text))
+    roots = (ROOT / "scheduler_service" / "hai_scheduler", ROOT / "client")
+    assert [name for name in sorted(named) if not any((root / name).exists() for root in roots)] == []
+    assert len(named) > 40
