@@ -160,7 +160,8 @@ describe('the timeline', () => {
           beneficiary: 3,
           at: '2026-11-21T04:55:00Z',
           deadline: '2026-11-21T05:02:00Z',
-          revision: 1
+          revision: 1,
+          signal_at: null
         },
         checkpoint: { at: '2026-11-21T04:50:00Z', step: 1200, path: null, source: 'told' }
       })
