@@ -267,7 +267,7 @@ class Ask:
     task: Task
     #: How many nodes are to be freed.
     need: int
-    #: Nodes that do not count, because the task can have them without a preemption.
+    #: Nodes that do not count, because the task can have them without these offers.
     without: Collection[str] = ()
     #: Only nodes of this zone (F2); None is any.
     zone: str | None = None
@@ -297,7 +297,7 @@ class Chooser:
             have: The nodes that the task can have without a preemption.
 
         Returns:
-            The victims, or None if the gang would not fit even without all turns that may end.
+            The victims, or None if the gang would not fit even if all turns that may end did.
         """
         found = self._found(offers, task, have)
         if found is None:

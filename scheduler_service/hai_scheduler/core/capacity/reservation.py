@@ -32,7 +32,7 @@ class Reservation:
 
 
 def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules: Rules) -> Reservation | None:
-    """Return the earliest time, and the nodes, at which the task can have enough nodes; None if it is not known.
+    """Return the reservation for a task: the earliest time at which it can have enough nodes, and these nodes.
 
     It is found from free nodes, deadlines of leaving runs, ends of turns for equals (P2), tasks of lower priority (P1)
     and time limits. GPUs that are promised to others do not count. The nodes may lie in several zones once few

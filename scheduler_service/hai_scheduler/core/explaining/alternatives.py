@@ -11,7 +11,7 @@ from hai_scheduler.core.model.verdicts import Holder
 
 
 class ChangeKind(StrEnum):
-    """What a change is about."""
+    """The thing that a change is about."""
 
     #: The priority that the task asks for.
     PRIORITY = "PRIORITY"

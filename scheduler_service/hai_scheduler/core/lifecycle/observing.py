@@ -50,6 +50,9 @@ def read(
         max_failed_starts: The task fails after this many starts in a row that came to nothing.
         trouble: Why ranks that the cluster does not show cannot be launched; None: no problem is known.
         older: Whether the run was decided before the database was restored, which may have lost a notice to the run.
+
+    Returns:
+        The events in the order in which they are applied, and whether to launch the run again.
     """
     run = task.live_run
     assert run is not None, f"task {task.id} has no live run"
@@ -80,7 +83,10 @@ def read(
 
 
 def _told_in_the_past(run: Run, now: datetime, *, ended: bool) -> AskedToSuspend | None:
-    """Return an event that tells a run to leave once more, as the lost part of the history did; None: not needed."""
+    """Return an event that tells a run to leave, as the lost part of the history did; None: not needed.
+
+    `ended`: the cluster has the order to end the run, so that it gets no time to save.
+    """
     if run.notice is not None or run.killed_at is not None:
         return None
     nothing = timedelta(0)

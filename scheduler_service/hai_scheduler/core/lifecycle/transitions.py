@@ -82,7 +82,14 @@ class InvalidTransition(Exception):
 
 
 def advance(task: Task, event: Event) -> Advanced:
-    """Return the task after the event, and the effects for the shell to carry out. Raises InvalidTransition."""
+    """Apply an event to a task.
+
+    Returns:
+        The task after the event, and the effects that the shell has to carry out, in order.
+
+    Raises:
+        InvalidTransition: The event cannot happen in the state of the task.
+    """
     handler = TRANSITIONS.get((task.state, type(event)))
     if handler is None:
         raise InvalidTransition(task, event)

@@ -53,5 +53,5 @@ class Strike:
     node: str
     task_id: TaskId
     at: datetime
-    #: Whose task it was; None once the task has been deleted.
+    #: The user of the task; None once the task has been deleted.
     user: str | None = None

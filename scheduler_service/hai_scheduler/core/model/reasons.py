@@ -12,31 +12,31 @@ class Reason(StrEnum):
     SUCCEEDED = "succeeded"
     #: A rank exited with another status: a failure of the user's command (H2).
     FAILED = "failed"
-    #: Ran longer than its time limit.
+    #: The task ran longer than its time limit.
     TIME_LIMIT = "time_limit"
     #: A task of higher priority needs the nodes (P1).
     PREEMPTED = "preempted"
-    #: Its turn is over and an equal waits (P2).
+    #: The turn is over and an equal waits (P2).
     TURN_OVER = "turn_over"
-    #: A node of it is being drained.
+    #: A node of the run is being drained.
     DRAINED = "drained"
     #: The cluster took a node of the run away: the node is drained there, or its pods are evicted.
     EVICTED = "evicted"
     #: The platform is being paused or stopped.
     PAUSED = "paused"
-    #: Its owner, or an admin, suspended it.
+    #: The owner of the task, or an admin, suspended it.
     USER_SUSPENDED = "user_suspended"
-    #: Its owner, or an admin, stopped it.
+    #: The owner of the task, or an admin, stopped it.
     USER_STOPPED = "user_stopped"
     #: The job gave its nodes back by itself.
     YIELDED = "yielded"
-    #: A node of it, or the supervisor on it, was lost (H1).
+    #: A node of the run, or the supervisor on that node, was lost (H1).
     NODE_LOST = "node_lost"
     #: The supervisor of a rank was killed on a healthy node: by its own task, as far as can be told (H4).
     SUPERVISOR_KILLED = "supervisor_killed"
-    #: The database was restored and is older than the run: what it had recorded of the end of the run is lost.
+    #: The database was restored and is older than the run: a notice to the run, or its end, is in the lost history.
     RESTORED = "restored"
-    #: Its ranks could not be started, for a reason that is not the user's.
+    #: The ranks could not be started, for a reason that is not the user's.
     START_FAILED = "start_failed"
 
     @property

@@ -18,7 +18,7 @@ class BrokenSnapshot(AssertionError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """The cluster and the queue at one moment."""
+    """The cluster, its tasks and quota at one moment."""
 
     now: datetime
     nodes: tuple[Node, ...]

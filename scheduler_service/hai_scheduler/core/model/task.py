@@ -102,7 +102,7 @@ class Task:
     suspensions: int = 0
     #: How many runs in a row were told to leave without evidence of any checkpoint (P8).
     unsaved: int = 0
-    #: Nodes that the task avoids because its runs failed there (F3).
+    #: Nodes that the task avoids because its ranks were lost or could not be started there (F3).
     avoid: frozenset[str] = frozenset()
     #: Nodes promised to the task until it starts: other tasks were told to leave them (B3).
     promise: frozenset[str] = frozenset()
@@ -127,7 +127,7 @@ class Task:
     #: Why the task ended or, while it waits, why its last run ended.
     reason: Reason | None = None
     ended_at: datetime | None = None
-    #: Grows with each save; a save with an older one is refused.
+    #: A number that grows with each write of the task; a write with an older version is refused.
     version: int = 0
 
     @property

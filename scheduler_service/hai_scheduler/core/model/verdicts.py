@@ -32,16 +32,16 @@ class VerdictKind(StrEnum):
     DRAINING = "DRAINING"
     #: Enough nodes are free, but in different zones (F2). data: needs, free, together.
     TOPOLOGY = "TOPOLOGY"
-    #: Its command failed (H2), or it could not be started; it is started again later. data: until, retries, of;
+    #: The command failed (H2), or the task could not be started; it is started again later. data: until, retries, of;
     #: after a start that failed: until, starts, of, why; after a killed supervisor: until, starts, of, broken.
     RETRY = "RETRY"
-    #: Its owner holds it.
+    #: The owner of the task holds it.
     HELD = "HELD"
     #: The platform is paused.
     PAUSED = "PAUSED"
-    #: It can never start with these nodes and this quota. data: needs, cap, cause.
+    #: The task can never start with these nodes and this quota. data: needs, cap, cause.
     NEVER = "NEVER"
-    #: It has been given nodes and starts now, or was submitted since the last tick.
+    #: The task has been given nodes and starts now, or was submitted since the last tick.
     NEXT = "NEXT"
 
 

@@ -58,7 +58,7 @@ class Lane:
         self._added: defaultdict[Stand, list[Part]] = defaultdict(list)
         #: Ids of the added tasks that came in one by one.
         self._alone: set[TaskId] = set()
-        #: Users that the walk has not reached, in order, and the tasks left of the users that it has reached.
+        #: A heap of rank, use and user that the walk has not reached; the tasks left of those that it has reached.
         self._heap: list[tuple[float, float, str]] = []
         self._begun: Iterator[QueueEntry] = iter(())
         #: Tasks that were moved to another lane, and their ranks.

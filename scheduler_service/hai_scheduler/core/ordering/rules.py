@@ -199,7 +199,7 @@ class LasRules(Rules):
         return [level_at(task.served * task.nodes * _share(task), self.policy) for task in tasks]
 
     def equal_at(self, turn: Turn, rank: float) -> datetime | None:
-        """Return now if the turn's task has attained more, else None."""
+        """Return now if the turn's task has attained enough to be in a later queue than `rank`, else None."""
         service = turn.task.served
         if turn.run.running_at is not None:
             service += self.now - turn.run.running_at
@@ -207,7 +207,7 @@ class LasRules(Rules):
         return self.now if attained > rank else None
 
     def changes_at(self, turn: Turn, _ranks: Iterable[float]) -> Iterator[datetime]:
-        """Yield when the turn's task moves to a lower queue."""
+        """Yield when the turn's task moves to a later queue."""
         if turn.run.running_at is not None:
             for attained in (self.policy.slice, self.policy.long_after):
                 service = attained / (turn.task.nodes * _share(turn.task))

@@ -17,7 +17,7 @@ from hai_scheduler.core.planning.group_state import GroupState
 
 
 class Reach(NamedTuple):
-    """How many nodes tasks of one priority may get sooner or later, while no holder's situation changes."""
+    """How many nodes tasks of one priority may get sooner or later, with the turns and promises as they are."""
 
     nodes: int
     #: By user, how many of these nodes the user's own equal tasks hold, which do not leave for each other (P3).

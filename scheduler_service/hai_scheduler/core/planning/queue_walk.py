@@ -186,7 +186,7 @@ class QueueWalk:
 
         Args:
             pending: The task that was refused.
-            everybody: Whether tasks that pass the head and tasks that do not have the same nodes open to them.
+            everybody: Whether the refusal holds alike for tasks that pass the head and for tasks that do not.
         """
         task = pending.task
         own = task.left_for is not None or not self._state.nodes.stand_for_all(task)

@@ -34,7 +34,7 @@ _CLAIM: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 
 class MountKind(StrEnum):
-    """What is mounted."""
+    """The kind of source of a mount."""
 
     #: A folder of the node.
     HOST_PATH = "host_path"
@@ -57,7 +57,7 @@ class Mount:
 
 
 class Action(StrEnum):
-    """What a rule does."""
+    """The effect of a rule."""
 
     ADD = "add"
     #: Mounts of weaker rules at the mount path are left out.

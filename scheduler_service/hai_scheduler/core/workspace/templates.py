@@ -84,7 +84,7 @@ class Template:
 
     @property
     def fields(self) -> frozenset[Field]:
-        """What is to be filled in."""
+        """The fields that have to be filled in."""
         return frozenset(piece for piece in self.pieces if isinstance(piece, Field))
 
     def fill(self, values: Values) -> str:
@@ -157,7 +157,7 @@ class PathTemplate:
 
     @property
     def fields(self) -> frozenset[Field]:
-        """What is to be filled in."""
+        """The fields that have to be filled in."""
         return frozenset().union(*(component.fields for component in self.components))
 
     @property
