@@ -37,6 +37,16 @@ def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules:
     It is found from free nodes, deadlines of leaving runs, ends of turns for equals (P2), tasks of lower priority (P1)
     and time limits. GPUs that are promised to others do not count. The nodes may lie in several zones once few
     enough other runs span zones (F2).
+
+    Args:
+        task: The waiting task.
+        priority: Its effective priority.
+        rank: Its rank among equals, by `Rules.ranks`.
+        ledger: The GPUs of the node group.
+        rules: The rules of the discipline.
+
+    Returns:
+        The reservation, or None if the time is not known.
     """
     if not ledger.floor.can_ever(task):
         return None

@@ -18,6 +18,12 @@ def quarantines(
 
     A node that an admin has marked is left as it is. Nodes already in quarantine count against `quarantine_share`.
     A strike whose task has been deleted has no known user: it counts as a strike, but not towards `strike_users`.
+
+    Args:
+        nodes: All nodes of the group.
+        strikes: Recent strikes; those older than `strike_window` are ignored.
+        policy: The policy numbers of the group.
+        now: The time of the plan.
     """
     if not strikes:
         return ()

@@ -13,7 +13,7 @@ _LN2 = log(2)
 
 
 def held(begin: datetime, end: datetime, now: datetime, half_life: timedelta) -> float:
-    """Return the seconds between two times; each counts half for every half-life that it lies before `now`."""
+    """Return the decayed seconds between two times: each counts half for every half-life that it lies before `now`."""
     return held_between((now - end).total_seconds(), (now - begin).total_seconds(), half_life.total_seconds())
 
 
@@ -35,7 +35,18 @@ def share_of(task: Task, gpus_per_node: int) -> float:
 
 
 def with_run(use: Use | None, task: Task, run: Run, *, gpus_per_node: int, half_life: timedelta) -> Use:
-    """Return the user's use after a run has ended. Raises ValueError for a run that has not ended."""
+    """Return the user's use after a run has ended.
+
+    Args:
+        use: The use before; None: none.
+        task: The task of the run.
+        run: The run that has ended.
+        gpus_per_node: GPUs of the largest node of the group.
+        half_life: The time after which use counts half.
+
+    Raises:
+        ValueError: The run has not ended.
+    """
     if run.ended_at is None:
         raise ValueError(f"run {run.id} has not ended")
     before = 0.0 if use is None else decayed(use, run.ended_at, half_life)
