@@ -1,4 +1,4 @@
-"""What is going to happen, in the order of its time."""
+"""A queue of events in virtual time."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 
 class Agenda:
-    """Things that happen at times; ties happen in the order in which they were put down."""
+    """Events in order of time; events of the same time happen in the order in which they were added."""
 
     def __init__(self, now: datetime) -> None:
-        #: The virtual time: while something happens, its own.
+        #: The virtual time; during an event, the time of the event.
         self.now = now
         self._order = 0
         self._due: list[tuple[datetime, int, Callable[..., None], tuple[Any, ...]]] = []
@@ -21,17 +21,17 @@ class Agenda:
         return len(self._due)
 
     def add(self, at: datetime, happen: Callable[..., None], *facts: Any) -> None:
-        """Let `happen(*facts)` be called at that time; a time in the past is now."""
+        """Call `happen(*facts)` at that virtual time; a time in the past counts as now."""
         self._order += 1
         heapq.heappush(self._due, (max(at, self.now), self._order, happen, facts))
 
     @property
     def next(self) -> datetime | None:
-        """When the next thing happens; None is never."""
+        """The time of the next event; None: there is none."""
         return self._due[0][0] if self._due else None
 
     def play(self, until: datetime) -> None:
-        """Let everything happen that is due by then, also what follows from it, and be there."""
+        """Play all events that are due by `until`, with those that they add, and set the time to `until`."""
         due = self._due
         while due and due[0][0] <= until:
             self.now, _, happen, facts = heapq.heappop(due)

@@ -1,4 +1,4 @@
-"""How far a job has come: what it has worked, and what of that is kept."""
+"""The progress of a job: how long it has worked, and how much of its work is saved."""
 
 from __future__ import annotations
 
@@ -12,62 +12,67 @@ _ZERO = timedelta(0)
 
 @dataclass(slots=True)
 class Body:
-    """The changing part of a job.
+    """The progress of a job, which changes in the simulation.
 
-    A job works from when all its ranks are up until it is told to leave: the time that it then takes to save is
-    not work. A run that does not save as it leaves loses what it has worked since its latest save.
+    A job works from when all its ranks are up until it is told to leave; the time that it then takes to save is not
+    work. A run that does not save when it leaves loses the work since its latest save.
     """
 
     job: Job
-    #: Work that is kept, of all its turns.
+    #: Work of all turns that is saved.
     kept: timedelta = _ZERO
-    #: Since when all ranks of this turn are up; None: they are not.
+    #: Since when all ranks of this turn have been up; None: they are not.
     up: datetime | None = None
-    #: Since when work of this turn is not kept: since it is up, or its latest save.
+    #: Since when work of this turn is not saved: since all ranks were up, or since the latest save.
     unsaved: datetime | None = None
-    #: When it stopped working because it was told to leave.
+    #: When the job stopped its work because it was told to leave.
     stopped: datetime | None = None
-    #: Whether it was told to leave, and can only be ended: it works on until it has saved.
+    #: Whether a job that cannot hear a notice was told to leave: it works on until it has saved, and is then ended.
     let_save: bool = False
-    #: Whether it is on its way out.
+    #: Whether the job is leaving.
     leaving: bool = False
-    #: What was planned under another number is void.
+    #: A number that changes with each turn and notice: events that carry another number are void.
     ticket: int = 0
-    #: Whether its command has failed, as it does once.
+    #: Whether the command has failed; it fails at most once.
     failed: bool = False
 
     def begin(self) -> None:
-        """A turn begins; nothing of it is up yet."""
+        """Begin a turn, of which no rank is up yet."""
         self.ticket += 1
         self.up = self.unsaved = self.stopped = None
         self.leaving = self.let_save = False
 
     def rise(self, now: datetime) -> None:
-        """All its ranks are up."""
+        """Note that all ranks are up."""
         self.up = self.unsaved = now
 
     def worked(self, now: datetime) -> timedelta:
-        """What it has worked over all turns, kept or not."""
+        """Return the work of all turns, saved or not."""
         return self.kept if self.unsaved is None else self.kept + ((self.stopped or now) - self.unsaved)
 
     def left(self, now: datetime) -> timedelta | None:
-        """How much it still has to work; None is for ever."""
+        """Return how much work is left; None: the job never ends."""
         return None if self.job.work is None else max(_ZERO, self.job.work - self.worked(now))
 
     def save(self, now: datetime) -> None:
-        """All that it has worked until now is kept."""
+        """Save all work until now."""
         if self.unsaved is not None:
             self.kept, self.unsaved = self.worked(now), now
 
     def leave(self, now: datetime) -> None:
-        """It was told to leave, and saves: it does not work any more."""
+        """Note that the job was told to leave: it saves, and does not work any more."""
         self.ticket += 1
         self.leaving = True
         if self.up is not None:
             self.stopped = now
 
     def end(self, now: datetime, *, saved: bool) -> datetime | None:
-        """The turn is over, `saved` or not. Returns up to when its work counts, None if it never worked."""
+        """End the turn. Returns the time up to which its work counts; None if it never worked.
+
+        Args:
+            now: The virtual time.
+            saved: Whether the job saved before it left.
+        """
         until = self.unsaved
         if saved and until is not None:
             until = self.stopped or now
@@ -76,7 +81,7 @@ class Body:
         return until
 
     def next_end(self, now: datetime) -> tuple[datetime, int] | None:
-        """When its command ends by itself if nothing comes between, and with which status; None is never."""
+        """Return when the command ends by itself without a notice, and its exit status; None: never."""
         left, breaks = self.left(now), self.job.fails_after
         if breaks is not None and not self.failed and (self.job.work is None or breaks <= self.job.work):
             return now + max(_ZERO, breaks - self.worked(now)), 1

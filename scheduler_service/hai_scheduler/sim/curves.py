@@ -1,4 +1,4 @@
-"""How full the cluster was and who waited, evened out for a picture."""
+"""Occupancy and waiting tasks over time, as means over stretches of time for a picture."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from hai_scheduler.sim.simulate import Outcome
 
-#: Points of a curve.
+#: How many points a curve has.
 POINTS = 400
 
 
@@ -19,14 +19,14 @@ class Curves:
     name: str
     #: Hours since the first submission, in the middle of each stretch.
     hours: tuple[float, ...]
-    #: Nodes' worth that runs held, of all nodes.
+    #: The share of all nodes that runs held.
     occupancy: tuple[float, ...]
-    #: Tasks that waited.
+    #: How many tasks waited.
     waiting: tuple[float, ...]
 
 
 def curves_of(name: str, outcome: Outcome, *, points: int = POINTS) -> Curves:
-    """Cut the simulation into that many stretches and take the mean of each."""
+    """Return the means over `points` equal stretches of a simulation, under the name of its policy."""
     length = (outcome.end - outcome.begin).total_seconds()
     step = length / points or 1.0
     held, waiting = [0.0] * points, [0.0] * points

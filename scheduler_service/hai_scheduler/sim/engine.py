@@ -1,6 +1,6 @@
 """The simulator's loop: virtual time, and the same core as in production.
 
-`plan` decides and `advance` changes tasks, exactly as in the service; `Stage` is the world around them.
+`plan` decides and `advance` changes tasks, exactly as in the service; `Stage` simulates the cluster and the jobs.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from hai_scheduler.sim.records import Records
 from hai_scheduler.sim.scenario import Job, Setting
 from hai_scheduler.sim.stage import Stage
 
-#: So many plans at one moment are enough: what they still stir waits for the next tick.
+#: The most plans at one moment; if a further plan is needed, it is made at the next tick.
 _MOST_ROUNDS = 12
-#: So many plans without any task ending, and the rules will never let one end.
+#: After this many plans in which no task has ended, the simulation counts as stalled.
 _MOST_IDLE_PLANS = 500_000
 _KNOWING = (Discipline.SJF, Discipline.SRTF)
 
 
 class Stalled(RuntimeError):
-    """The rules keep on changing who runs, and nothing ever ends."""
+    """The plans keep changing which tasks run, and no task ever ends."""
 
 
 class Engine:
-    """A cluster in virtual time, moved on moment by moment.
+    """A simulated cluster that moves from event to event in virtual time.
 
     Args:
         setting: The cluster, the rules and the costs.
-        now: When it begins; plans are made at multiples of the tick after it.
-        jobs: Those that are there, and those that are submitted later.
-        uses: What users have held before (O3).
-        strikes: Failures on nodes before (H3).
-        records: Takes down what happens.
+        now: The virtual time at which it begins; plans are made at multiples of the tick after it.
+        jobs: The jobs that are there at the beginning, and those that are submitted later.
+        uses: Decayed use of users at the beginning (O3).
+        strikes: Strikes against nodes at the beginning (H3).
+        records: Where runs, tasks and plans are recorded; None: nowhere.
     """
 
     def __init__(
@@ -58,9 +58,9 @@ class Engine:
         records: Records | None = None,
     ) -> None:
         self.setting = setting
-        #: When plans have been made up to.
+        #: The virtual time that the simulation has reached.
         self.now = now
-        #: Plans made.
+        #: How many plans have been made.
         self.plans = 0
         self.last_plan: Plan | None = None
         #: When tasks were started for the first time in this simulation.
@@ -90,16 +90,16 @@ class Engine:
         restart_cost: timedelta = timedelta(0),
         tick: timedelta = timedelta(seconds=1),
     ) -> Engine:
-        """An engine that begins with the cluster and the queue of a snapshot.
+        """Return an engine that begins with the cluster and the queue of a snapshot.
 
         Args:
-            snapshot: Where to begin.
-            policies: The numbers of the rules.
-            jobs: How its tasks behave, and hypothetical ones besides; a task of the snapshot without a job
-                works for ever.
-            discipline: The rules.
-            restart_cost: What a start after the first costs.
-            tick: How often plans are made.
+            snapshot: The state at the beginning.
+            policies: The policy numbers.
+            jobs: How the tasks of the snapshot behave, and further, hypothetical jobs; a task of the snapshot without
+                a job never ends.
+            discipline: The rules of order and preemption.
+            restart_cost: How much longer each start after a task's first one takes.
+            tick: The time between plans.
         """
         known = {job.task.id: job for job in jobs}
         setting = Setting(
@@ -121,21 +121,21 @@ class Engine:
         return engine
 
     def add(self, job: Job) -> None:
-        """A job that is there now or, with a later `submitted_at`, is submitted then."""
+        """Add a job; if its `submitted_at` is later than now, it is submitted then."""
         self._stage.expect(job)
 
     @property
     def tasks(self) -> dict[TaskId, Task]:
-        """Every task that has been submitted and has not ended. To be read only."""
+        """Every task that has been submitted and has not ended. Do not change the mapping."""
         return self._stage.tasks
 
     @property
     def finished(self) -> bool:
-        """Whether nothing will ever happen again: everything has ended, or what is left can never start."""
+        """Whether no further event will happen: all tasks have ended, or those that are left can never start."""
         return self._next() is None
 
     def snapshot(self) -> Snapshot:
-        """What a plan is made from now."""
+        """Return the snapshot from which a plan would be made now."""
         stage = self._stage
         return Snapshot(
             now=self.now,
@@ -151,13 +151,13 @@ class Engine:
         )
 
     def step(self) -> bool:
-        """Go on to the next moment at which something happens, and plan if that calls for it.
+        """Go on to the next event, and make a plan if it is needed.
 
         Returns:
-            False when nothing will ever happen again.
+            False if no further event will happen.
 
         Raises:
-            Stalled: Plan after plan is made and nothing ever ends.
+            Stalled: Plan after plan is made, and no task ends.
         """
         at = self._next()
         if at is None:
@@ -174,12 +174,12 @@ class Engine:
         """Go on until the task is started.
 
         Args:
-            task_id: Which.
-            until: Go no further than this.
-            max_plans: Make no more plans than this.
+            task_id: The task.
+            until: The virtual time at which to stop; None: no limit.
+            max_plans: The most plans to make; None: no limit.
 
         Returns:
-            When it starts. None if it does not within these bounds or, if `finished`, never.
+            When the task starts. None if it does not start within these limits; if `finished`, it never starts.
         """
         most = None if max_plans is None else self.plans + max_plans
         while task_id not in self.starts:
@@ -192,7 +192,7 @@ class Engine:
     # -- time -------------------------------------------------------------------------------------
 
     def _next(self) -> datetime | None:
-        """The next moment: of an event, rounded up to a tick, or the one that the last plan named."""
+        """Return the next moment: that of an event, rounded up to a tick, or when the last plan may change."""
         stage, look = self._stage, self._look_again
         if stage.stirred:
             return self._rounded(self.now)
@@ -205,14 +205,14 @@ class Engine:
         return at if look is None else min(at, look)
 
     def _rounded(self, at: datetime) -> datetime:
-        """The first tick that is not before a time."""
+        """Return the first tick at or after a time."""
         over = (at - self._begin) % self.setting.tick
         return at + (self.setting.tick - over) if over else at
 
     # -- plans ------------------------------------------------------------------------------------
 
     def _settle(self) -> None:
-        """Plan, carry it out and, where that stirs things at once, plan again."""
+        """Plan, carry out the decisions and, if they change the state at once, plan again."""
         stage, rounds = self._stage, 0
         while True:
             stage.stirred = False
@@ -229,7 +229,7 @@ class Engine:
             self._records.moment(self.now, stage.held, stage.waiting, stage.wanted, stage.ready)
 
     def _plan(self) -> Plan:
-        """Plan once and carry it out."""
+        """Plan once, and carry out the decisions."""
         snapshot, timer = self.snapshot(), self.setting.timer
         if self.setting.check:
             snapshot.check()
@@ -271,7 +271,7 @@ class Engine:
                 stage.tell(task.id, AskedToStop(at=now, reason=decision.reason, limit=limit))
 
     def _guard(self) -> None:
-        """Raise Stalled when plans go on and on, and nothing ever ends."""
+        """Raise Stalled if no task has ended in the last `_MOST_IDLE_PLANS` plans."""
         unfinished = len(self._stage.tasks) + self._stage.to_come
         if unfinished != self._unfinished:
             self._unfinished, self._idle_since = unfinished, self.plans
@@ -282,7 +282,7 @@ class Engine:
             )
 
     def _remaining(self) -> dict[TaskId, timedelta]:
-        """How much longer each task works, for the disciplines that know."""
+        """Return how much longer each task works, for the disciplines that know it."""
         found = {}
         for task_id, body in self._stage.bodies.items():
             left = body.left(self.now)

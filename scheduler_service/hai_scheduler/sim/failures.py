@@ -1,4 +1,4 @@
-"""Failing nodes, at the rates that Fire-Flyer 2 has published."""
+"""Failures of nodes, at the rates that were published for Fire-Flyer 2."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ FIREFLYER_FAILURES = {
 #: The nodes of that cluster (section III), and the days of those six months.
 FIREFLYER_NODES = 1250
 FIREFLYER_DAYS = 183
-#: How often one node fails in a day.
+#: Failures of one node in a day.
 FIREFLYER_RATE = sum(FIREFLYER_FAILURES.values()) / (FIREFLYER_NODES * FIREFLYER_DAYS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureModel:
-    """Nodes fail independently of each other, at a constant rate, and are back after a fixed time."""
+    """A model in which nodes fail independently of each other, at a constant rate, for a fixed time."""
 
     #: Failures of one node in a day.
     rate: float = FIREFLYER_RATE
-    #: How long a node is gone, in quarantine too.
+    #: How long a node that failed is gone, and how long a quarantine lasts.
     repair: timedelta = timedelta(hours=4)
     seed: int = 0
 
     def failures(self, begin: datetime, nodes: Sequence[str]) -> Iterator[tuple[datetime, str]]:
-        """When which node fails, in order of time, without an end. The same seed gives the same failures."""
+        """Yield times and names of failing nodes, in order of time, without end. Equal seeds give equal failures."""
         chance = random.Random(self.seed)  # noqa: S311  # failures are no secret
         at = begin
         while True:

@@ -12,7 +12,7 @@ Summary = Mapping[str, Any]
 
 
 class Row(NamedTuple):
-    """One figure of several simulations."""
+    """One figure of several simulations, as a row of a table."""
 
     title: str
     cells: tuple[str, ...]
@@ -27,7 +27,7 @@ _SIZE_TITLES = {
 
 
 def rows_of(summaries: Sequence[Summary]) -> list[Row]:
-    """The rows of a table with one column for each summary."""
+    """Return the rows of a table with one column for each summary."""
     shown = list(_FIGURES)
     for key, name in (("completion_s", "completion"), ("queue_s", "waiting")):
         shown += [(f"{name}, {figure}", _length(key, "all", figure)) for figure in ("mean", "p50", "p90", "p99")]

@@ -1,4 +1,4 @@
-"""Made-up traces, so that rules can be tried without any history (docs/simulator.md describes the mix).
+"""Synthetic traces, for simulations without a history of tasks (docs/simulator.md describes the mix).
 
 Calibrated against published figures of production traces: a mean of 3.7 (Helios) to 5.7 (Acme Seren) GPUs a job, a
 median of 206 s (Helios) to 481 s (Alibaba PAI), means many times the median, and days that are busier than nights.
@@ -15,26 +15,27 @@ from datetime import timedelta
 from hai_scheduler.sim.formats.source import EPOCH
 from hai_scheduler.sim.formats.trace import Traced, parts_of
 
-#: GPUs of a job and how many in a hundred have them: 4.6 in the mean.
+#: GPUs of a job, and the percentage of jobs with that number: 4.6 in the mean.
 SIZES = {1: 56, 2: 12, 4: 11, 8: 12, 16: 5, 32: 3, 64: 1}
-#: Work is log-normal: its median for one GPU in seconds, how it grows with the number of GPUs, its spread.
+#: Work is log-normal: its median for one GPU in seconds, the exponent by which it grows with GPUs, and its sigma.
 MEDIAN_S = 300.0
 GROWTH = 0.25
 SIGMA = 2.0
 SHORTEST_S, LONGEST_S = 10, 14 * 86_400
-#: Time limits that users choose: the first that leaves a fifth to spare.
+#: Time limits that users choose: the first that is at least 1.2 times the work.
 LIMITS_S = (3600, 4 * 3600, 12 * 3600, 86_400, 3 * 86_400, 7 * 86_400, 21 * 86_400)
-#: Submissions an hour swing by this share around their mean, highest at 15:00 UTC; weekends have this share.
+#: Submissions an hour vary by SWING around their mean, highest at PEAK_H UTC; on weekends they are multiplied by
+#: WEEKEND.
 SWING, PEAK_H, WEEKEND = 0.6, 15, 0.5
 _DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mix:
-    """What is made."""
+    """The numbers for a synthetic trace."""
 
     tasks: int
-    #: Work, in nodes, of what the cluster could do from the first submission to the last.
+    #: Work of all tasks, as a share of what the nodes could do from the first submission to the last.
     load: float
     nodes: int
     gpus_per_node: int = 8
@@ -44,7 +45,7 @@ class Mix:
 
 
 def generate(mix: Mix) -> list[Traced]:
-    """The jobs, in order of submission. The same mix gives the same jobs.
+    """Return the jobs in order of submission. The same mix gives the same jobs.
 
     Raises:
         ValueError: There are fewer than two tasks, or load or nodes are not above 0.
@@ -65,7 +66,7 @@ def generate(mix: Mix) -> list[Traced]:
 
 
 def _sizes(mix: Mix) -> dict[int, int]:
-    """The sizes that take up half of the cluster at most."""
+    """Return the sizes, with their weights, that take at most half of the cluster."""
     most = max(1, mix.nodes * mix.gpus_per_node // 2)
     return {gpus: weight for gpus, weight in SIZES.items() if gpus <= most}
 
@@ -94,7 +95,7 @@ def _share(job: Traced, gpus_per_node: int) -> float:
 
 
 def _arrivals(chance: random.Random, span: float, count: int) -> Iterator[float]:
-    """Times within the span, more of them where the rhythm of days and weeks has more."""
+    """Yield times within the span, in seconds, more of them by day and on workdays."""
     while count:
         time = chance.random() * span
         hour = time % _DAY_S / 3600

@@ -1,4 +1,4 @@
-"""Pictures of simulations, with matplotlib: the extra `sim` of the distribution."""
+"""Pictures of simulations, drawn with matplotlib (install the extra `sim`)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 
 from hai_scheduler.sim.curves import Curves
 
-#: What a file's name may end with.
+#: The suffixes of file names that can be written.
 SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def draw(curves: Sequence[Curves], title: str) -> Figure:
-    """Occupancy above, waiting tasks below, one line for each policy."""
+    """Draw a picture: occupancy above, waiting tasks below, one line for each policy."""
     figure = Figure(figsize=(10, 6), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True)
     for curve in curves:
@@ -35,13 +35,13 @@ def draw(curves: Sequence[Curves], title: str) -> Figure:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a picture; its name says of which kind (`SUFFIXES`). Raises OSError."""
+    """Write a picture in the format of the file's suffix (`SUFFIXES`). Raises OSError."""
     with mpl.rc_context({"svg.hashsalt": "hai"}):
         figure.savefig(path, dpi=150, metadata={} if path.suffix == ".png" else {_DATES[path.suffix]: None})
 
 
 def as_svg(figure: Figure) -> str:
-    """The picture as an element for a page."""
+    """Return the picture as an `svg` element for a page."""
     buffer = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "hai"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})

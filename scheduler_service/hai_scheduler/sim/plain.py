@@ -1,4 +1,4 @@
-"""Values of the core as JSON and back, driven by their types; what does not fit is refused by its path."""
+"""Converts values of the core to JSON and back by their types; errors name the path of the value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, NewType, Union, get_args, get_origin, get_type_hints
 
 
 class PlainError(ValueError):
-    """A value does not have its form; the message names path, value and remedy."""
+    """A value does not fit its type; the message names path, value and remedy."""
 
     def __init__(self, path: str, value: object, remedy: str) -> None:
         shown = repr(value)
@@ -23,7 +23,7 @@ class PlainError(ValueError):
 
 
 def encode(value: Any) -> Any:
-    """As JSON has it: times as ISO texts, lengths of time in seconds, priorities by name, sets sorted."""
+    """Return a value for JSON: times as ISO texts, lengths of time in seconds, priorities by name, sets sorted."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, datetime):
@@ -42,7 +42,13 @@ def encode(value: Any) -> Any:
 
 
 def decode(kind: Any, value: Any, path: str = "") -> Any:
-    """Read a value of that type. Fields that are left out have their defaults. Raises PlainError."""
+    """Read a value of that type from JSON. Fields that are left out have their defaults. Raises PlainError.
+
+    Args:
+        kind: The type.
+        value: What `json.loads` returned.
+        path: Where the value is, for messages.
+    """
     origin = get_origin(kind)
     if isinstance(kind, NewType):
         return decode(kind.__supertype__, value, path)
@@ -74,7 +80,7 @@ def _collection(origin: Any, inner: tuple[Any, ...], value: Any, path: str) -> A
 
 
 def decode_key(kind: Any) -> Any:
-    """How to read the key of an object: JSON has only texts."""
+    """Return a function that reads the key of a JSON object, which is always a text, as the type `kind`."""
     base = kind.__supertype__ if isinstance(kind, NewType) else kind
 
     def read(name: str, path: str) -> Any:

@@ -1,4 +1,4 @@
-"""What a simulation leaves behind: every run, every task, and how full the cluster was."""
+"""The records of a simulation: every run, every task, and the occupancy of the cluster."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class RunRecord(NamedTuple):
 
     task_id: TaskId
     number: int
-    #: When it was given its nodes.
+    #: When the run got its nodes.
     started_at: datetime
-    #: When its ranks were up and it began to work; None: never.
+    #: When all ranks were up and began to work; None: never.
     up: datetime | None
-    #: Up to when its work counts; what came after it is lost. None: it never worked.
+    #: The time up to which the run's work counts; later work is lost. None: it never worked.
     kept_until: datetime | None
     ended_at: datetime
-    #: Nodes' worth that it held.
+    #: How many nodes the run held, parts of nodes as fractions.
     share: float
     reason: Reason | None
     nodes: tuple[str, ...]
@@ -36,9 +36,9 @@ class TaskRecord(NamedTuple):
 
     task_id: TaskId
     user: str
-    #: Nodes' worth that it needs.
+    #: How many nodes the task needs, parts of nodes as fractions.
     share: float
-    #: On how many nodes.
+    #: On how many nodes the task runs.
     nodes: int
     work: timedelta
     submitted_at: datetime
@@ -48,41 +48,41 @@ class TaskRecord(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """How it was from a plan on, until the next."""
+    """The occupancy of the cluster between two plans."""
 
     at: datetime
-    #: Nodes' worth that runs hold.
+    #: How many nodes runs hold, parts of nodes as fractions.
     held: float
-    #: Tasks that wait for a turn, and nodes' worth that they need.
+    #: How many tasks wait for a turn, and how many nodes they need.
     waiting: int
     wanted: float
-    #: Nodes that are up.
+    #: How many nodes are up.
     ready: int
 
 
 @dataclass(slots=True)
 class Records:
-    """All of it, in the order of time."""
+    """All records of a simulation, in order of time."""
 
     runs: list[RunRecord] = field(default_factory=list)
     tasks: list[TaskRecord] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
-    #: How many nodes were up, from when on; the first entry is the begin.
+    #: Times at which the number of nodes that are up changed, and the number; the first is the begin.
     ready: list[tuple[datetime, int]] = field(default_factory=list)
     #: How often a node failed.
     failures: int = 0
-    #: How long each plan took in reality, in seconds.
+    #: How long each plan took in real time, in seconds.
     plan_seconds: list[float] = field(default_factory=list)
 
     def run_over(self, task: Task, run: Run, *, up: datetime | None, kept_until: datetime | None, share: float) -> None:
-        """A run has ended."""
+        """Record a run that has ended."""
         assert run.ended_at is not None
         self.runs.append(
             RunRecord(task.id, run.number, run.started_at, up, kept_until, run.ended_at, share, run.reason, run.nodes)
         )
 
     def task_over(self, task: Task, job: Job, share: float) -> None:
-        """A task has ended."""
+        """Record a task that has ended."""
         assert task.ended_at is not None
         work = timedelta(0) if job.work is None else job.work
         self.tasks.append(
@@ -100,7 +100,7 @@ class Records:
         )
 
     def moment(self, at: datetime, held: float, waiting: int, wanted: float, ready: int) -> None:
-        """A plan has been carried out. Of several at one time the last one counts."""
+        """Record the occupancy after a plan; of several plans at one time the last one counts."""
         if self.moments and self.moments[-1].at == at:
             self.moments.pop()
         self.moments.append(Moment(at, held, waiting, wanted, ready))

@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing else."""
+"""A report as one HTML page that needs no other file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ svg { width: 100%; height: auto; background: #fff; }
 
 
 def page(title: str, columns: Sequence[str], rows: Sequence[Row], svg: str, assumptions: Sequence[str]) -> str:
-    """The page.
+    """Return the HTML page.
 
     Args:
         title: What was compared.

@@ -1,4 +1,4 @@
-"""What is simulated: jobs and how they behave, the cluster, the rules."""
+"""The input of a simulation: jobs and how they behave, the cluster, the rules."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ _NOW = timedelta(0)
 
 
 class Manner(StrEnum):
-    """How a job comes to know that it has to leave (docs/scheduling.md, the profile `auto`)."""
+    """How a job learns that it has to leave (docs/scheduling.md, the profile `auto`)."""
 
-    #: It catches the signal.
+    #: The job catches the signal.
     CATCHES = "catches"
-    #: It looks for the notice.
+    #: The job polls for the notice.
     POLLS = "polls"
-    #: Not at all: it is let go on until it has saved by itself, or patience is over, and is ended then.
+    #: The job does not learn it: it goes on until it has saved by itself or its patience is over, and is then ended.
     NEITHER = "neither"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A task and how it behaves.
+    """A task, and how its command behaves.
 
-    The task is as it was submitted or, when the engine begins in the middle, as it is then.
+    The task is in the state in which the simulation begins: just submitted, or waiting or running already.
     """
 
     task: Task
-    #: How much longer it runs, over all its turns, from where the task is now; None is for ever.
+    #: How much longer the task runs, over all turns, from its present state on; None: it never ends.
     work: timedelta | None
-    #: How it comes to know of a notice.
+    #: How the job learns of a notice.
     manner: Manner = Manner.CATCHES
-    #: From a notice until it has saved and left; None: it ignores the notice and is ended at the deadline.
+    #: Time from a notice until the job has saved and left; None: it ignores the notice, and is ended at the deadline.
     saves_in: timedelta | None = _NOW
-    #: How often it saves on its own while it works; None is never.
+    #: Time between saves of the job's own while it works; None: it never saves by itself.
     saves_every: timedelta | None = None
-    #: Its command fails once, after so much work (H2); None is never.
+    #: The work after which the command fails, once (H2); None: it never fails.
     fails_after: timedelta | None = None
 
 
@@ -57,27 +57,27 @@ class Setting:
     nodes: tuple[Node, ...]
     policies: Policy | Policies = field(default_factory=Policy)
     discipline: Discipline = Discipline.HAI
-    #: Rows of quota; None gives everybody unlimited quota at every level.
+    #: Rows of quota; None: all users have unlimited quota at every priority.
     quotas: tuple[Quota, ...] | None = None
     #: The user groups of each user.
     groups_of: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    #: From the order to start a task for the first time until its ranks are up.
+    #: Time from the order to start a task for the first time until its ranks are up.
     start_takes: timedelta = _NOW
-    #: What a start after the first takes besides: it is spent before the ranks are up, so that P6 measures it.
+    #: Additional time of each later start; it passes before the ranks are up, so that P6 measures it.
     restart_cost: timedelta = _NOW
-    #: Plans are made at multiples of this after the begin; the platform itself plans at least once a second.
+    #: Time between plans, which are made at its multiples after the begin; the service plans at least once a second.
     tick: timedelta = timedelta(seconds=1)
-    #: Which nodes fail and when; None is never.
+    #: The model by which nodes fail; None: they never fail.
     failures: FailureModel | None = None
     paused: bool = False
     pause_grace: timedelta | None = None
-    #: Check every snapshot for contradictions before it is planned.
+    #: Whether every snapshot is checked for contradictions before a plan is made from it.
     check: bool = False
-    #: Seconds that pass in reality, to measure how long plans take.
+    #: A clock of real time in seconds, to measure how long plans take.
     timer: Callable[[], float] = time.perf_counter
 
     def rows_of_quota(self) -> tuple[Quota, ...]:
-        """The rows of quota that count."""
+        """Return the rows of quota, or rows without limits if there are none."""
         if self.quotas is not None:
             return self.quotas
         return tuple(
@@ -90,14 +90,14 @@ class Setting:
 def cluster_of(
     count: int, *, gpus: int = 8, leaf_size: int = 20, zone_size: int = 0, group: str = "training"
 ) -> tuple[Node, ...]:
-    """So many equal nodes.
+    """Return a cluster of `count` equal nodes.
 
     Args:
-        count: How many.
-        gpus: GPUs of each.
-        leaf_size: Nodes of one leaf switch; 0 is one leaf for all.
-        zone_size: Nodes of one zone; 0 is one zone for all.
-        group: Their node group.
+        count: How many nodes.
+        gpus: GPUs of each node.
+        leaf_size: Nodes of one leaf switch; 0 is one leaf for all nodes.
+        zone_size: Nodes of one zone; 0 is one zone for all nodes.
+        group: The node group.
     """
     width = len(str(count))
     return tuple(

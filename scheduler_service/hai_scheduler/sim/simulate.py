@@ -1,4 +1,4 @@
-"""From jobs and a setting to what came of them."""
+"""Runs a simulation of jobs on a cluster from the first submission to the last end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hai_scheduler.sim.engine import Engine
 from hai_scheduler.sim.records import Records
 from hai_scheduler.sim.scenario import Job, Setting
 
-#: How many moments pass between two words on progress.
+#: How many moments pass between two reports on progress.
 _PROGRESS_EVERY = 250
 #: How many moments pass between two collections of garbage.
 _COLLECT_EVERY = 50_000
@@ -20,9 +20,9 @@ _COLLECT_EVERY = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a simulation has come."""
+    """The progress of a simulation."""
 
-    #: Jobs that have ended, of all jobs.
+    #: How many jobs have ended, and how many there are.
     done: int
     jobs: int
     #: The virtual time.
@@ -31,25 +31,25 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A simulation that is over."""
+    """The result of a simulation."""
 
     setting: Setting
     records: Records
     begin: datetime
     last_submission: datetime
-    #: When the last thing happened.
+    #: When the last task ended.
     end: datetime
     #: Tasks that can never start, or are held.
     unfinished: tuple[Task, ...]
 
 
 def simulate(setting: Setting, jobs: Sequence[Job], progress: Callable[[Progress], None] | None = None) -> Outcome:
-    """Let every job come, run and end.
+    """Simulate the jobs until every task has ended, or can never start.
 
     Args:
         setting: The cluster, the rules and the costs.
         jobs: At least one; the simulation begins with the first submission.
-        progress: Is told now and then how far it is.
+        progress: Called now and then with the progress of the simulation.
 
     Raises:
         ValueError: There is no job.
@@ -62,7 +62,7 @@ def simulate(setting: Setting, jobs: Sequence[Job], progress: Callable[[Progress
     engine = Engine(setting, begin, jobs=jobs, records=records)
     steps = 0
     was_on = gc.isenabled()
-    gc.disable()  # what plans leave behind has no cycles, and looking for some costs more than planning
+    gc.disable()  # garbage of plans has no cycles, and the search for cycles costs more than planning
     try:
         while engine.step():
             steps += 1

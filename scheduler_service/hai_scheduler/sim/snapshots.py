@@ -1,4 +1,4 @@
-"""Snapshots in files: what a plan was made from, to make it again."""
+"""Snapshots in files, so that a plan can be made again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SnapshotError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """A snapshot and the rules that it was planned by."""
+    """A snapshot, and the policy and discipline of its plan."""
 
     snapshot: Snapshot
     policies: Policies = field(default_factory=Policies)
@@ -29,15 +29,15 @@ class Recorded:
 
 
 def to_json(recorded: Recorded) -> str:
-    """The text of a file."""
+    """Return the text of a snapshot file."""
     return json.dumps({"hai_snapshot": VERSION, **encode(recorded)}, indent=1) + "\n"
 
 
 def from_json(text: str) -> Recorded:
-    """Read the text of a file.
+    """Read the text of a snapshot file.
 
     Raises:
-        SnapshotError: It is not one, or contradicts itself.
+        SnapshotError: The text is not a snapshot, or the snapshot contradicts itself.
     """
     try:
         value = json.loads(text)
@@ -54,7 +54,7 @@ def from_json(text: str) -> Recorded:
 
 
 def read(path: str) -> Recorded:
-    """Read a file. Raises SnapshotError."""
+    """Read a snapshot file. Raises SnapshotError."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:

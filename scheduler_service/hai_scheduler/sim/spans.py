@@ -1,4 +1,4 @@
-"""Arithmetic of times: how much of one set of intervals lies in another."""
+"""Arithmetic of intervals: how much of one set of intervals lies in another."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Spans:
                 self._ends.append(end)
                 self._before.append(total)
                 total += end - begin
-        #: The length of all of them.
+        #: The length of all intervals.
         self.total = total
 
     def until(self, time: float) -> float:
-        """How much of them lies before a time."""
+        """Return how many seconds of the intervals lie before a time."""
         place = bisect_right(self._begins, time) - 1
         if place < 0:
             return 0.0
         return self._before[place] + min(time, self._ends[place]) - self._begins[place]
 
     def within(self, begin: float, end: float) -> float:
-        """How much of them lies between two times."""
+        """Return how many seconds of the intervals lie between two times."""
         return max(0.0, self.until(end) - self.until(begin)) if end > begin else 0.0

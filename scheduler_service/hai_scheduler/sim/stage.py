@@ -1,6 +1,6 @@
-"""The world around the core: tasks, nodes and jobs, and what they do when they are told to start or to leave.
+"""The simulated cluster: tasks, nodes and jobs, and what they do when they are told to start or to leave.
 
-Tasks change by `advance` alone, as in the service; use and strikes are counted as it counts them.
+Only `advance` changes tasks, as in the service; use and strikes are counted as the service counts them.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from hai_scheduler.sim.records import Records
 from hai_scheduler.sim.scenario import Job, Manner, Setting
 
 _ZERO = timedelta(0)
-#: Status of ranks that are ended: SIGTERM.
+#: Exit status of ranks that are ended: SIGTERM.
 _ENDED = 143
-#: How long a checkpoint must have been there before a job that cannot be told to leave is ended: nobody writes it now.
+#: How old a checkpoint must be before a job that cannot hear a notice is ended, so that it is not still being written.
 _QUIET = timedelta(seconds=3)
 
 
 class Stage:
-    """Everything that a plan looks at, and how it goes on between plans."""
+    """The state of the simulated cluster, from which plans are made, and its changes between plans."""
 
     def __init__(self, setting: Setting, agenda: Agenda, records: Records | None) -> None:
         self._setting = setting
@@ -49,17 +49,17 @@ class Stage:
             self._widths[node.group] = max(node.gpus, self._widths.get(node.group, 0))
         self.uses: dict[tuple[str, str], Use] = {}
         self.strikes: list[Strike] = []
-        #: Whether something has happened that a plan may answer.
+        #: Whether the state has changed so that a new plan may be needed.
         self.stirred = False
-        #: How many tasks wait for a turn, held ones aside, and how many nodes they need.
+        #: How many tasks wait for a turn, without held ones, and how many nodes they need.
         self.waiting = 0
         self.wanted = 0.0
-        #: Nodes' worth that runs hold, and nodes that are up.
+        #: How many nodes runs hold, parts of nodes as fractions, and how many nodes are up.
         self.held = 0.0
         self.ready = sum(node.ready for node in setting.nodes)
         if records is not None:
             records.ready.append((agenda.now, self.ready))
-        #: Jobs that are submitted later.
+        #: How many jobs are submitted later.
         self.to_come = 0
         self._failures: Iterator[tuple[datetime, str]] | None = None
         if setting.failures is not None:
@@ -73,13 +73,13 @@ class Stage:
 
     @property
     def still(self) -> bool:
-        """Whether nothing will happen by itself any more, but for failures."""
+        """Whether no further event but failures will happen without a plan."""
         return len(self._agenda) <= (self._failures is not None)
 
     # -- jobs come --------------------------------------------------------------------------------
 
     def expect(self, job: Job) -> None:
-        """A job that is there now, or is submitted later."""
+        """Add a job now, or at its time of submission if that is later."""
         if job.task.submitted_at > self._agenda.now:
             self.to_come += 1
             self._agenda.add(job.task.submitted_at, self._submit, job)
@@ -109,7 +109,7 @@ class Stage:
             self._hear(task, run)
 
     def _put(self, before: Task | None, after: Task) -> None:
-        """Keep a task and the count of those that wait."""
+        """Store a changed task, and update the counts of waiting tasks."""
         waited = before is not None and before.state.waiting and not before.held
         waits = after.state.waiting and not after.held
         if waits != waited:
@@ -125,7 +125,7 @@ class Stage:
     # -- what is said to tasks, and what they do ----------------------------------------------------
 
     def tell(self, task_id: TaskId, event: Event) -> None:
-        """Let an event happen to a task, and all that follows from it at once."""
+        """Apply an event to a task, and carry out its effects at once."""
         before = self.tasks[task_id]
         after, effects = advance(before, event)
         self._put(before, after)
@@ -153,7 +153,7 @@ class Stage:
         return self._setting.start_takes + (self._setting.restart_cost if run.number > 1 else _ZERO)
 
     def _rise(self, task_id: TaskId, ticket: int) -> None:
-        """Every rank is up, and the job works."""
+        """Note that every rank is up, and let the job work."""
         body = self._planned(task_id, ticket)
         if body is None:
             return
@@ -164,7 +164,7 @@ class Stage:
         self._plan_end(task, body)
 
     def _planned(self, task_id: TaskId, ticket: int) -> Body | None:
-        """The job, if what was planned for it under that number is still to happen."""
+        """Return the job if an event with that ticket is still valid for it, else None."""
         body = self.bodies.get(task_id)
         return body if body is not None and body.ticket == ticket else None
 
@@ -176,14 +176,14 @@ class Stage:
             self._agenda.add(self._agenda.now + every, self._save, task.id, body.ticket)
 
     def _end(self, task_id: TaskId, ticket: int, code: int) -> None:
-        """The command ends by itself."""
+        """End the command by itself."""
         body = self._planned(task_id, ticket)
         if body is not None:
             body.failed = body.failed or code != 0
             self._see(task_id, RankState.EXITED, code)
 
     def _save(self, task_id: TaskId, ticket: int) -> None:
-        """The job saves on its own."""
+        """Let the job save on its own."""
         body, now = self._planned(task_id, ticket), self._agenda.now
         if body is not None and body.job.saves_every is not None:
             body.save(now)
@@ -193,7 +193,7 @@ class Stage:
                 self._agenda.add(now + _QUIET, self._lose_patience, task_id, ticket)
 
     def _hear(self, task: Task, run: Run) -> None:
-        """The job learns that it has to leave, or that it has more or less time for it."""
+        """Let the job hear of a notice, or of a changed deadline."""
         body, notice, now = self.bodies[task.id], run.notice, self._agenda.now
         assert notice is not None
         takes = body.job.saves_in
@@ -212,17 +212,17 @@ class Stage:
         self._agenda.add(notice.deadline, self._deadline, task.id, run.number)
 
     def _leave(self, task_id: TaskId, ticket: int) -> None:
-        """The job has saved and goes."""
+        """Let a job that has saved leave."""
         if self._planned(task_id, ticket) is not None:
             self.tell(task_id, Done(at=self._agenda.now, rank=None))
 
     def _lose_patience(self, task_id: TaskId, ticket: int) -> None:
-        """The job has saved, or has been let go on for long enough: it gets SIGTERM, which it does not catch."""
+        """End a job that has saved, or whose patience is over, with SIGTERM, which it does not catch."""
         if self._planned(task_id, ticket) is not None:
             self._see(task_id, RankState.EXITED, _ENDED)
 
     def _deadline(self, task_id: TaskId, number: int) -> None:
-        """The time to leave is over, unless it was put off."""
+        """End the run if its deadline has passed and was not put off."""
         task, now = self.tasks.get(task_id), self._agenda.now
         run = task.live_run if task is not None else None
         if run is None or run.number != number or run.notice is None or run.killed_at is not None:
@@ -231,15 +231,15 @@ class Stage:
             self.tell(task_id, Overdue(at=now))
 
     def _die(self, task_id: TaskId) -> None:
-        """What is left of the run is ended."""
+        """End all ranks of the run that are left."""
         self._see(task_id, RankState.EXITED, _ENDED)
 
     def _see(self, task_id: TaskId, state: RankState, code: int | None = None) -> None:
-        """The cluster shows all ranks that are left in that state."""
+        """Report that all ranks that are left have that state."""
         task = self.tasks.get(task_id)
         run = task.live_run if task is not None else None
         if task is not None and run is not None:
-            # Whoever is told gets a signal, unless its profile has none (docs/scheduling.md, "Suspending, in time").
+            # A notice comes with a signal, unless the profile has none (docs/scheduling.md, "Suspending, in time").
             told = run.killed_at is not None or (run.notice is not None and self._is_signalled(task, code))
             ranks = tuple(
                 [r if r.state.gone else replace(r, state=state, exit_code=code, signalled=told) for r in run.ranks]
@@ -247,7 +247,7 @@ class Stage:
             self.tell(task_id, RanksSeen(at=self._agenda.now, ranks=ranks))
 
     def _is_signalled(self, task: Task, code: int | None) -> bool:
-        """Whether a signal has reached a job that was told to leave, before it ended with that status."""
+        """Whether a signal reached a job that was told to leave before it ended with that status."""
         deaf = self.bodies[task.id].job.manner is Manner.NEITHER and task.profile is Profile.AUTO
         return code == _ENDED if deaf else task.profile in SIGNALLING
 
@@ -295,7 +295,7 @@ class Stage:
         self._agenda.add(at, self._fail, name)
 
     def _fail(self, name: str) -> None:
-        """A node is gone, and with it the ranks on it (H1)."""
+        """Let a node fail, and with it the ranks on it (H1)."""
         self._next_failure()
         if not self.nodes[name].ready:
             return
@@ -311,7 +311,7 @@ class Stage:
         self._mend_later(name)
 
     def quarantine(self, name: str) -> None:
-        """The node gets no new runs until it has been looked at (H3)."""
+        """Put the node into quarantine until it is repaired (H3)."""
         self._set_node(replace(self.nodes[name], mark=NodeMark.QUARANTINED))
         self._mend_later(name)
 
@@ -320,7 +320,7 @@ class Stage:
             self._agenda.add(self._agenda.now + self._setting.failures.repair, self._mend, name)
 
     def _mend(self, name: str) -> None:
-        """The node is back, and nothing is held against it."""
+        """Take the node back into use, without strikes."""
         node = self.nodes[name]
         mark = NodeMark.NONE if node.mark is NodeMark.QUARANTINED else node.mark
         self.strikes = [strike for strike in self.strikes if strike.node != name]
@@ -335,5 +335,5 @@ class Stage:
 
 
 def _source(job: Job) -> Source:
-    """How the platform knows of its checkpoints: who has no line for the platform does not tell of them."""
+    """Return how the platform knows of the job's checkpoints: only jobs that use the in-job API report them."""
     return Source.TOLD if job.manner is Manner.POLLS else Source.SEEN

@@ -1,4 +1,4 @@
-"""A simulation in figures (docs/simulator.md says what each means)."""
+"""The figures of a simulation (docs/simulator.md says what each means)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hai_scheduler.sim.records import RunRecord, TaskRecord
 from hai_scheduler.sim.simulate import Outcome
 from hai_scheduler.sim.spans import Spans
 
-#: A task that works less counts as working this long in its slowdown, so that trifles do not drown the rest.
+#: Shortest work in seconds that counts in a slowdown, so that very short tasks do not dominate the mean.
 SHORTEST_S = 10.0
-#: Sizes by which figures are given, and what belongs to each: nodes' worth, nodes.
+#: Sizes of tasks for which figures are given, each with a test whether a task belongs to it.
 SIZES: dict[str, Callable[[TaskRecord], bool]] = {
     "all": lambda _task: True,
     "below_node": lambda task: task.share < 1,
@@ -29,23 +29,23 @@ _PERCENTILES = (50, 90, 99)
 
 
 def percentile(ordered: Sequence[float], percent: float) -> float:
-    """The nearest-rank percentile: the smallest value that at least so many per cent do not exceed."""
+    """Return the nearest-rank percentile: the smallest value that at least `percent` per cent do not exceed."""
     return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
 
 
 def slowdown(task: TaskRecord) -> float:
-    """How many times longer than its work a task took from submission to end; at least 1."""
+    """Return the time of a task from submission to end divided by its work; at least 1."""
     return max(1.0, _s(task.submitted_at, task.ended_at) / max(task.work.total_seconds(), SHORTEST_S))
 
 
 def jain(values: Sequence[float]) -> float:
-    """Jain's fairness index: 1 when all are equal, 1/n when one has everything."""
+    """Return Jain's fairness index: 1 if all values are equal, 1/n if all but one are 0."""
     squares = sum(value * value for value in values)
     return sum(values) ** 2 / (len(values) * squares) if squares else 1.0
 
 
 def summarize(outcome: Outcome) -> dict[str, Any]:
-    """The summary, ready for JSON. Equal simulations give equal ones, but for `plan_ms`."""
+    """Return the summary of a simulation as values for JSON. Equal simulations differ only in `plan_ms`."""
     records, setting = outcome.records, outcome.setting
     tasks, window = records.tasks, _Window(outcome)
     work = sum(task.share * task.work.total_seconds() for task in tasks)
@@ -88,7 +88,7 @@ def summarize(outcome: Outcome) -> dict[str, Any]:
 
 
 class _Window:
-    """Node time from the first to the last submission or, if all came at once, to the end."""
+    """Node time from the first to the last submission or, if all jobs were submitted at once, to the end."""
 
     def __init__(self, outcome: Outcome) -> None:
         self._zero = outcome.begin
@@ -110,19 +110,19 @@ class _Window:
         return _s(self._zero, time)
 
     def occupancy(self) -> float | None:
-        """Held of what was available."""
+        """Return the share of available node time that runs held."""
         return self._share(self._all, ((run.started_at, run.ended_at, run.share) for run in self._runs))
 
     def useful(self) -> float | None:
-        """The same without what was lost."""
+        """Return the share of available node time that went into work that counts."""
         return self._share(self._all, _work(self._runs))
 
     def busy_occupancy(self) -> float | None:
-        """Held of what was available while somebody waited."""
+        """Return the share of available node time that runs held while tasks waited."""
         return self._share(self._busy, ((run.started_at, run.ended_at, run.share) for run in self._runs))
 
     def busy_useful(self) -> float | None:
-        """The same without what was lost."""
+        """Return the share of available node time that went into work that counts while tasks waited."""
         return self._share(self._busy, _work(self._runs))
 
     def _share(self, spans: Spans, parts: Iterable[tuple[datetime, datetime, float]]) -> float | None:
@@ -132,17 +132,17 @@ class _Window:
 
 
 def _work(runs: Iterable[RunRecord]) -> Iterable[tuple[datetime, datetime, float]]:
-    """When the runs did work that counts."""
+    """Return begin, end and nodes of each run's work that counts."""
     return ((run.up, run.kept_until, run.share) for run in runs if run.up is not None and run.kept_until is not None)
 
 
 def _kept(run: RunRecord) -> float:
-    """How long the run did work that counts."""
+    """Return how many seconds of the run's work count."""
     return 0.0 if run.up is None or run.kept_until is None else _s(run.up, run.kept_until)
 
 
 def _users(tasks: Iterable[TaskRecord]) -> list[float]:
-    """The mean slowdown of each user."""
+    """Return the mean slowdown of each user."""
     found: defaultdict[str, list[float]] = defaultdict(list)
     for task in tasks:
         found[task.user].append(slowdown(task))

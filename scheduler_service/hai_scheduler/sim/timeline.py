@@ -1,4 +1,4 @@
-"""How full the cluster was and who waited, over time, as CSV."""
+"""Occupancy and waiting tasks over time, as CSV."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ COLUMNS = ("time", "held_nodes", "waiting_tasks", "waiting_nodes", "ready_nodes"
 
 
 def write_timeline(records: Records, file: TextIO) -> None:
-    """Write one line for each moment at which something was planned; it holds until the next."""
+    """Write one line for each moment with a plan; its values hold until the next line."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
     for moment in records.moments:
@@ -20,5 +20,5 @@ def write_timeline(records: Records, file: TextIO) -> None:
 
 
 def _plain(value: float) -> str:
-    """Without the tail that adding eighths may leave."""
+    """Return the number with at most four decimals, without the rounding errors of sums of eighths."""
     return f"{abs(value):.4f}".rstrip("0").rstrip(".")

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 
 def command(argv: Sequence[str]) -> int:
-    """Run `hai sim` with these words and return its exit status.
+    """Run `hai sim` with these arguments and return its exit status.
 
     Raises:
-        hai_client.errors.HaiError: Something is wrong with the words or the files; the message names it.
+        hai_client.errors.HaiError: An argument or a file cannot be used; the message names it.
     """
     from hai_scheduler.sim_cli.app import run
 

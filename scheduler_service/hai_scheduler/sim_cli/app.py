@@ -1,4 +1,4 @@
-"""The verbs of `hai sim`. Only what argparse needs is loaded here: what works is loaded by the verb that works."""
+"""The verbs of `hai sim`. Only what argparse needs is imported here; each verb's module is imported when it runs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ examples:
   hai sim compare trace.jsonl --nodes 16 --policies hai,hai/slice=2h,fifo,las --html report.html
   hai sim export > history.jsonl"""
 
-#: Each verb, what it does, how its words are declared, and the module whose `run` does it.
+#: Each verb: its name, its help text, the function that declares its options, and the module whose `run` is called.
 _VERBS = (
-    ("replay", "run a trace under one set of rules and print what came of it", options.replay, "replay"),
+    ("replay", "run a trace under one set of rules and print its figures", options.replay, "replay"),
     ("compare", "run a trace under several sets of rules, side by side", options.compare, "compare"),
     ("generate", "write a made-up trace", options.generate, "generate"),
     ("export", "write the platform's own history as a trace", options.export, "export"),
@@ -31,7 +31,7 @@ _VERBS = (
 
 
 def run(argv: Sequence[str]) -> int:
-    """See `hai_scheduler.sim_cli.command`."""
+    """Run `hai sim` as `hai_scheduler.sim_cli.command` does."""
     args = build(COMMAND).parse_args(argv)
     out = Output.of_process()
     context = Context(out, json=getattr(args, "json", False), url=getattr(args, "url", None))

@@ -23,7 +23,7 @@ _SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def run(args: argparse.Namespace, context: Context) -> int:
-    """Simulate several sets of rules, one after the other."""
+    """Simulate several sets of rules, one after the other, and print their figures. Returns the exit status."""
     drawing = _ready_to_draw(args)
     several = [rules_of(entry, args.numbers) for entry in args.policies]
     study = study_of(args)
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace, context: Context) -> int:
 
 
 def _ready_to_draw(args: argparse.Namespace) -> ModuleType | None:
-    """The drawing module if it is wanted; what stands in its way is said before the work, not after."""
+    """Return the drawing module if a picture is wanted; raise Invalid before the simulations if it cannot be made."""
     require_place("--picture", args.picture)
     require_place("--html", args.html)
     if args.picture is None and args.html is None:

@@ -1,4 +1,4 @@
-"""`hai sim export`: what the platform has run, as a trace."""
+"""`hai sim export`: the platform's own tasks, as a trace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ENDED = ("succeeded", "failed", "stopped")
 
 
 def run(args: argparse.Namespace, context: Context) -> int:
-    """Write own tasks, for an admin everybody's; those that never ran are left out."""
+    """Write the user's own tasks, or all tasks for an admin, without those that never ran. Returns the exit status."""
     require_place("--output", args.output)
     client = context.client
     everybody = client.me().admin
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace, context: Context) -> int:
 def _in_window(
     tasks: Iterable[TaskSummary], begin: datetime | timedelta | None, end: datetime | timedelta | None
 ) -> list[TaskSummary]:
-    """The tasks of the window, by submission. An offset counts from the first of all of them."""
+    """Return the tasks submitted in the window, by submission. An offset counts from the first of all tasks."""
     ordered = sorted(tasks, key=lambda task: (task.submitted_at, task.id))
     if not ordered:
         return []
@@ -68,7 +68,7 @@ def _limits(client: Client, tasks: Iterable[TaskSummary]) -> dict[int, float | N
 
 
 def _jobs(tasks: Iterable[TaskSummary], limits: dict[int, float | None], *, keep_names: bool) -> Iterator[Traced]:
-    """The tasks as jobs. Unless names are kept, users are numbered in the order of their first submission."""
+    """Yield the tasks as jobs. Unless names are kept, users are numbered in the order of their first submission."""
     numbers: dict[str, int] = {}
     for task in tasks:
         number = numbers.setdefault(task.user, len(numbers) + 1)

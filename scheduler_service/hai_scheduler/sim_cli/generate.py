@@ -12,7 +12,7 @@ from hai_scheduler.sim_cli.writing import write_lines
 
 
 def run(args: argparse.Namespace, context: Context) -> int:
-    """Write a made-up trace."""
+    """Write a made-up trace. Returns the exit status."""
     require_place("--output", args.output)
     mix = Mix(tasks=args.tasks, load=args.load, nodes=args.nodes, gpus_per_node=args.gpus_per_node, seed=args.seed)
     about = (

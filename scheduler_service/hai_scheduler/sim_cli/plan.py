@@ -17,7 +17,7 @@ from hai_scheduler.sim.snapshots import Recorded, read
 
 
 def run(args: argparse.Namespace, context: Context) -> int:
-    """Make one plan and say what it decides, and why everybody else waits."""
+    """Make one plan, and print its decisions and why all other tasks wait. Returns the exit status."""
     recorded = read(args.file)
     snapshot = recorded.snapshot
     discipline = recorded.discipline if args.policy is None else Discipline(args.policy)
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace, context: Context) -> int:
 
 
 def _policies(recorded: Recorded, args: argparse.Namespace) -> Policies:
-    """The recorded numbers, with those of `--set` in every node group."""
+    """Return the recorded policy numbers, with those of `--set` in every node group."""
     changes = dict(args.numbers)
 
     def with_changes(policy: Policy) -> Policy:

@@ -1,4 +1,4 @@
-"""How far a simulation is, on stderr."""
+"""The progress of a simulation, on stderr."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EVERY_S = 0.5
 
 
 class Ticker:
-    """Writes one line over and over on a terminal, or a line now and then elsewhere."""
+    """Writes one line again and again on a terminal, or a new line now and then elsewhere."""
 
     def __init__(self, name: str, file: TextIO, *, terminal: bool, timer: Callable[[], float] = time.monotonic) -> None:
         self._name = name
@@ -24,7 +24,7 @@ class Ticker:
         self._next = self._begun + _EVERY_S
 
     def __call__(self, progress: Progress) -> None:
-        """Say it, unless it was said just now."""
+        """Write the progress, unless it was written just now."""
         now = self._timer()
         if now < self._next:
             return
@@ -38,7 +38,7 @@ class Ticker:
         self._file.flush()
 
     def close(self) -> None:
-        """Take the line away."""
+        """Remove the line from a terminal."""
         if self._terminal:
             self._file.write("\r\x1b[K")
             self._file.flush()

@@ -13,7 +13,7 @@ from hai_scheduler.sim_cli.tables import show
 
 
 def run(args: argparse.Namespace, context: Context) -> int:
-    """Simulate one set of rules."""
+    """Simulate one set of rules, and print its figures. Returns the exit status."""
     require_place("--timeline", args.timeline)
     rules = rules_of(args.policy, args.numbers)
     study = study_of(args)

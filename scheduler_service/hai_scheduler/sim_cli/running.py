@@ -1,4 +1,4 @@
-"""Simulating for a verb: with a word on progress, and files that are there whole or not at all."""
+"""Runs simulations for a verb, with progress on stderr, and writes its files whole or not at all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hai_scheduler.sim_cli.settings import Rules, Study
 
 
 def simulated(study: Study, rules: Rules, args: argparse.Namespace, context: Context) -> tuple[Outcome, dict[str, Any]]:
-    """What came of it, and its summary under the name that the user gave the rules."""
+    """Simulate, and return the outcome and its summary, under the name that the user gave the rules."""
     ticker = None
     if args.progress or context.out.watched:
         ticker = Ticker(rules.name, context.out.stderr, terminal=context.out.watched)
@@ -28,7 +28,7 @@ def simulated(study: Study, rules: Rules, args: argparse.Namespace, context: Con
 
 
 def require_place(option: str, path: str | None) -> None:
-    """Raise Invalid now if a file cannot be written there later, after all the work."""
+    """Raise Invalid if a file could not be written there, before the simulation begins. None is no file."""
     if path is None:
         return
     folder = Path(path).parent
@@ -37,7 +37,7 @@ def require_place(option: str, path: str | None) -> None:
 
 
 def write_whole(option: str, path: str, write: Callable[[Path], None]) -> None:
-    """Write a file under another name, then give it its own. Raises Invalid."""
+    """Write a file under a temporary name, then rename it. Raises Invalid."""
     target = Path(path)
     beside = target.with_name(f".{os.getpid()}.{target.name}")
     try:

@@ -1,4 +1,4 @@
-"""From the words of `hai sim` to what is simulated."""
+"""Turns the options of `hai sim` into jobs, clusters and rules."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ class Study:
 
     trace: Trace
     jobs: tuple[Job, ...]
-    #: All but the rules.
+    #: The setting without the rules.
     setting: Setting
-    #: Sentences on what is assumed.
+    #: Sentences on the assumptions.
     assumptions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """A discipline and its numbers, under the name that the user gave them."""
+    """A discipline and its policy, under the name that the user gave them."""
 
     name: str
     discipline: Discipline
     policy: Policy
 
     def on(self, setting: Setting) -> Setting:
-        """The setting with these rules."""
+        """Return the setting with these rules."""
         return replace(setting, discipline=self.discipline, policies=self.policy)
 
 
 def study_of(args: argparse.Namespace) -> Study:
-    """Read the trace. Raises TraceError."""
+    """Read the trace and make the jobs and the cluster, as the options say. Raises TraceError."""
     reading = Reading(
         gpus_per_node=args.gpus_per_node,
         seed=args.seed,
@@ -91,10 +91,10 @@ def study_of(args: argparse.Namespace) -> Study:
 
 
 def rules_of(entry: str, numbers: Sequence[tuple[str, str]]) -> Rules:
-    """The rules of `NAME` or `NAME/NUMBER=VALUE/...`, on top of the numbers of `--set`.
+    """Return the rules of `NAME` or `NAME/NUMBER=VALUE/...`, with the numbers of `--set`.
 
     Raises:
-        Invalid: There are no such rules.
+        Invalid: No discipline has that name.
         PolicyError: A number is unknown or out of its range.
     """
     name, *own = entry.strip().split("/")

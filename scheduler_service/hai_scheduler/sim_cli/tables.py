@@ -9,7 +9,7 @@ from hai_scheduler.sim.figures import Summary, rows_of
 
 
 def show(summaries: Sequence[Summary], assumptions: Sequence[str], out: Output) -> None:
-    """A table with a column for each summary, then what it rests on."""
+    """Print a table with a column for each summary, then the assumptions."""
     columns = [Column("FIGURE"), *(Column(str(summary["policy"]), right=True) for summary in summaries)]
     out.table(columns, [[row.title, *row.cells] for row in rows_of(summaries)])
     out.line()

@@ -1,4 +1,4 @@
-"""Traces to a file or to the terminal."""
+"""Writes traces to a file or to the terminal."""
 
 from __future__ import annotations
 

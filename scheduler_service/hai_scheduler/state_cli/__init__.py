@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 
 def backup(argv: Sequence[str]) -> int:
-    """Run `hai backup` with these words. Raises hai_client.errors.HaiError."""
+    """Run `hai backup` with these arguments and return its exit status. Raises hai_client.errors.HaiError."""
     from hai_scheduler.state_cli.app import run_backup
 
     return run_backup(argv)
 
 
 def restore(argv: Sequence[str]) -> int:
-    """Run `hai restore` with these words. Raises hai_client.errors.HaiError."""
+    """Run `hai restore` with these arguments and return its exit status. Raises hai_client.errors.HaiError."""
     from hai_scheduler.state_cli.app import run_restore
 
     return run_restore(argv)

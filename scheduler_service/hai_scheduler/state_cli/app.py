@@ -1,4 +1,4 @@
-"""The words of `hai backup` and `hai restore`, and what they print."""
+"""The options of `hai backup` and `hai restore`, and what they print."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from hai_scheduler.service.origin.belonging import is_own
 from hai_scheduler.service.origin.lineage import begin_epoch, parts_of
 from hai_scheduler.state_cli.files import alone, copy_database, replace_database
 
-#: Orphans that are printed one by one.
+#: How many orphaned runs are printed one by one.
 _SHOWN: Final = 100
 
 
 def run_backup(argv: Sequence[str]) -> int:
-    """Copy the database, whether the platform runs or not. Raises Invalid."""
+    """Copy the database, also while the platform runs. Returns the exit status. Raises Invalid."""
     return _run(BACKUP, argv)
 
 
 def run_restore(argv: Sequence[str]) -> int:
-    """Put a copy of the database in place, and tell what becomes of the runs. Raises Invalid."""
+    """Restore the database from a copy, and print which runs it knows. Returns the exit status. Raises Invalid."""
     return _run(RESTORE, argv)
 
 
@@ -48,17 +48,21 @@ def _run(command: Command, argv: Sequence[str]) -> int:
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--state-dir", metavar="DIR", type=Path, help="the folder of `hai up` ($XDG_STATE_HOME/hai)")
+    parser.add_argument(
+        "--state-dir", metavar="DIR", type=Path, help="the folder of `hai up` (default: $XDG_STATE_HOME/hai)"
+    )
 
 
 def _configure_backup(parser: argparse.ArgumentParser) -> None:
     _configure(parser)
-    parser.add_argument("file", metavar="FILE", type=Path, help="where to; it must not be there yet")
+    parser.add_argument("file", metavar="FILE", type=Path, help="the file to write; it must not exist yet")
 
 
 def _configure_restore(parser: argparse.ArgumentParser) -> None:
     _configure(parser)
-    parser.add_argument("file", metavar="FILE", type=Path, help="what `hai backup`, or SQLite's own, has written")
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, help="a copy that `hai backup`, or SQLite's own backup, has written"
+    )
 
 
 def _backup(args: argparse.Namespace, ctx: Context) -> int:
@@ -77,7 +81,7 @@ def _restore(args: argparse.Namespace, ctx: Context) -> int:
     with alone(state_dir):
         try:
             copy_database(args.file, draft)
-            # All that can fail is done to the copy.
+            # Every step that can fail works on the copy.
             restored = asyncio.run(_begin(draft, state_dir / "runs"))
             replaced = replace_database(place, draft)
         finally:
@@ -114,7 +118,7 @@ RESTORE: Final = Command(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What became of the runs."""
+    """The result of a restore: which runs on the cluster the database knows."""
 
     mark: Mark
     first_task: int
@@ -122,7 +126,7 @@ class Restored:
     orphans: Sequence[RunSeen]
 
     def lines(self) -> list[str]:
-        """In words."""
+        """Return the result as lines for a terminal."""
         live = sum(run.live for run in self.known)
         lines = [
             f"new tasks have ids from {self.first_task} on",
@@ -139,7 +143,7 @@ class Restored:
         return lines
 
     def facts(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the result as values for JSON."""
         return {
             "epoch": self.mark.epoch,
             "first_task": self.first_task,
@@ -155,11 +159,13 @@ class Restored:
         task, number = parts_of(run.run_id)
         state = "live" if run.live else "ended"
         place = run.path if run.live else f"{run.path.parents[1]}/.aside/{run.origin or 'unmarked'}/{task}/{number}"
-        return f"  run {run.run_id} of {run.user or 'somebody'} on {', '.join(run.nodes)}: {state}, log below {place}"
+        return (
+            f"  run {run.run_id} of {run.user or 'unknown user'} on {', '.join(run.nodes)}: {state}, log below {place}"
+        )
 
 
 async def _begin(database: Path, runs_dir: Path) -> Restored:
-    """Upgrade the tables if need be, begin an epoch, and tell the mark."""
+    """Upgrade the tables if necessary, begin a new epoch, and write its mark to the cluster. Raises Invalid."""
     store = await open_store(f"sqlite:///{database}")
     try:
         marks, seen = Marks(runs_dir), look(runs_dir)

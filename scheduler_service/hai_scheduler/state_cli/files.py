@@ -1,4 +1,4 @@
-"""Copies of a SQLite database that are whole, whatever happens meanwhile."""
+"""Consistent copies of a SQLite database that may be in use, and their restore."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _COMPANIONS: Final = ("-wal", "-shm")
 
 
 def copy_database(source: Path, target: Path) -> None:
-    """Copy all that is committed, readers and writers going on; on disk when this returns.
+    """Copy all committed data of a database, while others read and write it; flushed to disk when this returns.
 
-    Raises Invalid for a source that is no database of HAI, or is damaged, and for a target that is there.
+    Raises:
+        Invalid: The source is not a database of HAI or is damaged, or the target exists or cannot be written.
     """
     try:
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -51,7 +52,16 @@ def _open(source: Path) -> sqlite3.Connection:
 
 
 def check_database(connection: sqlite3.Connection, source: Path) -> None:
-    """See that it is whole and of a version that this code knows. Raises Invalid and sqlite3.Error."""
+    """Check that a database is whole and of a version that this code knows.
+
+    Args:
+        connection: The database.
+        source: Its name in messages.
+
+    Raises:
+        Invalid: The database is damaged, not HAI's, or of a newer version.
+        sqlite3.Error: It cannot be read.
+    """
     (said,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if said != "ok":
         raise Invalid(f"{source} is damaged: {said}; use an older backup")
@@ -67,9 +77,9 @@ def check_database(connection: sqlite3.Connection, source: Path) -> None:
 
 
 def replace_database(place: Path, new: Path) -> Path | None:
-    """Put a whole new database in the place of another; where that one is kept, None if there was none.
+    """Put a new database in the place of the present one, and return where that one is kept; None if there was none.
 
-    Its write-ahead log goes first, so that no moment's end leaves the new file with the old log.
+    The old write-ahead log is moved first, so that a crash at any moment cannot leave the new file with the old log.
     """
     kept = place.with_name(f"{place.name}.replaced-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
     for companion in _COMPANIONS:
@@ -84,7 +94,7 @@ def replace_database(place: Path, new: Path) -> Path | None:
 
 @contextlib.contextmanager
 def alone(state_dir: Path) -> Iterator[None]:
-    """Keep the state folder while this lasts, as `hai up` does. Raises Invalid while it is in use."""
+    """Lock the state folder for the block, as `hai up` does. Raises Invalid if the folder is in use."""
     if not state_dir.is_dir():
         raise Invalid(f"state-dir: there is no folder {state_dir}; name the platform's with --state-dir")
     lock = os.open(state_dir / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -103,10 +113,10 @@ def alone(state_dir: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _no_service(state_dir: Path) -> Iterator[None]:
-    """Keep services out while this lasts. Raises Invalid while one uses the folder, of whatever role."""
+    """Keep scheduler services out for the block. Raises Invalid if a service of any role uses the folder."""
     with contextlib.ExitStack() as kept:
         for name in (FILE, API_FILE):
-            # Who was the last owner stays in the file: the next loop learns from it whose lease counts no more.
+            # The file keeps its last owner: the next loop reads there whose lease is void.
             lock = os.open(state_dir / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             kept.callback(os.close, lock)
             try:
@@ -117,14 +127,14 @@ def _no_service(state_dir: Path) -> Iterator[None]:
 
 
 def check_no_leader(database: Path) -> None:
-    """See that no service schedules from the database: one may run without `hai up`. Raises Invalid."""
+    """Raise Invalid if a service schedules from the database; a service may run without `hai up`."""
     if not database.is_file():
         return
     try:
         with contextlib.closing(_open(database)) as read:
             row = read.execute("SELECT holder, expires_at FROM hai_lease WHERE holder IS NOT NULL").fetchone()
     except sqlite3.Error:
-        return  # damaged, or no database at all: that may be why a backup is restored
+        return  # damaged, or not a database: that may be why a backup is restored
     now = datetime.now(UTC).timestamp()
     if row is not None and row[1] / 1_000_000 > now:
         left = row[1] / 1_000_000 - now

@@ -1,4 +1,4 @@
-"""The nodes that a task can have, now or soon (rules B1, B3, F3, P5): those that a placement chooses from."""
+"""The nodes that a task can have, now or soon; `placement` chooses among them (rules B1, B3, F3, P5)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hai_scheduler.core.nodes.placement import Leaf
 class FeasibleNodes:
     """Finds the nodes that are open to a task, in order of preference: promised to it, fullest, by name (U2, F4).
 
-    It reads the ledger and changes nothing.
+    This class reads the ledger and does not change it.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -25,20 +25,20 @@ class FeasibleNodes:
     # -- kinds of tasks ---------------------------------------------------------------------------
 
     def differ(self, task: Task, priority: Priority) -> bool:
-        """Whether other nodes are open to the task than to everybody who asks for as many GPUs."""
+        """Whether the nodes open to the task may differ from those open to all tasks with as many GPUs."""
         if task.avoid or (self._ledger.floor.mixed and task.gpus is not None):
             return True
         promised = self._ledger.promised
         return bool(promised.names) and (bool(task.promise) or promised.are_below(priority))
 
     def stand_for_all(self, task: Task) -> bool:
-        """Whether what is refused to the task is refused to every task of its priority that is no smaller."""
+        """Whether a refusal of the task holds for every task of its priority that is no smaller."""
         return not (task.avoid or task.promise or (self._ledger.floor.mixed and task.gpus is not None))
 
     # -- now --------------------------------------------------------------------------------------
 
     def now(self, task: Task, priority: Priority, *, reserved: bool = False) -> list[str]:
-        """Nodes that the task could start on now; with `reserved` also those that are kept for the head (B2)."""
+        """Return the nodes on which the task could start now; with `reserved` also those reserved for the head (B2)."""
         names = self._ledger.pools.names(task.gpus)
         extra = [*self._ledger.promised.names, *(self._ledger.reserved if reserved else ())]
         names += [name for name in extra if self._has_room(self._spots[name], task, priority, reserved=reserved)]
@@ -46,14 +46,14 @@ class FeasibleNodes:
         return self._preferred(names, task)
 
     def now_among(self, names: Iterable[str], task: Task, priority: Priority, *, reserved: bool = False) -> list[str]:
-        """Those of the nodes that the task could start on now."""
+        """Return those of the given nodes on which the task could start now."""
         spots = (self._spots[name] for name in names if name in self._ledger.floor.nodes)
         suiting = [spot for spot in spots if spot.suits(task)]
         own = [spot.node.name for spot in suiting if self._has_room(spot, task, priority, reserved=reserved)]
         return self._preferred(own, task)
 
     def _has_room(self, spot: Spot, task: Task, priority: Priority, *, reserved: bool) -> bool:
-        """Whether enough free GPUs of the node are its own promise, or nobody's that it must respect (B1, B3, P5)."""
+        """Whether the node has enough free GPUs beside promises that the task must respect (B1, B3, P5)."""
         if spot.reserved and not reserved:
             return False
         have, want = len(spot.free), spot.amount(task)
@@ -62,12 +62,12 @@ class FeasibleNodes:
     # -- soon -------------------------------------------------------------------------------------
 
     def soon(self, task: Task, priority: Priority) -> list[str]:
-        """Nodes that are being freed and may become the task's; those open now are not among them."""
+        """Return the nodes that are being freed and that the task may get; nodes open now are not among them."""
         names = dict.fromkeys((*self._ledger.leaving, *self._ledger.promised.names))
         return self._preferred([name for name in names if self._will_do(self._spots[name], task, priority)], task)
 
     def soon_among(self, names: Iterable[str], task: Task, priority: Priority) -> list[str]:
-        """Those of the nodes that are being freed and may become the task's."""
+        """Return those of the given nodes that are being freed and that the task may get."""
         spots = (self._spots[name] for name in names if name in self._ledger.floor.nodes)
         return self._preferred([spot.node.name for spot in spots if self._will_do(spot, task, priority)], task)
 
@@ -81,7 +81,7 @@ class FeasibleNodes:
     # -- among them -------------------------------------------------------------------------------
 
     def without_others(self, names: Iterable[str], task: Task) -> list[str]:
-        """Those of the nodes that the task can have without any other's promise giving way."""
+        """Return those of the given nodes that the task can have while all promises to other tasks are kept."""
         return [name for name in names if self._has_room_beside_promises(self._spots[name], task)]
 
     def _has_room_beside_promises(self, spot: Spot, task: Task) -> bool:
@@ -91,7 +91,7 @@ class FeasibleNodes:
         return len(spot.free) + spot.leaving() - others >= spot.amount(task)
 
     def by_leaf(self, names: Iterable[str]) -> dict[Leaf, list[str]]:
-        """The names by leaf, order kept."""
+        """Return the names by leaf; each list keeps their order."""
         found: defaultdict[Leaf, list[str]] = defaultdict(list)
         for name in names:
             found[self._spots[name].leaf].append(name)

@@ -1,4 +1,4 @@
-"""The GPUs that are open to every task of a node group, kept so that no search looks at every node."""
+"""The GPUs that are open to every task of a node group, indexed so that a search need not examine every node."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from hai_scheduler.core.nodes.placement import Leaf
 class FreePools:
     """Nodes by how many of their GPUs are open: whole nodes by leaf, shared ones by the number of open GPUs.
 
-    A node stands in the one list that its `shown` GPUs name, in order of names, and in none if it shows none.
+    Each node is in the one list for its number of `shown` GPUs, in order of names, and in no list if it shows none.
     """
 
     def __init__(self, spots: Iterable[Spot]) -> None:
-        """`spots` are the nodes that may have open GPUs, by name."""
+        """Index the nodes that may have open GPUs, given in order of names."""
         #: Whole nodes by leaf, and how many there are.
         self.empty: defaultdict[Leaf, list[str]] = defaultdict(list)
         self.empties = 0
         #: Shared nodes by their open GPUs.
         self.shared: defaultdict[int, list[str]] = defaultdict(list)
-        for spot in spots:  # by name: what is put at the end of a list keeps it sorted
+        for spot in spots:  # in order of names: appending keeps each list sorted
             shown = len(spot.free) if spot.usable else 0
             spot.shown = shown
             if shown == spot.size:
@@ -33,7 +33,7 @@ class FreePools:
                 self.shared[shown].append(spot.node.name)
 
     def update(self, spot: Spot) -> None:
-        """Show what is open on the node now."""
+        """Index the GPUs that are open on the node now."""
         before, now = spot.shown, max(0, spot.open())
         if before == now:
             return
@@ -55,9 +55,9 @@ class FreePools:
         del names[bisect_left(names, spot.node.name)]
 
     def count(self, gpus: int | None, gpus_per_node: int) -> int:
-        """On how many nodes any task could take that many GPUs (None: whole nodes).
+        """Return on how many nodes any task could take that many GPUs (None: whole nodes).
 
-        `gpus_per_node` is the most that a node of the group has: a task that asks for more fits no empty node.
+        `gpus_per_node` is the most GPUs of any node of the group: a task that asks for more does not fit.
         """
         if gpus is None:
             return self.empties
@@ -65,20 +65,20 @@ class FreePools:
         return parts + (self.empties if gpus <= gpus_per_node else 0)
 
     def best_shared(self, gpus: int) -> str | None:
-        """The shared node that so many GPUs fit best: the fewest left over, then by name (U2, F4)."""
+        """Return the shared node where `gpus` GPUs leave the fewest others, ties by name (U2, F4), or None."""
         for shown in sorted(self.shared):
             if shown >= gpus and self.shared[shown]:
                 return self.shared[shown][0]
         return None
 
     def names(self, gpus: int | None) -> list[str]:
-        """Nodes where any task could take that many GPUs, whole ones last; none of a shared node for whole nodes."""
+        """Return nodes where any task could take that many GPUs, empty nodes last; only empty ones for whole nodes."""
         found = [name for shown, part in self.shared.items() for name in part if gpus and shown >= gpus]
         found += [name for part in self.empty.values() for name in part]
         return found
 
     def check(self, spots: Iterable[Spot]) -> None:
-        """Raise AssertionError if a node shows something else than is open, or stands in a wrong list."""
+        """Raise AssertionError if a node shows another number of GPUs than are open, or is in a wrong list."""
         listed = {name: size for size, names in self.shared.items() for name in names}
         whole = {name: leaf for leaf, names in self.empty.items() for name in names}
         assert len(whole) == self.empties, f"{self.empties} whole nodes are counted, {len(whole)} are listed"

@@ -1,4 +1,4 @@
-"""Which GPUs are whose while a plan is being made (rules U2, B3, B4). Private to `plan`."""
+"""The ledger: which task holds, or is promised, which GPUs while a plan is made (U2, B3, B4). Private to `plan`."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from hai_scheduler.core.ordering.turns import Turn
 
 
 class Ledger:
-    """Free, leaving, promised and reserved GPUs of one node group. Every change of them goes through here.
+    """Free, leaving, promised and reserved GPUs of one node group. Only the ledger changes them.
 
-    Between two changes `pools` show what each node has open, and `promised` finds what the nodes promise. Which nodes
-    a task may have, `FeasibleNodes` reads from the ledger.
+    Invariant: between two changes, `pools` agree with the open GPUs of each node, and `promised` with the promises on
+    each node. `FeasibleNodes` finds the nodes for a task in the ledger.
     """
 
     def __init__(self, floor: Floor, turns: Collection[Turn]) -> None:
         self.floor = floor
-        #: Turns that the plan begins.
+        #: Turns that this plan begins.
         self.started: list[Turn] = []
         #: Turns that span zones (F2).
         self.crossers = [turn for turn in turns if turn.crosses]
-        #: Nodes that are kept for the head of the queue (B1).
+        #: Nodes that are reserved for the head of the queue (B1).
         self.reserved: Mapping[str, None] = {}
-        #: Whether GPUs of reserved nodes are free; None: to be found.
+        #: Whether GPUs of reserved nodes are free; None: not computed yet.
         self._keeps_free: bool | None = False
         #: Nodes where a turn is leaving.
         self.leaving: dict[str, None] = {}
-        #: Whole-node gangs that were there from the start, and those of their nodes that have one holder, no promise
-        #: and can be used: what is known of such a gang holds for all of them.
+        #: Whole-node gangs that ran before the plan, and those of their nodes that are usable and have no promise: such
+        #: nodes of one gang all become free at the same time.
         self.gangs = [turn for turn in turns if turn.whole]
         self.spots = Spots(floor, self.gangs)
         self.gang_nodes = self.spots.of_gangs()
@@ -44,12 +44,12 @@ class Ledger:
                 self._seat(turn)
             if turn.leaving:
                 self.leaving.update(dict.fromkeys(name for name in turn.nodes if name in floor.nodes))
-        #: The other nodes; None: to be found.
+        #: The nodes that are not `gang_nodes`; None: not computed yet.
         self._others: list[Spot] | None = None
         self.pools = FreePools(self.others)
-        #: Nodes whose open GPUs, promises or holders have changed, in order: `preemption` reads what it has not seen.
+        #: Nodes whose open GPUs, promises or holders have changed, in order; `preemption` reads on from where it was.
         self.changed: list[str] = []
-        #: What `count_soon` found, and after how many changes.
+        #: Results of `count_soon`, each with the number of changes before it.
         self._soon: dict[int | None, tuple[int, int]] = {}
 
     def _seat(self, turn: Turn) -> None:
@@ -70,22 +70,25 @@ class Ledger:
 
     @property
     def keeps_free(self) -> bool:
-        """Whether GPUs that are kept for the head of the queue are free now (B1)."""
+        """Whether GPUs that are reserved for the head of the queue are free now (B1)."""
         if self._keeps_free is None:
             self._keeps_free = any(self.spots[name].free for name in self.reserved)
         return self._keeps_free
 
     def crossing(self, task: Task, priority: Priority, *, soon: bool) -> int:
-        """How many runs, and promises that the task must respect, span zones now or, `soon`, still will (F2, B3)."""
+        """Return how many runs, and promises that the task must respect, span zones (F2, B3).
+
+        With `soon`, runs that are leaving do not count.
+        """
         runs = sum(not (soon and turn.leaving) for turn in self.crossers)
         return runs + self.promised.across_zones(task, priority)
 
     def count_open(self, gpus: int | None) -> int:
-        """On how many nodes any task could take that many GPUs now (None: whole nodes)."""
+        """Return on how many nodes any task could take that many GPUs now (None: whole nodes)."""
         return self.pools.count(gpus, self.floor.gpus_per_node)
 
     def count_soon(self, gpus: int | None) -> int:
-        """On how many nodes any task could take that many GPUs when those who are leaving have left."""
+        """Return on how many further nodes any task could take that many GPUs once the leaving runs have left."""
         known = self._soon.get(gpus)
         if known is None or known[0] < len(self.changed):
             known = self._soon[gpus] = len(self.changed), self._count_soon(gpus)
@@ -102,14 +105,18 @@ class Ledger:
         return count
 
     def has_left(self, name: str) -> bool:
-        """Whether something of the node that is free, or being freed, is promised to nobody."""
+        """Whether the node has GPUs that are free, or being freed, and not promised to any task."""
         spot = self.spots.find(name)
         return spot is not None and len(spot.free) + spot.leaving() > spot.kept()
 
     # -- changes ----------------------------------------------------------------------------------
 
     def promise(self, names: Collection[str], task: Task, priority: Priority) -> set[TaskId]:
-        """Keep room on the nodes for a task; the tasks whose promises there, being lower, had to give way."""
+        """Promise nodes to a task.
+
+        Returns:
+            The tasks whose promises on these nodes had to give way because they were of lower priority.
+        """
         gave_way: set[TaskId] = set()
         for name in names:
             spot = self.spots[name]
@@ -122,14 +129,15 @@ class Ledger:
         return gave_way
 
     def release(self, task: Task) -> None:
-        """The task's promises are no more."""
+        """End all promises to the task."""
         for spot in self.promised.remove(task):
             self._update(spot)
 
     def take(self, names: Iterable[str], turn: Turn) -> tuple[tuple[tuple[int, ...], ...], set[TaskId]]:
-        """The nodes are a starting run's now.
+        """Give the nodes to a run that starts.
 
-        Returns the GPU indices by rank, empty for whole nodes (U2), and the tasks whose promises had to give way there.
+        Returns:
+            The GPU indices by rank, empty for whole nodes (U2), and the tasks whose promises on them had to give way.
         """
         indices: list[tuple[int, ...]] = []
         gave_way: set[TaskId] = set()
@@ -149,7 +157,7 @@ class Ledger:
         return tuple(indices), gave_way
 
     def leave(self, turn: Turn) -> None:
-        """The run has been told to leave."""
+        """Note that the run is told to leave."""
         turn.leaving = True
         for name in turn.nodes:
             if name in self.floor.nodes:
@@ -157,7 +165,7 @@ class Ledger:
                 self.changed.append(name)
 
     def reserve(self, names: Iterable[str]) -> None:
-        """Keep the nodes for the head of the queue (B1), instead of those that were kept before."""
+        """Reserve the nodes for the head of the queue (B1), in place of those that were reserved before."""
         before, self.reserved = self.reserved, dict.fromkeys(names)
         self._keeps_free = None
         for name in (*before, *self.reserved):
@@ -165,14 +173,14 @@ class Ledger:
             self._update(self.spots[name])
 
     def _update(self, spot: Spot) -> None:
-        """Take in that free GPUs, holders or promises of the node have changed."""
+        """Update the indexes after free GPUs, holders or promises of the node have changed."""
         if spot.node.name in self.promised.names:
             self.promised.update(spot)
         self.pools.update(spot)
         self.changed.append(spot.node.name)
 
     def check(self) -> None:
-        """Raise AssertionError unless every GPU has one holder at most (B4), and the parts agree about all nodes."""
+        """Raise AssertionError unless every GPU has at most one holder (B4) and all indexes agree."""
         for spot in self.spots.all():
             held = sum(spot.size if turn.whole else turn.task.gpus or 0 for turn in spot.turns)
             assert held + len(spot.free) == spot.size, f"{spot.name}: {held} held, {len(spot.free)} free"

@@ -1,4 +1,4 @@
-"""Who must leave whoever waits: time limits, pauses, nodes that are being drained."""
+"""Turns that end whether or not a task waits: time limits, pauses, nodes that are being drained."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hai_scheduler.core.ordering.turns import Turn
 def must_leave(
     turns: Iterable[Turn], snapshot: Snapshot, draining: Collection[str]
 ) -> Iterator[tuple[Turn, Stop | Suspend]]:
-    """The turns that end now, and the decision that ends each; `draining` are nodes that are to be emptied."""
+    """Yield the turns that end now, each with the decision that ends it; `draining` are nodes that are drained."""
     for turn in turns:
         if _overtime(turn, snapshot) and turn.task.state is not TaskState.STOPPING:
             yield turn, Stop(task_id=turn.task.id, reason=Reason.TIME_LIMIT)
@@ -30,7 +30,7 @@ def _overtime(turn: Turn, snapshot: Snapshot) -> bool:
 
 
 def _stays_too_long(run: Run, snapshot: Snapshot) -> bool:
-    """Whether a pause has to tell the run to leave, or to leave sooner than it was told."""
+    """Whether a pause has to give the run a notice, or an earlier deadline."""
     if run.notice is None:
         return True
     grace = snapshot.pause_grace

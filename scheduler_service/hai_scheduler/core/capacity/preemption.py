@@ -1,7 +1,8 @@
-"""Whose turn ends for whom (rules P1 to P5).
+"""Preemption: which turns end for which waiting task (rules P1 to P5).
 
-What can be freed are *offers*: a gang that leaves frees its nodes; tasks that share a node, leaving together, free
-enough of that node. Offers to tasks of one kind are kept sorted by harm, so that many tasks can ask in one plan.
+An *offer* is a set of turns that may end, and the nodes that this frees: one gang with its nodes, or those tasks of a
+shared node that together free enough of it. Offers to tasks of one kind are kept sorted by harm, since many waiting
+tasks of a plan need them.
 """
 
 from __future__ import annotations
@@ -25,29 +26,29 @@ from hai_scheduler.core.ordering.turns import Turn
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a task's offers depend on: who it may ask to leave, and how much of a node it wants."""
+    """What the offers to a task depend on: which turns may end for it, and how much of a node it takes."""
 
     priority: Priority
     rank: float
     #: None is whole nodes.
     gpus: int | None
-    #: Offers without equal tasks of this user (P3); None: all of them.
+    #: Leave equal tasks of this user out of the offers (P3); None: leave none out.
     besides: str | None = None
 
 
 class OfferKey(NamedTuple):
-    """The order of offers: least harm first (P4). No two of a kind are equal, because each node is in one offer."""
+    """The sort key of an offer: least harm first (P4). Keys of one kind differ, because each node is in one offer."""
 
-    #: The harm of the turn whose end does most: its fields stand here themselves, so that comparing is fast.
+    #: The fields of the largest `Harm` among the turns; they are copied here, so that comparing is fast.
     order: tuple[float, ...]
     started: float
     task_id: TaskId
-    #: The first of the nodes.
+    #: The first node of the offer.
     node: str
 
     @property
     def harm(self) -> Harm:
-        """The harm of the turn whose end does most."""
+        """The largest harm among the turns."""
         return Harm(*self[:3])
 
 
@@ -58,7 +59,7 @@ class Offer:
     turns: tuple[Turn, ...]
     nodes: tuple[str, ...]
     key: OfferKey
-    #: Users whose own tasks of the waiting task's priority are among the turns (P3).
+    #: Users of turns with the priority of the waiting task: their own tasks cannot use the offer (P3).
     users: frozenset[str]
 
     def __lt__(self, other: Offer) -> bool:
@@ -72,20 +73,20 @@ class Offers:
     kind: Kind
     sorted: list[Offer] = field(default_factory=list)
     total: int = 0
-    #: Nodes in offers that a user cannot take, because own tasks would leave (P3).
+    #: By user, how many nodes are in offers that the user's tasks cannot use, because own tasks would leave (P3).
     own: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     by_node: dict[str, Offer] = field(default_factory=dict)
     seen: int = 0
 
     def add(self, offer: Offer) -> None:
-        """Put an offer in."""
+        """Add an offer."""
         for name in offer.nodes:
             self.by_node[name] = offer
         insort(self.sorted, offer)
         self._count(offer, len(offer.nodes))
 
     def fill(self, offers: Iterable[Offer]) -> None:
-        """Put many in at once."""
+        """Add many offers at once."""
         for offer in offers:
             for name in offer.nodes:
                 self.by_node[name] = offer
@@ -94,7 +95,7 @@ class Offers:
         self.sorted.sort()
 
     def drop(self, name: str) -> None:
-        """Take the offer out that would free the node, if there is one."""
+        """Remove the offer that would free the node, if there is one."""
         offer = self.by_node.get(name)
         if offer is None:
             return
@@ -110,7 +111,7 @@ class Offers:
 
 
 class Market:
-    """Every offer of a node group, by kind, built when it is first asked for."""
+    """All offers of a node group by kind of request; those of a kind are built when they are first needed."""
 
     def __init__(self, ledger: Ledger, turns: Sequence[Turn], rules: Rules) -> None:
         self._ledger = ledger
@@ -119,19 +120,19 @@ class Market:
             self._at[turn.priority].append(turn)
         self._rules = rules
         self._by_kind: dict[Kind, Offers] = {}
-        #: The turns that may end for each kind, whatever it wants of a node.
+        #: The turns that may end for each kind, whatever number of GPUs the kind has.
         self._able: dict[Kind, list[Turn]] = {}
-        #: Who shares nodes, and at which priority.
+        #: Users with shared-node tasks, and the priorities of these tasks.
         self._sharers = {(turn.task.user, turn.priority) for turn in turns if not turn.whole}
-        #: Turns and nodes looked at.
+        #: How many turns and nodes were examined.
         self.work = 0
 
     def forget(self) -> None:
-        """Nodes have been reserved or released: every offer is made anew."""
+        """Drop all offers, because nodes have been reserved or released; they are built again when needed."""
         self._by_kind.clear()
 
     def offers(self, kind: Kind) -> Offers:
-        """What tasks of the kind may take, as things are now."""
+        """Return the current offers to tasks of the kind."""
         found = self._by_kind.get(kind)
         if found is None:
             found = self._by_kind[kind] = self._all(kind)
@@ -140,9 +141,10 @@ class Market:
         return found
 
     def offers_to(self, user: str, kind: Kind, need: int) -> Offers:
-        """What a user's task of the kind may take that needs so many nodes.
+        """Return the current offers to a user's task of the kind that needs `need` nodes.
 
-        On a shared node the least harmful may be the user's own, who do not leave for it (P3), though others would do.
+        On a shared node the offer with least harm may include the user's own equal tasks, which do not leave for the
+        user (P3). If too few nodes are left because of that, offers without these tasks are returned.
         """
         offers = self.offers(kind)
         own = offers.own.get(user, 0)
@@ -187,7 +189,7 @@ class Market:
         return self._rules.may_end(turn, kind.priority, kind.rank)
 
     def _refresh(self, offers: Offers) -> None:
-        """Make the offers anew of nodes on which something has changed."""
+        """Build the offers of changed nodes again."""
         names = dict.fromkeys(self._ledger.changed[offers.seen :])
         offers.seen = len(self._ledger.changed)
         gangs: dict[int, Turn] = {}
@@ -212,7 +214,7 @@ class Market:
     def _offer(self, turns: tuple[Turn, ...], nodes: tuple[str, ...], kind: Kind) -> Offer:
         own = frozenset(turn.task.user for turn in turns if turn.priority == kind.priority)
         worst = max([self._rules.harm_of(turn) for turn in turns])
-        key = tuple.__new__(OfferKey, (*worst, nodes[0]))  # thousands in a plan: faster than by its name
+        key = tuple.__new__(OfferKey, (*worst, nodes[0]))  # thousands in a plan, and faster than `OfferKey(...)`
         return Offer(turns, nodes, key, own)
 
     def _of_use(self, name: str, kind: Kind) -> bool:
@@ -225,7 +227,7 @@ class Market:
         )
 
     def _of_node(self, spot: Spot, kind: Kind, able: list[Turn]) -> Offer | None:
-        """The least harmful of those tasks of a shared node that may end, whose leaving frees enough of it."""
+        """Return the offer of a shared node: the tasks with least harm that free enough of it, or None."""
         want = spot.size if kind.gpus is None else kind.gpus
         have = len(spot.free) + spot.leaving() - spot.kept(kind.priority)  # lower promises give way
         if have >= want or not self._of_use(spot.node.name, kind):
@@ -238,7 +240,10 @@ class Market:
 
 
 def _fewest_needed(turns: Sequence[Turn], need: int, worth: Callable[[Turn], int]) -> tuple[Turn, ...] | None:
-    """Turns in order until the need is met; then, most harm first, those that were not needed are let off (P4)."""
+    """Take turns in order until the need is met; then drop turns that are not needed, most harm first (P4).
+
+    Returns None if all turns together do not meet the need.
+    """
     chosen: list[Turn] = []
     got = 0
     for turn in turns:
@@ -257,26 +262,26 @@ def _fewest_needed(turns: Sequence[Turn], need: int, worth: Callable[[Turn], int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """What a waiting task asks of the market."""
+    """What a waiting task needs from the offers."""
 
     task: Task
     #: How many nodes are to be freed.
     need: int
-    #: Nodes that it can have anyway, or that are not open to it.
+    #: Nodes that do not count, because the task can have them without these offers.
     without: Collection[str] = ()
     #: Only nodes of this zone (F2); None is any.
     zone: str | None = None
 
 
 class Taken(NamedTuple):
-    """An offer that is taken for a task, and those of its nodes that the task can use."""
+    """An offer that is chosen for a task, and the nodes of the offer that the task can use."""
 
     offer: Offer
     nodes: tuple[str, ...]
 
 
 class Chooser:
-    """Chooses who leaves for a task (P4)."""
+    """Chooses the victims for a task (P4)."""
 
     def __init__(self, ledger: Ledger, rules: Rules) -> None:
         self._ledger = ledger
@@ -284,9 +289,15 @@ class Chooser:
         self.work = 0
 
     def victims(self, offers: Offers, task: Task, have: Sequence[str]) -> list[Turn] | None:
-        """Who leaves so that the gang fits: within one zone if that can be, else across zones (F1, F2).
+        """Choose the turns that end so that the gang fits, within one zone if possible, else across zones (F1, F2).
 
-        None if nobody's leaving would do. `have` are the nodes that it can have anyway.
+        Args:
+            offers: The offers to tasks of the kind.
+            task: The waiting task.
+            have: The nodes that the task can have without a preemption.
+
+        Returns:
+            The victims, or None if the gang would not fit even if all turns that may end did.
         """
         found = self._found(offers, task, have)
         if found is None:
@@ -297,7 +308,7 @@ class Chooser:
         return turns
 
     def _let_off(self, turns: list[Turn], priority: Priority, task: Task, have: Sequence[str]) -> None:
-        """Drop those who are not needed, most harm first: who shares several nodes is in an offer for each of them."""
+        """Drop victims that are not needed, most harm first: a task on several shared nodes is in an offer of each."""
         fit = self._fit(turns, priority, task, have)
         for turn in sorted(turns, key=self._rules.harm_of, reverse=True):
             others = [other for other in turns if other is not turn]
@@ -305,7 +316,7 @@ class Chooser:
                 turns.remove(turn)
 
     def _fit(self, turns: Sequence[Turn], priority: Priority, task: Task, have: Sequence[str]) -> int:
-        """How the gang fits when these have left: 0 in one zone, 1 across zones, 2 not at all."""
+        """Return how the gang fits once these turns have ended: 0 in one zone, 1 across zones, 2 not at all."""
         ledger = self._ledger
         names = dict.fromkeys(have)
         for name in (name for turn in turns for name in turn.nodes):
@@ -335,7 +346,7 @@ class Chooser:
         return self._victims_across(offers, task, have)
 
     def _victims_across(self, offers: Offers, task: Task, have: Sequence[str]) -> list[Offer] | None:
-        """Those who span zones in its place, and others (F2)."""
+        """Choose offers across zones; runs that span zones end first, if too many do for one more (F2)."""
         policy = self._rules.policy
         too_many = self._ledger.crossing(task, offers.kind.priority, soon=True) + 1 - policy.max_cross_zone
         first = self._crossers(offers.kind, task, max(0, too_many))
@@ -346,9 +357,9 @@ class Chooser:
         return None if found is None else [*first, *found]
 
     def _crossers(self, kind: Kind, task: Task, count: int) -> list[Offer] | None:
-        """So many of those who span zones, least harm first, and the nodes of theirs that the task can use.
+        """Return offers of `count` runs that span zones, least harm first, with the nodes that the task can use.
 
-        None if fewer may be told to leave for it.
+        Returns None if fewer such runs may be told to leave for the task.
         """
         able = [
             turn
@@ -375,7 +386,7 @@ class Chooser:
         return None if found is None else [taken.offer for taken in found]
 
     def choose(self, offers: Offers, ask: Ask) -> list[Taken] | None:
-        """The offers that free at least `ask.need` nodes with least harm, and what each frees; None if none do."""
+        """Return the offers that free at least `ask.need` nodes with least harm, or None if there are too few."""
         chosen: list[Taken] = []
         got = 0
         for taken in self._in_order(offers, ask):
@@ -392,7 +403,7 @@ class Chooser:
         return chosen
 
     def _in_order(self, offers: Offers, ask: Ask) -> Iterator[Taken]:
-        """Offers that are good for the task, least harm first; of equal harm, those that free least beyond the need."""
+        """Yield the offers that the task can use, least harm first; ties by the fewest nodes beyond the need."""
         for _, tied in groupby(offers.sorted, key=lambda offer: offer.key.order):
             usable = []
             for offer in tied:
@@ -418,16 +429,17 @@ class Chooser:
         )
 
     def _just_made_room(self, turn: Turn, waiting: Task) -> bool:
-        """P5: a victim does not take its beneficiary's nodes back before the beneficiary's `min_run`.
+        """Whether the waiting task is a victim of the turn, which has lasted less than `min_run` (P5).
 
-        It could otherwise: an AUTO task may wait at a higher level than it ran at.
+        Without this rule a victim could take the nodes back at once: an AUTO task may wait at a higher priority than
+        it ran at.
         """
         until = turn.run.turn_start + self._rules.policy.min_run
         return waiting.left_for == turn.task.id and self._rules.now < until
 
 
 def reason_for(turn: Turn, kind: Kind, rules: Rules) -> Reason:
-    """Why a chosen turn ends."""
+    """Return why a chosen turn ends."""
     reason = rules.reason(turn, kind.priority, kind.rank)
     assert reason is not None, f"task {turn.task.id} may not be told to leave"
     return reason

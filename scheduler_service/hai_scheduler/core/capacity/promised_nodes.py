@@ -1,4 +1,4 @@
-"""Which nodes are promised to which waiting task (rule B3)."""
+"""The promises of nodes to waiting tasks, found by task and by node (rule B3)."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from hai_scheduler.core.nodes.floor import Floor
 
 
 class PromisedNodes:
-    """The promises of a node group: each is on the `promises` of its node, and found here by task and by node."""
+    """An index of the promises of a node group; each promise is kept in `promises` of its node."""
 
     def __init__(self, floor: Floor, spots: Spots) -> None:
         self._floor = floor
         self._spots = spots
-        #: Nodes on which something is promised.
+        #: Nodes with promises.
         self.names: dict[str, None] = {}
         self._of_task: defaultdict[TaskId, set[str]] = defaultdict(set)
         #: Tasks that are promised nodes of several zones (F2).
         self._across: dict[TaskId, Priority] = {}
-        #: The lowest priority at which something is promised; None: to be found.
+        #: The lowest priority of any promise; None: not computed yet, or no promise.
         self._lowest: Priority | None = None
 
     def to(self, task: Task) -> list[str]:
-        """The nodes that are promised to the task, by name."""
+        """Return the names of the nodes that are promised to the task, sorted."""
         return sorted(self._of_task.get(task.id, ()))
 
     def is_to(self, name: str, task_id: TaskId | None) -> bool:
-        """Whether something of the node is promised to the task."""
+        """Whether GPUs of the node are promised to the task."""
         return task_id is not None and any(promise.task_id == task_id for promise in self._spots[name].promises)
 
     def are_below(self, priority: Priority) -> bool:
-        """Whether something is promised at a lower priority."""
+        """Whether there is a promise of lower priority."""
         if self._lowest is None:
             promises = (promise for name in self.names for promise in self._spots[name].promises)
             self._lowest = min((promise.priority for promise in promises), default=None)
         return self._lowest is not None and self._lowest < priority
 
     def across_zones(self, task: Task, priority: Priority) -> int:
-        """How many other tasks, whose promises the task must respect, are promised nodes of several zones (F2)."""
+        """Return how many promises to others that the task must respect are of nodes in several zones (F2)."""
         return sum(
             level >= priority or task_id == task.left_for
             for task_id, level in self._across.items()
@@ -51,7 +51,11 @@ class PromisedNodes:
         )
 
     def add(self, spot: Spot, task: Task, priority: Priority) -> set[TaskId]:
-        """Promise the task what it wants of the node; the tasks whose promises there, being lower, had to give way."""
+        """Promise a task the GPUs that it takes of the node.
+
+        Returns:
+            The tasks whose promises on the node had to give way because they were of lower priority.
+        """
         gave_way: set[TaskId] = set()
         want = spot.amount(task)
         spot.promises = [promise for promise in spot.promises if promise.task_id != task.id]
@@ -67,12 +71,12 @@ class PromisedNodes:
         return gave_way
 
     def note_zones(self, names: Collection[str], task: Task, priority: Priority) -> None:
-        """The nodes are all that the task is promised: count it if they lie in several zones (F2)."""
+        """Note whether the nodes, which are all that the task is promised, lie in several zones (F2)."""
         if self._floor.spans_zones(names):
             self._across[task.id] = priority
 
     def remove(self, task: Task) -> list[Spot]:
-        """Take back everything that the task is promised; the nodes on which that was, by name."""
+        """Remove all promises to the task, and return the nodes on which they were, sorted by name."""
         self._across.pop(task.id, None)
         spots = [self._spots[name] for name in self.to(task)]
         for spot in spots:
@@ -81,7 +85,7 @@ class PromisedNodes:
         return spots
 
     def fit(self, spot: Spot) -> set[TaskId]:
-        """Take back promises on the node that have no room any more, lowest first; the tasks whose they were."""
+        """Remove promises that the node cannot keep any more, lowest first, and return their tasks."""
         gave_way: set[TaskId] = set()
         have = len(spot.free) + spot.leaving()
         for promise in sorted(spot.promises, key=attrgetter("priority")):
@@ -96,17 +100,17 @@ class PromisedNodes:
         self._of_task[promise.task_id].discard(spot.node.name)
 
     def update(self, spot: Spot) -> None:
-        """The promises on the node, which is one of `names`, have changed."""
+        """Update the index after the promises on the node, which is one of `names`, have changed."""
         self._lowest = None
         if not spot.promises:
             self.names.pop(spot.node.name, None)
 
     def tasks(self) -> set[TaskId]:
-        """The tasks that are promised something."""
+        """Return the tasks that have promises."""
         return {task_id for task_id, names in self._of_task.items() if names}
 
     def check(self) -> None:
-        """Raise AssertionError unless what is found by task and by node is what the nodes hold."""
+        """Raise AssertionError unless the index agrees with the promises on the nodes."""
         there = {(promise.task_id, name) for name in self._floor.nodes for promise in self._spots[name].promises}
         assert there == {(task_id, name) for task_id, names in self._of_task.items() for name in names}
         assert {name for _, name in there} == set(self.names)

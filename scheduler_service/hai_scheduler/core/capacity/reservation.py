@@ -1,4 +1,4 @@
-"""When a task can start at the earliest, and on which nodes (rule B1)."""
+"""Reservations: the earliest start of a task, and the nodes for it (rules B1, B2)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.rules import Rules
 from hai_scheduler.core.ordering.turns import Turn
 
-#: From when a task can have its part of nodes, and the nodes.
+#: A time, and the nodes of which a task can have its part from that time on.
 _Times = tuple[datetime, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """Nodes that the head of the queue can have by then."""
+    """Nodes that the head of the queue can have at the time `at`."""
 
     task: Task
     priority: Priority
@@ -32,11 +32,21 @@ class Reservation:
 
 
 def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules: Rules) -> Reservation | None:
-    """When enough nodes can be the task's, as far as is known, and which; None if that cannot be said.
+    """Return the reservation for a task: the earliest time at which it can have enough nodes, and these nodes.
 
-    Known are free nodes, deadlines of those who are leaving, ends of turns that equals may ask for (P2), tasks of
-    lower priority (P1), and time limits. What is promised to others does not count. Nodes of several zones can be
-    the task's when few enough others span zones (F2).
+    It is found from free nodes, deadlines of leaving runs, ends of turns for equals (P2), tasks of lower priority (P1)
+    and time limits. GPUs that are promised to others do not count. The nodes may lie in several zones once few
+    enough other runs span zones (F2).
+
+    Args:
+        task: The waiting task.
+        priority: Its effective priority.
+        rank: Its rank among equals, by `Rules.ranks`.
+        ledger: The GPUs of the node group.
+        rules: The rules of the discipline.
+
+    Returns:
+        The reservation, or None if the time is not known.
     """
     if not ledger.floor.can_ever(task):
         return None
@@ -54,7 +64,7 @@ def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules:
 
 
 def _across_at(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> datetime | None:
-    """From when the task may span zones (F2); None if that cannot be said."""
+    """Return from when the task may span zones (F2); None if it is not known."""
     too_many = ledger.crossing(task, priority, soon=False) + 1 - leaves.most_across
     if too_many <= 0:
         return leaves.now
@@ -63,7 +73,7 @@ def _across_at(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) 
 
 
 def _first(times: list[_Times], nodes: int, ledger: Ledger, zone: str | None) -> list[tuple[datetime, str]]:
-    """The nodes that can be had first, in one zone or, None, anywhere; ties by name. Empty if there are too few."""
+    """Return the nodes that are available first, in one zone or (None) in all; ties by name. Empty if too few are."""
     found: list[tuple[datetime, str]] = []
     zone_of = ledger.floor.zone_of
     for when, names in times:
@@ -74,7 +84,7 @@ def _first(times: list[_Times], nodes: int, ledger: Ledger, zone: str | None) ->
 
 
 def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> list[_Times]:
-    """When the task can have its part of each node, as far as that can be said; soonest first."""
+    """Return when the task can have its part of each node, where that is known; soonest first."""
     if ledger.floor.mixed and task.gpus is not None:
         found = _times_of(ledger.spots.all(), task, priority, leaves)
     else:
@@ -96,7 +106,7 @@ def _times_of(spots: Iterable[Spot], task: Task, priority: Priority, leaves: _Le
 
 
 class _Leaves:
-    """When turns can be over for the task; each is asked once, however many nodes it holds."""
+    """The times at which turns can end for the task; each time is computed once for all nodes of a turn."""
 
     def __init__(self, task: Task, priority: Priority, rank: float, rules: Rules) -> None:
         self._ask = (task, priority, rank, rules)
@@ -106,7 +116,7 @@ class _Leaves:
         self.most_across = rules.policy.max_cross_zone
 
     def at(self, turn: Turn) -> datetime | None:
-        """See `leaves_at`; those who leave by their own time limits alone, or at once, are most."""
+        """Return the same as `leaves_at`, with short cuts for the most frequent cases."""
         if not turn.leaving:
             if turn.priority > self._priority:
                 return turn.ends_at if turn.ends_at is None or turn.ends_at > self.now else self.now
@@ -119,7 +129,7 @@ class _Leaves:
 
 
 def _available(spot: Spot, task: Task, priority: Priority, leaves: _Leaves) -> datetime | None:
-    """When the task can have its part of the node; None if that cannot be said."""
+    """Return when the task can have its part of the node; None if it is not known."""
     have = len(spot.free) - spot.kept_from(task, priority)
     want = spot.amount(task)
     if have >= want:
@@ -135,23 +145,23 @@ def _available(spot: Spot, task: Task, priority: Priority, leaves: _Leaves) -> d
 
 
 def passes(task: Task, head: Reservation, rules: Rules) -> bool:
-    """Whether a task may use nodes that are kept for the head, because it gives them back in time (B2).
+    """Whether a task may use nodes that are reserved for the head, because it gives them back in time (B2).
 
-    It does if it ends by its time limit before the head can start, or if the head may have its nodes back by then.
+    The task does so if its time limit ends it before the head can start, or if the head may preempt it by then.
     """
     until = head.at - rules.now
     if task.time_limit is not None and task.time_limit - task.served <= until:
         return True
     if until < rules.policy.min_run:
-        return False  # no turn gives back sooner (P2)
+        return False  # no turn ends for an equal sooner (P2)
     if task.user == head.task.user:
-        return False  # P3: it would not have to give them back
+        return False  # P3: the task would not have to leave for the head
     gives_back = rules.gives_back(task, head.rank)
     return gives_back is not None and gives_back <= until
 
 
 def leaves_at(turn: Turn, task: Task, priority: Priority, rank: float, rules: Rules) -> datetime | None:
-    """When the turn can be over for a waiting task of that priority and rank; None if that cannot be said."""
+    """Return when the turn can end for a waiting task of that priority and rank; None if it is not known."""
     if turn.leaving:
         deadline = rules.now + turn.task.grace if turn.run.notice is None else turn.run.notice.deadline
         return max(rules.now, deadline)

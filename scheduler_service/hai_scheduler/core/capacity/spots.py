@@ -1,4 +1,4 @@
-"""The nodes of one node group while a plan is made: who holds them, and whom they are promised to (U2, B3)."""
+"""The nodes of one node group while a plan is made: the turns that hold them, and their promises (U2, B3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hai_scheduler.core.ordering.turns import Turn
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """GPUs of a node that are kept for a waiting task (B3)."""
+    """GPUs of a node that are promised to a waiting task (B3)."""
 
     task_id: TaskId
     priority: Priority
@@ -29,15 +29,15 @@ class Spot:
 
     node: Node
     size: int
-    #: Indices of GPUs that nobody holds.
+    #: Indices of GPUs that no run holds.
     free: list[int]
     #: Whether new runs may be placed here (F3).
     usable: bool
     turns: list[Turn]
     promises: list[Promise]
-    #: Kept free for the head of the queue (B1).
+    #: Whether the node is reserved for the head of the queue (B1).
     reserved: bool = False
-    #: GPUs that the pools show as open.
+    #: How many GPUs the pools show as open.
     shown: int = 0
 
     @property
@@ -47,37 +47,37 @@ class Spot:
 
     @property
     def leaf(self) -> Leaf:
-        """Where it sits."""
+        """The zone and the leaf of the node."""
         return self.node.zone, self.node.leaf
 
     def amount(self, task: Task) -> int:
-        """How many GPUs the task wants here: all, or its k (U2). More than there are, if it does not fit."""
+        """Return how many GPUs the task takes of the node: all, or its k (U2), which may be more than there are."""
         return self.size if task.gpus is None else task.gpus
 
     def leaving(self) -> int:
-        """GPUs whose holders have been told to leave."""
+        """Return how many GPUs are held by runs that have been told to leave."""
         return sum([held_by(turn, self) for turn in self.turns if turn.leaving])
 
     def kept(self, priority: Priority | None = None) -> int:
-        """GPUs that are promised, at that priority or a higher one if one is given."""
+        """Return how many GPUs are promised; if a priority is given, at that priority or a higher one."""
         if not self.promises:
             return 0
         return sum([promise.gpus for promise in self.promises if priority is None or promise.priority >= priority])
 
     def open(self) -> int:
-        """GPUs that are open to everybody now; below 0 if more is promised than is free yet."""
+        """Return how many GPUs are open to every task now; below 0 if more are promised than are free yet."""
         if self.reserved or not self.usable:
             return 0
         return len(self.free) - self.kept() if self.promises else len(self.free)
 
     def suits(self, task: Task) -> bool:
-        """Whether the task may ever be placed here as things are (F3)."""
+        """Whether the task may be placed on the node once it is free (F3)."""
         if not self.usable or self.node.name in task.avoid:
             return False
         return task.gpus is None or task.gpus <= self.node.gpus
 
     def kept_from(self, task: Task, priority: Priority) -> int:
-        """GPUs that are promised to others whom the task must respect (B3, P5)."""
+        """Return how many GPUs are promised to other tasks whose promises the task must respect (B3, P5)."""
         if not self.promises:
             return 0
         others = [promise for promise in self.promises if promise.task_id != task.id]
@@ -85,18 +85,18 @@ class Spot:
 
 
 def held_by(turn: Turn, spot: Spot) -> int:
-    """How many GPUs of the node the turn holds."""
+    """Return how many GPUs of the node the turn holds."""
     return spot.size if turn.task.gpus is None else turn.task.gpus
 
 
 class Spots(dict[str, Spot]):
-    """The nodes by name. Each is made when it is first asked for: most are held by gangs and never are.
+    """The nodes by name. Each is made when it is first read, since most are held by gangs and never needed.
 
-    So only `spots[name]`, which raises KeyError for a node that is not there, `find` and `all` are of use.
+    So use only `spots[name]`, which raises KeyError for an unknown node, `find` and `all`.
     """
 
     def __init__(self, floor: Floor, gangs: list[Turn]) -> None:
-        """`gangs` hold whole nodes, and no two of them the same."""
+        """Take the nodes of the group; `gangs` hold whole nodes, and no two of them the same node."""
         self._floor = floor
         self._gangs = {name: turn for turn in gangs for name in turn.nodes}
 
@@ -108,13 +108,13 @@ class Spots(dict[str, Spot]):
         return made
 
     def find(self, name: str) -> Spot | None:
-        """The node, if it is there: one that a run holds may have gone."""
+        """Return the node, or None if the group has it no more: a node that a run holds may be gone."""
         return self[name] if name in self._floor.nodes else None
 
     def all(self) -> Iterator[Spot]:
-        """All nodes, by name."""
+        """Yield all nodes, in order of names."""
         return (self[name] for name in self._floor.nodes)
 
     def of_gangs(self) -> set[str]:
-        """The names of those that a gang holds and that can be used."""
+        """Return the names of usable nodes that a gang holds."""
         return self._floor.usable & self._gangs.keys()

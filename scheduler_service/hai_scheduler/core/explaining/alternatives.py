@@ -1,4 +1,4 @@
-"""What would let a waiting task start, as data. `what_if` finds it, `explain` turns it into a sentence."""
+"""Changes that would let a waiting task start, as data. `what_if` finds them, `explain` makes sentences of them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hai_scheduler.core.model.verdicts import Holder
 
 
 class ChangeKind(StrEnum):
-    """What would be changed."""
+    """The thing that a change is about."""
 
-    #: The level that the task asks for.
+    #: The priority that the task asks for.
     PRIORITY = "PRIORITY"
-    #: On how many nodes it runs.
+    #: How many nodes the task takes.
     NODES = "NODES"
-    #: How many GPUs it takes of each of them (U2).
+    #: How many GPUs the task takes of each node (U2).
     GPUS = "GPUS"
     #: A row of quota.
     LIMIT = "LIMIT"
@@ -25,7 +25,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
-    """A change of one thing, and what `plan` would do then."""
+    """One change, and what `plan` would do with it."""
 
     kind: ChangeKind
     priority: Priority | None = None
@@ -34,9 +34,9 @@ class WhatIf:
     #: The new limit of the row of `subject`.
     limit: int | None = None
     subject: str | None = None
-    #: Whether it would start at once; else nodes would be freed for it, and it would start then.
+    #: Whether the task would start at once; else nodes would be freed for it, and it would start then.
     starts_now: bool
-    #: By when at the latest the nodes would be free, where that can be said.
+    #: The latest time at which the nodes would be free, if that is known.
     starts_by: datetime | None = None
-    #: Who would be told to leave for it.
+    #: The tasks that would be told to leave for it.
     suspends: tuple[Holder, ...] = ()

@@ -13,7 +13,7 @@ from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
 
 
 def span(length: timedelta) -> str:
-    """A length of time in its two largest units: `1 h 5 min`, `12 s`."""
+    """Return a length of time in its two largest units: `1 h 5 min`, `12 s`."""
     seconds = max(0, round(length.total_seconds()))
     parts = []
     for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
@@ -24,17 +24,17 @@ def span(length: timedelta) -> str:
 
 
 def clock(when: datetime, now: datetime) -> str:
-    """A time of day, with the day where that is not today: `08:12:00 UTC`, `2026-01-07 08:12 UTC`."""
+    """Return a time of day, with the date if it is not today: `08:12:00 UTC`, `2026-01-07 08:12 UTC`."""
     return f"{when:%H:%M:%S} UTC" if when.date() == now.date() else f"{when:%Y-%m-%d %H:%M} UTC"
 
 
 def nodes(count: int) -> str:
-    """`1 node`, `3 nodes`."""
+    """Return a number of nodes in words: `1 node`, `3 nodes`."""
     return "1 node" if count == 1 else f"{count} nodes"
 
 
 def gang(count: int, gpus: int | None) -> str:
-    """What a task asks for (U2): `3 nodes`, `1 GPU on 1 node`, `2 GPUs on each of 3 nodes`."""
+    """Return what a task asks for (U2): `3 nodes`, `1 GPU on 1 node`, `2 GPUs on each of 3 nodes`."""
     if gpus is None:
         return nodes(count)
     each = "1 node" if count == 1 else f"each of {count} nodes"
@@ -42,12 +42,12 @@ def gang(count: int, gpus: int | None) -> str:
 
 
 def amount(value: float) -> str:
-    """A number of nodes, which parts of nodes may make a broken one (Q1): `2`, `1.25`."""
+    """Return a number of nodes, with at most two decimals for parts of nodes (Q1): `2`, `1.25`."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def who(holders: tuple[Holder, ...]) -> str:
-    """The first three, by id and user: `task 41 of bob (HIGH, 2 nodes)`. Names of tasks are their users' own."""
+    """Return the first three holders by id and user: `task 41 of bob (HIGH, 2 nodes)`; names of tasks are private."""
     names = [f"task {h.task_id} of {h.user} ({h.priority.name}, {gang(h.nodes, h.gpus)})" for h in holders[:3]]
     if len(holders) > 3:
         names.append(f"{len(holders) - 3} more")
@@ -55,13 +55,13 @@ def who(holders: tuple[Holder, ...]) -> str:
 
 
 def quota_of(subject: object) -> str:
-    """Whose quota a row is, inside a sentence: `the quota of user:ann`, `the quota of group ml as a whole` (Q2)."""
+    """Return whose quota a row is, in words: `the quota of user:ann`, `the quota of group ml as a whole` (Q2)."""
     whole = str(subject).removeprefix("total:")
     return f"the quota of group {whole} as a whole" if whole != str(subject) else f"the quota of {subject}"
 
 
 def why(verdict: Verdict, now: datetime) -> str:
-    """Why the task waits: one sentence with a capital and a full stop."""
+    """Return why the task waits: one sentence with a capital and a full stop."""
     return _SENTENCES[verdict.kind](verdict, now)
 
 
@@ -88,7 +88,7 @@ def _needs_but(verdict: Verdict) -> str:
 
 
 def _orphaned(verdict: Verdict) -> str:
-    """What runs of a database that was restored, or replaced, hold: only an admin can end them (decision 0016)."""
+    """Return how many nodes orphaned runs hold, in words, or "": only an admin can end them (decision 0016)."""
     count = verdict.data.get("orphaned")
     if not isinstance(count, int):
         return ""
@@ -96,7 +96,7 @@ def _orphaned(verdict: Verdict) -> str:
 
 
 def _until(verdict: Verdict, name: str, now: datetime) -> str:
-    """` until 08:12:00 UTC, in 12 min`, or nothing if that cannot be said."""
+    """Return ` until 08:12:00 UTC, in 12 min`, or "" if the time is not known."""
     when = verdict.data.get(name)
     return f" until {clock(when, now)}, in {span(when - now)}" if isinstance(when, datetime) else ""
 
@@ -118,13 +118,13 @@ def _capacity(verdict: Verdict, _now: datetime) -> str:
 
 
 def _unsaved(verdict: Verdict) -> str:
-    """Who is not interrupted for an equal because nothing shows that it saves (P8), as a sentence, or nothing."""
+    """Return a sentence about a task that is not interrupted for equals because it does not save (P8), or ""."""
     if "unsaved" not in verdict.data:
         return ""
     times = _number(verdict, "unsaved_runs")
     return (
         f" Task {_number(verdict, 'unsaved')} keeps its nodes until it saves:"
-        f" it was interrupted {times} times in a row without a checkpoint (P8)."
+        f" it was interrupted {times} times in a row without a checkpoint."
     )
 
 
@@ -200,7 +200,7 @@ _SENTENCES: Mapping[VerdictKind, Callable[[Verdict, datetime], str]] = {
 
 
 def what_would(change: WhatIf, task: Task, now: datetime) -> str:
-    """What a change would bring the task: one sentence with a capital and a full stop."""
+    """Return what would happen to the task with a change: one sentence with a capital and a full stop."""
     return f"{_CHANGES[change.kind](change, task)} {_effect(change, now)}."
 
 
@@ -242,7 +242,7 @@ def _effect(change: WhatIf, now: datetime) -> str:
 
 
 def notice_of(notice: Notice, beneficiary: Task | None) -> str:
-    """Why a run is told to leave, as the rank reads it."""
+    """Return why a run is told to leave, as its ranks read it: a sentence without capital and full stop."""
     if beneficiary is None or notice.reason not in (Reason.PREEMPTED, Reason.TURN_OVER):
         return sentence_of(notice.reason)
     asked = beneficiary.priority.name if beneficiary.priority is not None else "AUTO"
@@ -253,7 +253,7 @@ def notice_of(notice: Notice, beneficiary: Task | None) -> str:
 
 
 def message_of(task: Task, verdict: Verdict | None, now: datetime) -> str:
-    """What the task does now, or why it ended: one sentence."""
+    """Return what the task does now, or why it ended: one sentence."""
     if task.state.waiting:
         return why(verdict, now) if verdict else "Will be looked at in a moment."
     if task.state.ended:
@@ -272,7 +272,7 @@ def message_of(task: Task, verdict: Verdict | None, now: datetime) -> str:
 
 
 def _waits(run: Run) -> str:
-    """`: rank 1 on node-2 waits: ImagePullBackOff: ...`, in the cluster's words, or nothing where all goes well."""
+    """Return `: rank 1 on node-2 waits: ImagePullBackOff: ...`, in the cluster's words, or "" without a problem."""
     waiting = [rank for rank in run.ranks if rank.state is RankState.PENDING and rank.message]
     if not waiting:
         return ""
@@ -282,7 +282,7 @@ def _waits(run: Run) -> str:
 
 
 def node_names(names: tuple[str, ...]) -> str:
-    """The first four: `node-1, node-2`, `a, b, c, d and 3 more`."""
+    """Return the first four names: `node-1, node-2`, `a, b, c, d and 3 more`."""
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 

@@ -1,4 +1,4 @@
-"""What would let a waiting task start: found by asking `plan` itself, so that it is true by construction."""
+"""Changes that would let a waiting task start. Each is tried with `plan` itself, so it is true by construction."""
 
 from __future__ import annotations
 
@@ -20,27 +20,36 @@ from hai_scheduler.core.ordering.use import share_of
 from hai_scheduler.core.planning.memory import Memory
 from hai_scheduler.core.planning.plan import plan
 
-#: How often one explanation asks `plan` at most.
+#: How often one explanation calls `plan` at most.
 MOST_PLANS = 8
 
-#: What a task waits for that no change of its own would shorten.
+#: Kinds of waiting that no change of the task would shorten.
 _ITS_OWN_WAY = frozenset({VerdictKind.HELD, VerdictKind.PAUSED, VerdictKind.RETRY, VerdictKind.NEXT})
 
 
 def counterfactuals(
     snapshot: Snapshot, policies: Policy | Policies, task_id: TaskId, *, most_plans: int = MOST_PLANS
 ) -> tuple[WhatIf, ...]:
-    """What would let the task start now or have nodes freed for it, each by one change.
+    """Return single changes with which the task would start now or have nodes freed for it.
 
-    Of levels it is the lowest higher one, of nodes and GPUs the largest smaller number, as far as so many
-    plans can tell; that each of them helps was always tried. Raises KeyError for a task that is not there.
+    They are the lowest higher priority, and the largest smaller number of nodes and of GPUs, as far as `most_plans`
+    plans can find them. Every change that is returned has been tried.
+
+    Args:
+        snapshot: The cluster and the queue.
+        policies: The policy numbers.
+        task_id: The waiting task.
+        most_plans: How many plans the search may make.
+
+    Raises:
+        KeyError: The snapshot has no such task.
     """
     search = _Search(snapshot, policies, task_id, most_plans)
     return tuple(search.run()) if search.task.state.waiting else ()
 
 
 def applied(snapshot: Snapshot, task_id: TaskId, change: WhatIf) -> Snapshot:
-    """The snapshot with the change made, as the service makes it."""
+    """Return the snapshot with the change applied, as the service would apply it."""
     task = next(task for task in snapshot.tasks if task.id == task_id)
     match change.kind:
         case ChangeKind.PRIORITY:
@@ -61,12 +70,12 @@ def applied(snapshot: Snapshot, task_id: TaskId, change: WhatIf) -> Snapshot:
 
 
 def with_task(snapshot: Snapshot, task: Task) -> Snapshot:
-    """The snapshot with the task as it is here, in place of the one with its id or beside the others."""
+    """Return the snapshot with this task, in place of the task with its id if there is one."""
     return replace(snapshot, tasks=(*(other for other in snapshot.tasks if other.id != task.id), task))
 
 
 def of_group(snapshot: Snapshot, group: str) -> Snapshot:
-    """What concerns one node group: groups are planned apart (U3)."""
+    """Return the part of the snapshot that concerns one node group: each group is planned on its own (U3)."""
     return replace(
         snapshot,
         nodes=tuple(node for node in snapshot.nodes if node.group == group),
@@ -82,18 +91,18 @@ def _key(row: Quota) -> tuple[str, str, Priority]:
 
 @dataclass(slots=True)
 class _Search:
-    """The search for one task, with the plans that it has left."""
+    """The search for one task, and how many plans it may still make."""
 
     whole: Snapshot
     policies: Policy | Policies
     task_id: TaskId
-    #: The first one shows how it is.
+    #: How many plans are left; the first plan shows why the task waits now.
     left: int
     task: Task = field(init=False)
     snapshot: Snapshot = field(init=False)
-    #: Nodes are being freed for it as it is.
+    #: Whether nodes are being freed for the task without any change.
     draining: bool = False
-    #: Why it would wait with the change that was tried last.
+    #: Why the task would wait with the change that was tried last.
     latest: Verdict | None = None
     _memory: Memory = field(default_factory=Memory, init=False)
 
@@ -103,7 +112,7 @@ class _Search:
         self.snapshot = of_group(self.whole, self.task.group)
 
     def run(self) -> Iterator[WhatIf]:
-        """All that was found: quota, level, nodes, GPUs."""
+        """Yield the changes that help: quota, priority, nodes, GPUs."""
         verdict = self._plan(self.snapshot).verdicts.get(self.task_id)
         if verdict is None or verdict.kind in _ITS_OWN_WAY:
             return
@@ -115,7 +124,7 @@ class _Search:
             yield from self._gpus()
 
     def _plan(self, snapshot: Snapshot) -> Plan:
-        """The plan, as far as it concerns the task: those who wait below its level come after it (O1)."""
+        """Make a plan without the tasks that wait at lower priorities, which come after the task (O1)."""
         self.left -= 1
         level = next(task.priority for task in snapshot.tasks if task.id == self.task_id)
         if level is not None:
@@ -124,7 +133,7 @@ class _Search:
         return plan(snapshot, self.policies, memory=self._memory)
 
     def _try(self, change: WhatIf, *, now_only: bool = False) -> WhatIf | None:
-        """The change with what it would bring, or None if it would not help or no plan is left."""
+        """Return the change with its effect, or None if it would not help or no plan is left."""
         if self.left <= 0:
             return None
         made = self._plan(applied(self.snapshot, self.task_id, change))
@@ -149,8 +158,8 @@ class _Search:
     # -- quota ------------------------------------------------------------------------------------
 
     def _quota(self, verdict: Verdict) -> Iterator[WhatIf]:
-        """The limit that would let it start: of the user's own row, or of the cap of the whole group (Q2)."""
-        for _ in range(2):  # behind the row that forbids it there may be a part that is in use
+        """Yield the limit that would let it start, of the user's own row or of the cap on the whole group (Q2)."""
+        for _ in range(2):  # once the limit is high enough for the task, part of the quota may be in use
             if verdict.kind is VerdictKind.NEVER and verdict.data.get("cause") not in ("group", "gpus"):
                 subject, used = str(verdict.data["cause"]), 0.0
             elif verdict.kind is VerdictKind.QUOTA:
@@ -178,9 +187,9 @@ class _Search:
     # -- level ------------------------------------------------------------------------------------
 
     def _level(self, verdict: Verdict) -> Iterator[WhatIf]:
-        """The lowest higher level; where the quota of its level is in use, else the highest lower one."""
+        """Yield the lowest higher priority that helps; if none does and quota is the cause, the highest lower one."""
         if self.task.priority is None:
-            return  # AUTO is at the highest level that has quota for it already (Q4)
+            return  # an AUTO task is already at the highest priority that has quota for it (Q4)
         open_to_it = [level for level in sorted(Priority) if self._has_quota(level)]
         higher = [level for level in open_to_it if level > verdict.priority]
         found = self._lowest(higher)
@@ -192,7 +201,7 @@ class _Search:
             yield found
 
     def _has_quota(self, level: Priority) -> bool:
-        """Whether some row could count for the user there; which of them does is for `plan` to say (Q1)."""
+        """Whether any row of quota could allow the task at the priority; `plan` decides which row counts (Q1)."""
         names = self.snapshot.groups_of.get(self.task.user, frozenset())
         subjects = {"public", f"user:{self.task.user}", *(f"group:{name}" for name in names)}
         return any(
@@ -204,7 +213,7 @@ class _Search:
         return self._try(WhatIf(kind=ChangeKind.PRIORITY, priority=level, starts_now=False))
 
     def _lowest(self, levels: list[Priority]) -> WhatIf | None:
-        """The lowest of the levels that helps: the lowest of all, or found between it and the highest."""
+        """Return the change to the lowest of the priorities that helps, found by bisection, or None."""
         if not levels:
             return None
         found = self._at(levels[0])
@@ -227,7 +236,7 @@ class _Search:
         yield from self._largest(self._hint(verdict), self.task.nodes - 1, change, tries=4)
 
     def _hint(self, verdict: Verdict) -> int:
-        """How many nodes the verdict itself says it could have now."""
+        """Return how many nodes the task could have now, by its verdict."""
         data = verdict.data
         if verdict.kind is VerdictKind.QUOTA:
             left = _float(data["limit"]) - _float(data["used"])
@@ -245,7 +254,10 @@ class _Search:
             yield from self._largest(self.task.gpus // 2, self.task.gpus - 1, change, tries=3)
 
     def _largest(self, hint: int, most: int, change: Callable[[int], WhatIf], *, tries: int) -> Iterator[WhatIf]:
-        """The largest number up to `most` with which it would start now: at the hint, beside it, or between."""
+        """Yield the change to the largest number up to `most` with which the task would start now, if one is found.
+
+        The search tries the hint, the next number, and then bisects, `tries` times at most.
+        """
         found: WhatIf | None = None
         good, bad = 0, most + 1
         for number in range(tries):

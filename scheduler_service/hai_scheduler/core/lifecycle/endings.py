@@ -1,4 +1,4 @@
-"""How a run whose ranks are all gone ended (docs/scheduling.md, "Suspending, in time", and rules H1, H2, H4)."""
+"""How a run has ended, once all its ranks are gone (docs/scheduling.md, "Suspending, in time"; rules H1, H2, H4)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hai_scheduler.core.model.run import Rank, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskState
 
 #: Exit statuses that mean "left as asked" for a run that was told to leave (peers: Slurm, Lightning, submitit).
-#: 143 SIGTERM, 130 SIGINT, 138 SIGUSR1, 75 EX_TEMPFAIL. The kernel gives 128 and more to who has no handler as well:
-#: they say that the job left by itself, never that it saved.
+#: 143 SIGTERM, 130 SIGINT, 138 SIGUSR1, 75 EX_TEMPFAIL. A process without a handler ends with 128 and more as well:
+#: these statuses say that the job left by itself, never that it saved.
 LEFT_AS_ASKED: dict[Profile, frozenset[int]] = {
     Profile.AUTO: frozenset({0, 143, 130, 75}),
     Profile.SIGTERM: frozenset({0, 143, 130, 75}),
@@ -19,8 +19,8 @@ LEFT_AS_ASKED: dict[Profile, frozenset[int]] = {
     Profile.COOPERATIVE: frozenset(),
     Profile.KILL: frozenset(),
 }
-#: The signals that a notice may come with, by number: whoever catches one may end with `sys.exit(signum)`, as Ray does,
-#: or of that signal in the end. Without a handler such a status says nothing of the notice.
+#: The signals that a notice may come with, by number: a process that catches one may end with `sys.exit(signum)`, as
+#: Ray does, or be killed by the same signal later. Without a handler such a status says nothing of the notice.
 _SENT: dict[Profile, frozenset[int]] = {
     Profile.AUTO: frozenset({15, 10, 12}),
     Profile.SIGTERM: frozenset({15}),
@@ -31,13 +31,13 @@ SIGNALLING = frozenset({Profile.AUTO, Profile.SIGTERM, Profile.SLURM})
 
 
 def as_asked(task: Task) -> frozenset[int]:
-    """The exit statuses with which the task's ranks leave as they were asked to."""
+    """Return the exit statuses which say that a rank of the task left as it was asked to."""
     chosen = frozenset() if task.signal is None else frozenset({128 + task.signal.name})
     return LEFT_AS_ASKED[task.profile] | chosen
 
 
 def _left_as_asked(task: Task, rank: Rank) -> bool:
-    """Whether a rank that has ended did so by itself, because it was told."""
+    """Whether an exited rank left by itself, because it was told to."""
     if rank.exit_code in as_asked(task):
         return True
     sent = _SENT.get(task.profile, frozenset()) if task.signal is None else frozenset({int(task.signal.name)})
@@ -46,7 +46,7 @@ def _left_as_asked(task: Task, rank: Rank) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What becomes of the task and why; left is None for a run that nobody asked to leave."""
+    """The next state of the task, the reason, and how the run left; left is None for a run without a notice."""
 
     state: TaskState
     reason: Reason
@@ -54,15 +54,15 @@ class Ending:
 
 
 def ending_of(task: Task, run: Run) -> Ending:
-    """Read the ending from the ranks, the notice and the profile. Every rank must be gone."""
+    """Return the ending that follows from the ranks, the notice and the profile. Every rank must be gone."""
     codes = [rank.exit_code for rank in run.ranks if rank.state is RankState.EXITED]
     lost = any(rank.state is RankState.LOST for rank in run.ranks)
     if run.failed_ranks and task.state is not TaskState.STOPPING:
-        # Whatever befell the others while they were being ended, or whoever asked them to leave meanwhile (H2).
+        # The first failure counts (H2), not what happened to the other ranks while they were ended or told to leave.
         return Ending(TaskState.FAILED, Reason.FAILED)
     if run.notice is not None:
         if not run.done and all(_came_to_its_end(rank) for rank in run.ranks):
-            # The notice, or the order to end it, came too late for all of it: there is nothing left to resume.
+            # Every rank had finished before the notice, or the order to end it, arrived: there is nothing to resume.
             return Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)
         return _told(task, run, lost)
     if lost:
@@ -73,22 +73,22 @@ def ending_of(task: Task, run: Run) -> Ending:
 
 
 def own_loss(run: Run) -> bool:
-    """Whether every rank that was lost was lost because its supervisor was killed on a node that was well (H4)."""
+    """Whether the cause of every lost rank is that its supervisor was killed on a healthy node (H4)."""
     return all(rank.supervisor_killed for rank in run.ranks if rank.state is RankState.LOST)
 
 
 def _came_to_its_end(rank: Rank) -> bool:
-    """Whether the rank ended with 0 before anybody had told its command to leave, for certain.
+    """Whether the rank certainly ended with 0 before its command had been told to leave.
 
-    Under `auto` a job that reads the notice by itself counts as told by it, whoever else does not hear of it.
+    Under `auto`, a job that reads the notice file by itself counts as told.
     """
     return rank.state is RankState.EXITED and rank.exit_code == 0 and rank.signalled is False and not rank.done
 
 
 def doubt(task: Task, run: Run) -> str | None:
-    """What a user is to know of a run that is resumed though it may have finished, in a sentence; None: nothing.
+    """Return a warning for the user if a task is resumed although its command may have finished; None: no doubt.
 
-    Of a run that ended with 0 after the signal of its profile there is none: that is how such jobs leave.
+    A run that ended with 0 after the signal of its profile gives no doubt: such jobs leave so.
     """
     if task.state is not TaskState.SUSPENDED or run.notice is None or run.done:
         return None
@@ -108,10 +108,10 @@ def doubt(task: Task, run: Run) -> str | None:
 
 
 def saved_since(run: Run) -> bool:
-    """Whether a checkpoint, told or seen, is of the time since the notice.
+    """Whether there is a checkpoint, told or seen, from after the notice.
 
-    Ranks date their checkpoints by their own clocks, and when they received the notice as well: a rank whose clock is
-    slow has saved after its notice all the same.
+    A rank dates both its checkpoints and the receipt of the notice by its own clock, so the two are compared: a rank
+    whose clock is slow may have saved after its notice although its checkpoint looks older.
     """
     if run.notice is None or run.checkpoint is None:
         return False
@@ -124,7 +124,7 @@ def _told(task: Task, run: Run, lost: bool) -> Ending:
     reason = run.notice.reason
     exited = [rank for rank in run.ranks if rank.state is RankState.EXITED]
     all_zero = all(rank.exit_code == 0 for rank in exited)
-    # One rank may speak for ranks that just end, as in a script that lets only the master report.
+    # One rank may report for the others, which just exit with 0: some scripts let only the master report.
     done = run.done or (all_zero and not lost and any(rank.done for rank in run.ranks))
     if done or saved_since(run):
         left = Left.SAVED
@@ -136,7 +136,7 @@ def _told(task: Task, run: Run, lost: bool) -> Ending:
         state = TaskState.FAILED if reason is Reason.TIME_LIMIT else TaskState.STOPPED
         return Ending(state, reason, left)
     if task.profile is Profile.COOPERATIVE and run.killed_at is None and not done and not lost:
-        # The job polls and says when it leaves for a later turn; without that word an exit is an ending.
+        # The job polls and says when it leaves for a later turn; if it exits without saying so, it has ended.
         if all_zero:
             return Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)
         if reason is not Reason.EVICTED:  # else the cluster may have ended it before the service could

@@ -1,4 +1,4 @@
-"""What can happen to a task. Each carries its facts; none reads a clock."""
+"""The events that can happen to a task. Each event carries its facts and its time; none reads a clock."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from hai_scheduler.core.model.run import Blame, Checkpoint, Rank
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something happened at a time."""
+    """An event at a time; the base of all others."""
 
     at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started(Event):
-    """The plan gives the task its turn."""
+    """The plan starts a run of the task."""
 
     nodes: tuple[str, ...]
     priority: Priority
     #: GPU indices by rank; empty is whole nodes (U2).
     gpus: tuple[tuple[int, ...], ...] = ()
-    #: Who decides it; None where nobody else ever does (the simulator).
+    #: The database that decides the run; None where there is only one (the simulator).
     origin: Origin | None = None
-    #: The run's number is greater than this: smaller ones may have been used in a past that the database has lost.
+    #: The run's number must be greater than this: a restored database may have lost runs with smaller numbers.
     above: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promised(Event):
-    """Others have been told to leave for the task: these nodes are kept for it (B3)."""
+    """These nodes are promised to the task: other tasks have been told to leave them (B3)."""
 
     nodes: frozenset[str]
 
@@ -45,9 +45,9 @@ class AskedToSuspend(Event):
 
     reason: Reason
     beneficiary: TaskId | None = None
-    #: The task waits for its owner afterwards.
+    #: Whether the task is held afterwards.
     hold: bool = False
-    #: Longest grace, however long the task's own is.
+    #: The longest grace that the notice gives, if the task's own is longer.
     at_most: timedelta | None = None
     #: Longest grace with extensions (`max_grace`).
     limit: timedelta = timedelta(seconds=1800)
@@ -55,7 +55,7 @@ class AskedToSuspend(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedToStop(Event):
-    """The task is to end for good."""
+    """The plan, or a user, wants the task to end for good."""
 
     reason: Reason
     limit: timedelta = timedelta(seconds=1800)
@@ -63,20 +63,20 @@ class AskedToStop(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held(Event):
-    """Its owner does not want it to be started (again) for now."""
+    """The owner holds the task: it is not started (again) until it is released."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released(Event):
-    """Its owner wants it to have turns again."""
+    """The owner releases the task: it may have turns again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RanksSeen(Event):
-    """The cluster shows the ranks of the live run, all of them, in rank order."""
+    """The cluster shows the ranks of the live run; the event has all of them, in rank order."""
 
     ranks: tuple[Rank, ...]
-    #: Whether the task is given up if it is a killed supervisor that ends the run now (H4).
+    #: Whether the task fails if a killed supervisor ends the run now (H4).
     give_up: bool = False
 
 
@@ -103,14 +103,14 @@ class Saved(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateKept(Event):
-    """The job keeps a short text over its runs."""
+    """The job stores a short text for its later runs."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done(Event):
-    """A rank has saved and may go; rank None speaks for all of them (`scontrol requeue`)."""
+    """A rank has saved and may leave; rank None stands for all ranks (`scontrol requeue`)."""
 
     rank: int | None
 
@@ -122,24 +122,24 @@ class Overdue(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeSkipped(Event):
-    """Times have become later by so much though none of it has passed: the clock was set, or the machine slept."""
+    """The clock jumped ahead `by` a length of time that did not pass: it was set, or the machine slept."""
 
     by: timedelta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartFailed(Event):
-    """The run could not be started, for a reason that is not the user's, and nothing of it is left."""
+    """The run could not be started, for a reason that is not the user's, and all its ranks are gone."""
 
     message: str
-    #: Nodes that it is held against (H3); none: it is nothing that a node is known to have to do with.
+    #: Nodes for which this is a strike (H3); empty: no node is known to be the cause.
     nodes: frozenset[str]
-    #: Further nodes that the task is not tried on again, though nothing is held against them.
+    #: Further nodes that the task avoids, for which this is no strike.
     doubtful: frozenset[str] = frozenset()
     give_up: bool
 
     def blame_of(self, node: str) -> Blame:
-        """What a node had to do with it."""
+        """Return whether a node is to blame for the failed start."""
         if node in self.nodes:
             return Blame.NODE
         return Blame.UNKNOWN if node in self.doubtful else Blame.NOBODY

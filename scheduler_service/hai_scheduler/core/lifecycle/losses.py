@@ -1,4 +1,4 @@
-"""Whose doing a killed supervisor was: its own task's, or something that befell the whole machine (rule H4)."""
+"""Who is to blame for a killed supervisor: its own task, or something that happened to the whole machine (rule H4)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-#: What is lost within this time of each other may have one cause.
+#: Ranks that were lost within this time of each other may have one cause.
 TOGETHER: Final = timedelta(seconds=10)
 
 
@@ -15,21 +15,21 @@ TOGETHER: Final = timedelta(seconds=10)
 class Loss:
     """A rank was found to be lost."""
 
-    #: Whose it was; None: nobody knows.
+    #: The user whose rank it was; None: not known.
     user: str | None
-    #: When: seconds of a clock that nobody sets.
+    #: When the loss was found, in seconds of a monotonic clock.
     at: float
 
 
 def is_own(loss: Loss, losses: Iterable[Loss]) -> bool:
-    """Whether the task of the loss is to blame for it.
+    """Whether the task of the lost rank is to blame for the loss.
 
-    It is not where ranks of another user were lost at about the same time: one task has no reason to end the tasks of
-    others with itself, and whoever ends all of them (the kernel that is out of memory, an admin) is no task.
+    The task is not to blame if ranks of another user were lost at about the same time. A task has no reason to end
+    the tasks of others together with itself; the kernel when it is out of memory, or an admin, may.
 
     Args:
         loss: The loss.
-        losses: All of the same machine, this one included or not, in any order.
+        losses: All losses of the same machine, with or without this one, in any order.
     """
     if loss.user is None:
         return False

@@ -1,4 +1,4 @@
-"""From what the cluster shows to events: low-level facts in, causes out. Level-triggered: only states are read."""
+"""Turns what the cluster shows of a run into events. Level-triggered: it reads states, not changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Seen:
     """What an observation means for a task."""
 
     events: tuple[Event, ...]
-    #: Ranks of the run have never been seen and are still wanted: order the run again.
+    #: Whether to order the run again: the cluster has never shown some of its ranks, and they are still wanted.
     launch_again: bool = False
 
 
@@ -41,19 +41,22 @@ def read(
     trouble: str | None = None,
     older: bool = False,
 ) -> Seen:
-    """The events that bring a live task up to what the cluster shows of its run.
+    """Return the events that bring a live task up to what the cluster shows of its run.
 
     Args:
         task: The task.
-        observation: What the cluster shows of its run; None if that is nothing.
+        observation: What the cluster shows of its run; None if the cluster shows nothing.
         now: The time.
-        max_failed_starts: After so many starts in a row that came to nothing, the task is given up.
-        trouble: What keeps the ranks from being launched that the cluster does not show.
-        older: Its run was decided before the database was restored: of what it was told, the end may be lost.
+        max_failed_starts: The task fails after this many starts in a row that came to nothing.
+        trouble: Why ranks that the cluster does not show cannot be launched; None: no problem is known.
+        older: Whether the run was decided before the database was restored, which may have lost a notice to the run.
+
+    Returns:
+        The events in the order in which they are applied, and whether to launch the run again.
     """
     run = task.live_run
     assert run is not None, f"task {task.id} has no live run"
-    # What is shown may have been forged: a rank that the run does not have is none.
+    # Reports may be forged: ignore ranks that the run does not have.
     there = () if observation is None else observation.ranks
     shown = {rank.rank: rank for rank in there if rank.rank < len(run.ranks)}
     never = observation is not None and observation.killed
@@ -66,21 +69,24 @@ def read(
     if taken is None and (never or (older and any(rank.signalled or rank.notified_at for rank in ranks))):
         taken = _told_in_the_past(run, now, ended=never)
     if taken is not None:
-        # First of all: what ends because of it has neither failed nor given its nodes back.
+        # This event comes first, so that ranks which end because of it count neither as failed nor as yielded.
         events.insert(0, taken)
     if ranks != run.ranks:
         events.append(RanksSeen(at=now, ranks=ranks, give_up=row_with(task, now) >= max_failed_starts))
     if taken is not None or all(rank.state.gone for rank in ranks):
         return Seen(tuple(events))
     missing = any(rank.state is RankState.PENDING and rank.rank not in shown for rank in ranks)
-    # Told to leave before all of it was there: what is there ends, the rest never starts.
+    # The run was told to leave before all its ranks were there: those that are there end, the others never start.
     if run.notice is not None and run.killed_at is None and (missing or now >= run.notice.deadline):
         events.append(Overdue(at=now))
     return Seen(tuple(events), launch_again=missing and run.notice is None and run.killed_at is None)
 
 
 def _told_in_the_past(run: Run, now: datetime, *, ended: bool) -> AskedToSuspend | None:
-    """The run was told to leave, or `ended`, in a past that the database has lost: it is told so once more."""
+    """Return an event that tells a run to leave, as the lost part of the history did; None: not needed.
+
+    `ended`: the cluster has the order to end the run, so that it gets no time to save.
+    """
     if run.notice is not None or run.killed_at is not None:
         return None
     nothing = timedelta(0)
@@ -101,7 +107,7 @@ def _start_failed(ranks: tuple[Rank, ...], now: datetime, *, give_up: bool) -> S
 def _taken_away(
     run: Run, shown: dict[int, RankObservation], ranks: tuple[Rank, ...], now: datetime
 ) -> AskedToSuspend | None:
-    """The cluster ends a rank of the run, or has done so while nobody looked; None if not, or if it leaves anyway."""
+    """Return an event if the cluster ends, or has ended, a rank; None if not, or if the run leaves anyway."""
     if run.notice is not None or run.killed_at is not None:
         return None
     times = list(_leaving_times(run, shown))
@@ -120,7 +126,7 @@ def _leaving_times(run: Run, shown: dict[int, RankObservation]) -> Iterator[date
 
 
 def _said(task: Task, run: Run, shown: dict[int, RankObservation], now: datetime) -> list[Event]:
-    """What the job said that the service has not heard yet: reports may have been lost with the service."""
+    """Return what the job has reported and the service has not recorded: reports may be lost when the service ends."""
     events: list[Event] = []
     for rank in shown.values():
         newest = run.checkpoint.at if run.checkpoint else None
@@ -135,7 +141,7 @@ def _said(task: Task, run: Run, shown: dict[int, RankObservation], now: datetime
 
 
 def _merge(rank: Rank, shown: RankObservation | None, run: Run, trouble: str | None, *, never: bool) -> Rank:
-    """The rank as it is shown; `never`: what is not shown is never started any more."""
+    """Return the rank updated by what is shown; `never`: a rank that is not shown will never be started."""
     if rank.state.gone:
         return rank
     if shown is not None:
@@ -157,15 +163,15 @@ def _merge(rank: Rank, shown: RankObservation | None, run: Run, trouble: str | N
     if rank.state is RankState.RUNNING:
         return replace(rank, state=RankState.LOST, message="its node no longer knows of it")
     if run.killed_at is not None and never:
-        # Not before the cluster has the order: another replica may be about to start it (decision 0013).
+        # Only once the cluster has the order: before that another replica may still start the rank (decision 0013).
         return replace(rank, state=RankState.EXITED, message="it was never started")
     return replace(rank, message=trouble)
 
 
 def _believed(rank: Rank, shown: RankObservation, run: Run) -> RankObservation:
-    """What is shown, but no failed start of a rank that has been seen to run, or whose run was told to leave before.
+    """Return what is shown, without a failed start of a rank that has run or whose run was told to leave before.
 
-    Clusters forget: a node that comes back may say of what ran on it that it never did.
+    Clusters forget: a node that comes back may report that a rank which ran on it was never started.
     """
     if shown.start_error is None:
         return shown
@@ -178,5 +184,5 @@ def _believed(rank: Rank, shown: RankObservation, run: Run) -> RankObservation:
 
 
 def _told_to_leave(run: Run) -> bool:
-    """Whether the run leaves because it was asked to, and not because it could not be whole."""
+    """Whether the run leaves because of a notice, and not because its gang was no longer whole."""
     return run.notice is not None and (run.killed_at is None or run.killed_at >= run.notice.at)

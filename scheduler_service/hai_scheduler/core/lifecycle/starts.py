@@ -1,6 +1,6 @@
-"""Starts that come to nothing: what is said of them, and when the next one is tried.
+"""Starts that come to nothing: their messages, and when the next start is tried.
 
-They fail for reasons that are not the user's, or the supervisor of a rank is killed soon after (H4).
+Such a start fails for a reason that is not the user's, or the supervisor of a rank is killed soon after it (H4).
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from hai_scheduler.core.model.task import Task
 FIRST_WAIT = timedelta(seconds=15)
 #: ... and this at most.
 LONGEST_WAIT = timedelta(minutes=5)
-#: A run that was up for so long was a start that worked: a supervisor that is killed then begins a new row.
+#: A run that was up for this long counts as a start that worked: a supervisor that is killed then begins a new row.
 PROVEN_AFTER = timedelta(hours=1)
 
 
 def wait_after(failed: int) -> timedelta:
-    """How long a task waits after so many starts in a row that failed, 1 or more."""
+    """Return how long a task waits after `failed` starts in a row (1 or more) that came to nothing."""
     return min(LONGEST_WAIT, FIRST_WAIT * (1 << min(failed - 1, 20)))
 
 
 def why_not_started(task: Task) -> str | None:
-    """Why the task's latest run could not be started, in words with the remedy; None if that is not what befell it."""
+    """Return why the task's latest run could not be started, with the remedy; None if it ended for another reason."""
     if task.run is None or task.reason is not Reason.START_FAILED:
         return None
     ranks = sorted(task.run.ranks, key=lambda rank: rank.unstarted is None)
@@ -32,16 +32,16 @@ def why_not_started(task: Task) -> str | None:
 
 
 def row_with(task: Task, killed_at: datetime) -> int:
-    """How many starts in a row will have come to nothing if a killed supervisor ends the task's run at that time (H4).
+    """Return how many starts in a row came to nothing if a killed supervisor ends the task's run at `killed_at` (H4).
 
-    A run that was up for long does not count with those before it: what is killed now and then is no storm.
+    A run that was up for `PROVEN_AFTER` begins a new row: supervisors that are killed now and then are no series.
     """
     up_at = None if task.run is None else task.run.running_at
     return 1 if up_at is not None and killed_at - up_at >= PROVEN_AFTER else task.failed_starts + 1
 
 
 def why_broken(task: Task) -> str | None:
-    """What befell the task's latest run, whose supervisor was killed (H4); None if that is not what ended it."""
+    """Return which supervisor of the task's latest run was killed (H4); None if the run ended for another reason."""
     if task.run is None or task.reason is not Reason.SUPERVISOR_KILLED:
         return None
     killed = [rank for rank in task.run.ranks if rank.supervisor_killed]

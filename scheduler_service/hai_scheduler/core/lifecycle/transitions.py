@@ -1,7 +1,7 @@
 """The states of a task as a table: `advance(task, event) -> (task, effects)`.
 
 Every pair of state and event is in `TRANSITIONS` or raises `InvalidTransition`; a test walks them all.
-How a run ended is read in `endings`.
+`endings` says how a run has ended.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Notify:
-    """The run's notice is new or has changed: whoever waits for it should look."""
+    """The run's notice is new or has changed: wake the supervisors that wait for it."""
 
     run_id: RunId
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """End what is left of the run."""
+    """End all ranks of the run that are left."""
 
     run_id: RunId
 
 
 @dataclass(frozen=True, slots=True)
 class Settle:
-    """The end of the run is recorded: the cluster may drop what showed it."""
+    """The end of the run is recorded: the cluster may delete its own records of the run."""
 
     run_id: RunId
 
@@ -73,7 +73,7 @@ Advanced = tuple[Task, tuple[Effect, ...]]
 
 
 class InvalidTransition(Exception):
-    """The event cannot happen in that state: the caller should have known better."""
+    """The event cannot happen in the task's state; the caller has to check the state first."""
 
     def __init__(self, task: Task, event: Event) -> None:
         super().__init__(f"task {task.id} is {task.state.value}: {type(event).__name__} cannot happen now")
@@ -82,7 +82,14 @@ class InvalidTransition(Exception):
 
 
 def advance(task: Task, event: Event) -> Advanced:
-    """The task after the event, and what is to be done outside. Raises InvalidTransition."""
+    """Apply an event to a task.
+
+    Returns:
+        The task after the event, and the effects that the shell has to carry out, in order.
+
+    Raises:
+        InvalidTransition: The event cannot happen in the state of the task.
+    """
     handler = TRANSITIONS.get((task.state, type(event)))
     if handler is None:
         raise InvalidTransition(task, event)
@@ -127,7 +134,7 @@ def _hold(task: Task, _event: Held | AskedToSuspend) -> Advanced:
 
 
 def _release(task: Task, event: Released) -> Advanced:
-    """A task that was held begins to wait now: what its owner made it wait does not count as starving (O2)."""
+    """Release the task. Its waiting time begins now: time for which it was held does not count as starving (O2)."""
     since = event.at if task.held and task.state.waiting else task.waiting_since
     return replace(task, held=False, waiting_since=since), ()
 
@@ -167,7 +174,7 @@ def _suspend(task: Task, event: AskedToSuspend) -> Advanced:
 
 
 def _suspend_again(task: Task, event: AskedToSuspend) -> Advanced:
-    """A second wish to leave: the first notice stands, unless less time is left now."""
+    """Handle a second notice: the first one stands, unless the second has an earlier deadline."""
     run = _live(task)
     assert run.notice is not None
     if event.hold and task.state is TaskState.SUSPENDING:
@@ -184,7 +191,7 @@ def _stop(task: Task, event: AskedToStop) -> Advanced:
 
 
 def _stop_leaving(task: Task, event: AskedToStop) -> Advanced:
-    """It is leaving already: the deadline that it was told stands."""
+    """Stop a task that is leaving already: the deadline of its notice stands."""
     run = _live(task)
     assert run.notice is not None
     notice = replace(run.notice, reason=event.reason, beneficiary=None, revision=run.notice.revision + 1)
@@ -214,7 +221,7 @@ def _overdue(task: Task, event: Overdue) -> Advanced:
 
 
 def _with_done(task: Task, event: Done) -> Task:
-    """Mark the rank; the run is done when every rank has said so or is gone (or one spoke for all)."""
+    """Mark the rank as done; the run is done when every rank is done or gone, or when one rank reported for all."""
     run = _live(task)
     ranks = tuple(replace(rank, done=True) if event.rank in (None, rank.rank) else rank for rank in run.ranks)
     done = all(rank.done or rank.state.gone for rank in ranks)
@@ -222,13 +229,13 @@ def _with_done(task: Task, event: Done) -> Task:
 
 
 def _done(task: Task, event: Done) -> Advanced:
-    """All of it has saved and may go: its nodes are freed at once."""
+    """End the run at once if all its ranks have saved and may leave, so that its nodes are free."""
     task = _with_done(task, event)
     return _kill(task, event.at) if _live(task).done else (task, ())
 
 
 def _yield(task: Task, event: Done) -> Advanced:
-    """The job gives its nodes back though nobody asked."""
+    """Suspend a job that gives its nodes back without a notice."""
     task = _with_done(task, event)
     run = _live(task)
     if not run.done or run.killed_at is not None:  # being ended already, for a reason of its own (H1, H2)
@@ -238,7 +245,7 @@ def _yield(task: Task, event: Done) -> Advanced:
 
 
 def _skip(task: Task, event: TimeSkipped) -> Advanced:
-    """The times of the run move with the clock: what did not pass is neither served nor taken from its deadlines."""
+    """Move the times of the run with the clock: skipped time counts neither as service nor towards deadlines."""
     run, by = _live(task), event.by
     notice, checkpoint = run.notice, run.checkpoint
     if notice is not None:
@@ -275,7 +282,7 @@ def _received(task: Task, event: NoticeReceived) -> Advanced:
 def _saved(task: Task, event: Saved) -> Advanced:
     run, new = _live(task), event.checkpoint
     if new.source is Source.SEEN and run.checkpoint is not None and new.at <= run.checkpoint.at:
-        return task, ()  # the files of what the job has told since, or of what is known
+        return task, ()  # files of a checkpoint that the job has reported itself, or that is known already
     return replace(task, run=replace(run, checkpoint=new), checkpoint=new, unsaved=0), ()
 
 
@@ -289,7 +296,7 @@ def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
         return _end(replace(task, run=run), event.at, give_up=event.give_up)
     effects: tuple[Effect, ...] = ()
     if run.killed_at is None and _broken(run):
-        # What failed may have failed for a rank that was lost (H1), or that never started.
+        # Ranks may have failed because another rank was lost (H1) or never started.
         excused = any(rank.state is RankState.LOST or rank.unstarted for rank in run.ranks)
         run = replace(run, killed_at=event.at, failed_ranks=() if excused else _failed_ranks(run))
         effects = (Kill(run.id),)
@@ -304,17 +311,14 @@ def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
 
 
 def _broken(run: Run) -> bool:
-    """Whether the gang is no longer whole: a rank was lost (H1), or failed (H2) while nobody had asked it to leave.
-
-    A rank that could not be started breaks it as a lost one does.
-    """
+    """Whether the gang is broken: a rank was lost (H1), could not be started, or failed without a notice (H2)."""
     if any(rank.state is RankState.LOST or rank.unstarted for rank in run.ranks):
         return True
     return bool(_failed_ranks(run)) and run.notice is None
 
 
 def _failed_ranks(run: Run) -> tuple[int, ...]:
-    """Ranks that have started and ended otherwise than with 0, so far."""
+    """Return the ranks that have started and have exited with a status other than 0."""
     ended = (rank for rank in run.ranks if rank.state is RankState.EXITED and not rank.unstarted)
     return tuple(rank.rank for rank in ended if rank.exit_code != 0)
 
@@ -325,18 +329,18 @@ def _end(task: Task, at: datetime, *, give_up: bool) -> Advanced:
     ending = ending_of(task, run)
     if ending.reason is Reason.FAILED and run.killed_at is None:  # else it was noted when the others were ended
         run = replace(run, failed_ranks=_failed_ranks(run))
-    # Not less than nothing: replicas' clocks may disagree.
+    # At least zero: the clocks of replicas may disagree.
     served = timedelta(0) if run.running_at is None else max(timedelta(0), at - run.running_at)
     lost = _lost_work(run, ending, at)
     ended = replace(run, ended_at=at, reason=ending.reason, left=ending.left, lost=lost)
     task = replace(task, run=ended, served=task.served + served, reason=ending.reason)
     task = replace(task, unsaved=_unsaved(task, ended, ending))
     if ending.reason is Reason.SUPERVISOR_KILLED:
-        # Its own doing (H4): it waits as after a start that failed, and is given up in the end.
+        # The task itself is to blame (H4): it waits as after a failed start, and fails after too many in a row.
         task = _wait_for_next_start(replace(task, failed_starts=row - 1), at)
         if give_up:
             ending, task = replace(ending, state=TaskState.FAILED), replace(task, not_before=None)
-    elif ending.reason is Reason.START_FAILED:  # what was up of it had to go first (B4)
+    elif ending.reason is Reason.START_FAILED:  # ranks that were up had to end first (B4)
         task = _wait_for_next_start(task, at)
     else:
         task = replace(task, failed_starts=0)
@@ -357,7 +361,7 @@ def _worth_a_retry(task: Task, run: Run, ending: Ending) -> bool:
 
 def _retry(task: Task, at: datetime) -> Task:
     assert task.retry is not None
-    # Bounded before it is doubled as well: no length of time holds 2 ** 20 times any other.
+    # The backoff is bounded before it is multiplied as well: a timedelta cannot hold every length times 2 ** 20.
     wait = min(MOST_BACKOFF, min(MOST_BACKOFF, task.retry.backoff) * 2 ** min(task.retries, 20))
     return replace(
         task, state=TaskState.SUSPENDED, retries=task.retries + 1, not_before=at + wait, waiting_since=at + wait
@@ -365,7 +369,7 @@ def _retry(task: Task, at: datetime) -> Task:
 
 
 def _back_in_queue(task: Task, ending: Ending, at: datetime) -> Task:
-    """It waits for its next turn from now on (O2); its place among its user's tasks stays (O3, H1)."""
+    """Put the task back into the queue: it waits from now on (O2), at its old place among its user's tasks (O3, H1)."""
     run = task.run
     ranks = () if run is None else run.ranks
     lost = {rank.node for rank in ranks if rank.state is RankState.LOST and not rank.supervisor_killed}
@@ -380,9 +384,9 @@ def _back_in_queue(task: Task, ending: Ending, at: datetime) -> Task:
 
 
 def _unsaved(task: Task, run: Run, ending: Ending) -> int:
-    """How many runs in a row were interrupted without evidence of a checkpoint, with this one (P8).
+    """Return how many runs in a row, with this one, were interrupted without evidence of a checkpoint (P8).
 
-    A run that was never up, and one that nobody asked to leave, says nothing of how the job saves.
+    A run that was never up, or had no notice, does not count: it says nothing of how the job saves.
     """
     if ending.left is Left.SAVED or run.checkpoint is not None:
         return 0
@@ -391,10 +395,10 @@ def _unsaved(task: Task, run: Run, ending: Ending) -> int:
 
 
 def _lost_work(run: Run, ending: Ending, at: datetime) -> timedelta | None:
-    """Node time since the last checkpoint, told or seen, of a run that will be resumed.
+    """Return the lost work of a run that will be resumed: time since the last checkpoint, times nodes.
 
-    One that left by itself, saved, has lost nothing. One that saved after its notice and worked on until it was ended
-    has lost what came after.
+    A run that saved and left by itself has lost nothing. A run that saved after its notice and went on until it was
+    ended has lost the time after its checkpoint.
     """
     if ending.state is not TaskState.SUSPENDED:
         return None
@@ -451,7 +455,7 @@ _UP = (TaskState.STARTING, TaskState.RUNNING)
 _LEAVING = (TaskState.SUSPENDING, TaskState.STOPPING)
 _ENDED = (TaskState.SUCCEEDED, TaskState.FAILED, TaskState.STOPPED)
 
-#: What happens to a task in that state at that event. A pair that is not here cannot happen.
+#: The handler for each pair of state and event. A pair that is not here cannot happen.
 TRANSITIONS: Mapping[tuple[TaskState, type[Event]], Handler] = MappingProxyType(
     _rows(Started, _start, *_WAITING)
     | _rows(Promised, _promise, *_WAITING)
@@ -474,7 +478,7 @@ TRANSITIONS: Mapping[tuple[TaskState, type[Event]], Handler] = MappingProxyType(
     | _rows(Done, _yield, *_UP)
     | _rows(Done, _done, *_LEAVING)
     | _rows(Overdue, _overdue, *_LEAVING)
-    # What arrives late, from a run that has ended meanwhile, changes nothing.
+    # Reports that arrive late, from a run that has ended, change nothing.
     | _rows(NoticeReceived, _ignore, *_WAITING, *_UP, *_ENDED)
     | _rows(Saving, _ignore, *_WAITING, *_ENDED)
     | _rows(Saved, _ignore, *_WAITING, *_ENDED)

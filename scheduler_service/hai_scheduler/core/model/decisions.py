@@ -1,4 +1,4 @@
-"""What a plan decides, as values."""
+"""The decisions of a plan, as values, and the plan itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hai_scheduler.core.model.verdicts import Verdicts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """Give the task these nodes (rank order) for a turn at this effective priority."""
+    """Start a run of the task on these nodes (in rank order), at this effective priority."""
 
     task_id: TaskId
     nodes: tuple[str, ...]
@@ -25,7 +25,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspend:
-    """Tell the task's run to leave; it will have its turn again."""
+    """Tell the task's run to leave; the task waits for its next turn afterwards."""
 
     task_id: TaskId
     reason: Reason
@@ -34,7 +34,7 @@ class Suspend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """Keep these nodes for a waiting task that others are told to leave for (B3)."""
+    """Promise these nodes to a waiting task; the runs on them have been told to leave (B3)."""
 
     task_id: TaskId
     nodes: frozenset[str]
@@ -42,7 +42,7 @@ class Keep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """Tell the task's run to leave for good."""
+    """Tell the task's run to leave, and end the task for good."""
 
     task_id: TaskId
     reason: Reason
@@ -50,7 +50,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantine:
-    """Give the node no new runs: too many have failed there for reasons that were not their users' (H3)."""
+    """Give the node no new runs: too many runs failed on it for reasons that were not their users' (H3)."""
 
     node: str
     #: The tasks whose runs failed there.
@@ -66,25 +66,25 @@ def _never() -> datetime | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to do now, and why each other waiting task waits."""
+    """The decisions that follow from a snapshot, and a verdict for each task that goes on waiting."""
 
     decisions: tuple[Decision, ...]
-    #: Of every waiting task that does not start.
+    #: The verdict of each waiting task that does not start.
     verdicts: Verdicts
-    #: How many tasks, nodes and victims were looked at: the plan's own measure of its work.
+    #: How many tasks, nodes and victims the planner examined: a measure of its work without a clock.
     work: int = 0
     later: Callable[[], datetime | None] = field(default=_never, compare=False, repr=False)
     stays: Callable[[], datetime | None] = field(default=_never, compare=False, repr=False)
 
     @property
     def look_again(self) -> datetime | None:
-        """When time alone may change the plan, nothing else happening; None is never. Computed when it is asked for."""
+        """The time at which the plan may change although nothing happens; None: never. Computed when it is read."""
         return self.later()
 
     @property
     def good_until(self) -> datetime | None:
-        """Until when a plan of the same snapshot decides nothing else; None is for ever. Computed when it is asked for.
+        """The time until which a plan of the same snapshot has the same decisions; None: always. Computed when read.
 
-        It is never later than `look_again`, which does not heed that decayed use changes the order of users (O3).
+        Never later than `look_again`, which leaves out that decayed use changes the order of users (O3).
         """
         return self.stays()

@@ -1,4 +1,4 @@
-"""The kinds of events: what a line of history, of the feed and of the audit trail can tell of."""
+"""The kinds of events in the history of a task, in the feed and in the audit trail."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Self
 
 
 class EventKind(StrEnum):
-    """What an event tells of.
+    """The kind of an event.
 
-    The history of a database may hold kinds that a version of the service does not know: who reads one takes any text.
+    A database may hold kinds that this version of the service does not know: code that reads history accepts any text.
 
     Attributes:
-        meaning: One sentence for those who read events.
+        meaning: One sentence that explains the kind to readers of events.
     """
 
     meaning: str
 
     def __new__(cls, value: str, meaning: str) -> Self:
-        """Make a member that knows what it means."""
+        """Make a member with its value and its meaning."""
         made = str.__new__(cls, value)
         made._value_ = value
         made.meaning = meaning

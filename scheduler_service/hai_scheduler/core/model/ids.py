@@ -1,4 +1,4 @@
-"""What names a task and a run, and which database has decided a run."""
+"""Ids of tasks and runs, and the origin of a run: the database that decided it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import NewType
 
 TaskId = NewType("TaskId", int)
-#: `"<task id>.<run number>"`, for example `"41.2"`. Everything a cluster does is idempotent by it.
+#: `"<task id>.<run number>"`, for example `"41.2"`. Every order to a cluster is idempotent by this id.
 RunId = NewType("RunId", str)
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Which database has decided a run, and in which of its epochs.
+    """The database that decided a run, and the epoch of the database at that time.
 
-    A database gets its name when it is made, and begins a new epoch when it finds that it is older than the runs on
-    the cluster: it was restored. So a run's id and origin together are never given twice.
+    A database gets its name when it is made. It begins a new epoch when it finds that it is older than the runs on
+    the cluster, because it was restored. So a run's id and origin together are never given twice.
     """
 
     #: Lower-case letters and digits.
@@ -28,7 +28,7 @@ class Origin:
 
     @classmethod
     def parse(cls, text: str | None) -> Origin | None:
-        """Read what `str` gave; None for anything else."""
+        """Read an origin as `str` writes it; None for any other text."""
         database, dash, epoch = (text or "").partition("-")
         known = database.isascii() and database.isalnum() and dash and epoch.isascii() and epoch.isdigit()
         return cls(database, int(epoch)) if known and len(epoch) <= 18 else None

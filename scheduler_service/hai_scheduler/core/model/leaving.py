@@ -8,7 +8,7 @@ from datetime import timedelta
 from enum import IntEnum, StrEnum
 from typing import Final
 
-#: How a chosen signal is written: its name and, at will, the seconds before the deadline.
+#: How a user writes a signal: its name and, optionally, the seconds before the deadline.
 SIGNAL_PATTERN: Final = r"(TERM|INT|USR1|USR2)(@[0-9]{1,5}(\.[0-9]{1,3})?)?"
 _WRITTEN: Final = re.compile(r"(?P<name>TERM|INT|USR1|USR2)(@(?P<before>[0-9]{1,5}(\.[0-9]{1,3})?))?")
 
@@ -16,7 +16,8 @@ _WRITTEN: Final = re.compile(r"(?P<name>TERM|INT|USR1|USR2)(@(?P<before>[0-9]{1,
 class Profile(StrEnum):
     """How a job is told to leave."""
 
-    #: By what it does: a signal that it catches, the notice file if it polls; else it is let save, then ended.
+    #: As the job allows: a signal if it catches one, the notice file if it polls; else it may go on for the
+    #: `patience` of the policy, so that a checkpoint may appear, and is then ended.
     AUTO = "auto"
     #: SIGTERM to the workers of every rank.
     SIGTERM = "sigterm"
@@ -29,7 +30,7 @@ class Profile(StrEnum):
 
 
 class SignalName(IntEnum):
-    """The signals that a user may choose, by Linux's numbers."""
+    """The signals that a user may choose, with their numbers on Linux."""
 
     INT = 2
     USR1 = 10
@@ -39,19 +40,19 @@ class SignalName(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """The signal that a user has chosen for his job (`--signal USR1@60`)."""
+    """The signal that users have chosen for their job (`--signal USR1@60`)."""
 
     name: SignalName
-    #: How long before the deadline it is sent; None: with the notice.
+    #: How long before the deadline the signal is sent; None: with the notice.
     before: timedelta | None = None
 
     def __str__(self) -> str:
-        """`USR1`, `USR1@60`, `USR1@0.5`."""
+        """Return the signal as users write it: `USR1`, `USR1@60`, `USR1@0.5`."""
         return self.name.name if self.before is None else f"{self.name.name}@{self.before.total_seconds():g}"
 
     @classmethod
     def parse(cls, text: str) -> Signal:
-        """Read what `str` gave. Raises ValueError, with what is wrong and how to write it."""
+        """Read a signal as `str` writes it. Raises ValueError; its message says how to write one."""
         found = _WRITTEN.fullmatch(text)
         if found is None:
             names = ", ".join(SignalName.__members__)
@@ -63,18 +64,18 @@ class Signal:
 class Left(StrEnum):
     """How a run that was told to leave has ended."""
 
-    #: It said that it had saved, or a checkpoint of the time since the notice is there.
+    #: The job said that it had saved, or there is a checkpoint from after the notice.
     SAVED = "saved"
-    #: It left by itself as its profile allows, and nothing shows that it had saved.
+    #: The run left by itself as its profile allows, and nothing shows that it had saved.
     UNKNOWN = "unknown"
-    #: It was ended at its deadline, was lost, or ended otherwise than it was asked to.
+    #: The run was ended at its deadline, was lost, or ended otherwise than it was asked to.
     ENDED = "ended"
 
 
 class Source(StrEnum):
     """How the platform knows of a checkpoint."""
 
-    #: The job said so.
+    #: The job reported the checkpoint.
     TOLD = "told"
-    #: Its files have changed.
+    #: Files of the checkpoint have changed.
     SEEN = "seen"

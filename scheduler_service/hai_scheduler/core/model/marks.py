@@ -1,4 +1,4 @@
-"""How far a database has come, as values (decision 0016)."""
+"""Marks: how far the history of a database goes, as values (decision 0016)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from hai_scheduler.core.model.ids import Origin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """How far a database has come. The cluster keeps the latest one of each database, outside of it (decision 0016).
+    """How far the history of a database goes. The cluster keeps the latest mark of each database (decision 0016).
 
-    All numbers only grow. A database that is behind its own mark is older than the runs on the cluster.
+    All numbers only grow. A database that is behind the mark on the cluster is older than the runs there.
     """
 
     #: The name that the database was made with.
     database: str
     #: From 1; see `Origin`.
     epoch: int
-    #: How many starts and ends of runs have ever been written.
+    #: How many starts and ends of runs the database has ever recorded.
     steps: int
     #: The greatest task id that has been given.
     task: int
@@ -27,11 +27,11 @@ class Mark:
 
     @property
     def origin(self) -> Origin:
-        """What runs that are decided now are marked with."""
+        """The origin of runs that are decided now."""
         return Origin(self.database, self.epoch)
 
     def behind(self, other: Mark) -> bool:
-        """Whether the other one, of the same database, knows of anything that this one does not."""
+        """Whether any number of the other mark, of the same database, is greater than this mark's."""
         mine = (self.epoch, self.steps, self.task, self.number)
         theirs = (other.epoch, other.steps, other.task, other.number)
         return any(own < seen for own, seen in zip(mine, theirs, strict=True))
@@ -39,7 +39,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostPast:
-    """What a database must not use again, because it may have been used in a past that it has lost."""
+    """Run numbers that a restored database must not use again: a lost part of its history may have used them."""
 
     #: Tasks with smaller ids may have had runs that are not known any more,
     first_task: int = 0

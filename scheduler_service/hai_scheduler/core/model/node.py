@@ -1,4 +1,4 @@
-"""A node, what admins have marked it with, and strikes against it."""
+"""A node, its mark, and strikes against it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 
 
 class NodeMark(StrEnum):
-    """What an admin, or the platform, has marked a node with (F3)."""
+    """The mark that an admin or the scheduler has put on a node (F3)."""
 
     NONE = "none"
     #: No new runs.
     CORDONED = "cordoned"
     #: No new runs, and the runs on it are asked to leave.
     DRAINING = "draining"
-    #: No new runs: too many have failed on it for reasons that were not their users' (H3).
+    #: No new runs: too many runs failed on it for reasons that were not their users' (H3).
     QUARANTINED = "quarantined"
 
 
@@ -32,12 +32,12 @@ class Node:
     gpus: int = 0
     #: Whether the cluster can reach it now.
     ready: bool = True
-    #: Whether the cluster itself offers it to nobody new: it was cordoned there, or its labels contradict each other.
+    #: Whether the cluster itself takes no new runs on it: it was cordoned there, or its labels contradict each other.
     closed: bool = False
-    #: Why it is not ready, or closed, in the cluster's words.
+    #: Why the node is not ready, or closed, in the cluster's words.
     message: str = ""
     mark: NodeMark = NodeMark.NONE
-    #: A run on it that the database does not know (decision 0016): nobody new gets the node before that has ended.
+    #: An orphaned run on it (decision 0016): the node takes no new run before the orphaned one has ended.
     orphan: RunId | None = None
 
     @property
@@ -53,5 +53,5 @@ class Strike:
     node: str
     task_id: TaskId
     at: datetime
-    #: Whose task it was; None once the task has been deleted.
+    #: The user of the task; None once the task has been deleted.
     user: str | None = None

@@ -21,7 +21,7 @@ class RankObservation:
     #: As in `Rank`.
     ended_at: datetime | None = None
     notified_at: datetime | None = None
-    #: Whether the command was sent a signal of the platform before it ended; None where nobody can say.
+    #: Whether the platform had sent the command a signal before it ended; None: not known.
     signalled: bool | None = None
     #: As in `Rank`.
     caught: bool | None = None
@@ -30,36 +30,36 @@ class RankObservation:
     done_all: bool = False
     checkpoint: Checkpoint | None = None
     job_state: str | None = None
-    #: Of a lost rank: its supervisor was killed while its node, other users' ranks there and the service went on.
+    #: For a lost rank: its supervisor was killed while its node, other users' ranks there and the service went on.
     supervisor_killed: bool = False
-    #: Why the rank could not be started; such an end is not the user's.
+    #: Why the rank could not be started; such an end is not the user's fault.
     start_error: str | None = None
-    #: What its node had to do with that.
+    #: Whether the node is to blame for `start_error`.
     blame: Blame = Blame.NODE
-    #: The cluster itself ends the rank then, or has ended it (a drain, an eviction): the whole run must leave (H1).
+    #: When the cluster itself ends the rank, or has ended it (a drain, an eviction): the whole run must leave (H1).
     leaving_by: datetime | None = None
-    #: What the cluster says about its end: out of memory, evicted, deleted by hand.
+    #: What the cluster says about the end of the rank: out of memory, evicted, deleted by hand.
     message: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What a cluster shows of one run. Ranks that it has never heard of are left out."""
+    """What a cluster shows of one run. Ranks that the cluster does not know are left out."""
 
     run_id: RunId
     ranks: tuple[RankObservation, ...]
-    #: All of it has ended, and the cluster keeps what shows this until it is told that the end was recorded.
+    #: All ranks have ended, and the cluster keeps its records of the run until it is told that the end was recorded.
     unsettled: bool = False
-    #: The cluster has the order to end the run: a rank that it does not show now will never be started.
+    #: The cluster has the order to end the run: a rank that is not shown now will never be started.
     killed: bool = False
-    #: As its launch said it; None where nothing is written down.
+    #: The origin that the launch named; None where none is recorded.
     origin: Origin | None = None
     #: Node names in rank order, as far as the cluster knows them.
     nodes: tuple[str, ...] = ()
-    #: Whose run it is, as far as the cluster knows.
+    #: The user whose run it is, as far as the cluster knows.
     user: str | None = None
 
     @property
     def gone(self) -> bool:
-        """Whether nothing is left of any rank that is shown."""
+        """Whether every rank that is shown has ended or is lost."""
         return all(rank.state.gone for rank in self.ranks)

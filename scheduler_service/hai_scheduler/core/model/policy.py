@@ -15,13 +15,13 @@ class PolicyError(ValueError):
 
     def __init__(self, name: str, message: str) -> None:
         super().__init__(message)
-        #: Which number.
+        #: The name of the policy number.
         self.name = name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """One set of numbers, for one node group or for all of them."""
+    """The policy numbers of one node group, or of all node groups that have none of their own."""
 
     #: P2: a turn is never ended for an equal before it has lasted this long.
     min_run: timedelta = timedelta(minutes=15)
@@ -44,32 +44,33 @@ class Policy:
     worth: float = 10.0
     #: P7: a task is told to leave for an equal at most this many times an hour.
     max_rotations: int = 4
-    #: P8: after so many interruptions in a row without evidence of a checkpoint a task leaves for no equal; 0: it does.
+    #: P8: after this many interruptions in a row without evidence of a checkpoint a task is not suspended for an equal
+    #: any more; 0 switches the rule off.
     max_unsaved: int = 2
     #: F2: how many tasks may span zones at a time.
     max_cross_zone: int = 1
-    #: H3: failures on a node, not their users' ...
+    #: H3: this many failures on a node, for reasons that are not the users' ...
     strikes: int = 3
-    #: H3: ... of at least so many tasks ...
+    #: H3: ... of at least this many tasks ...
     strike_tasks: int = 2
-    #: H3: ... and of at least so many users, so that none quarantines a node alone ...
+    #: H3: ... and of at least this many users, so that no single user can quarantine a node ...
     strike_users: int = 2
-    #: H3: ... within this time put it in quarantine ...
+    #: H3: ... within this time put the node in quarantine ...
     strike_window: timedelta = timedelta(hours=1)
     #: H3: ... while at most this share of the group is in quarantine.
     quarantine_share: float = 0.1
     #: How long a task has to save after a notice, unless it says otherwise.
     default_grace: timedelta = timedelta(seconds=120)
-    #: Profile `auto`: how long a job that neither catches a signal nor polls may go on after a notice, until it has
-    #: saved; at most its grace.
+    #: Profile `auto`: how long a job that neither catches a signal nor polls may go on after a notice, so that a
+    #: checkpoint may appear; at most its grace.
     patience: timedelta = timedelta(seconds=30)
-    #: The longest that a task may ask for, extensions included.
+    #: The longest grace that a task may ask for, extensions included.
     max_grace: timedelta = timedelta(seconds=1800)
     #: Starts in a row that may fail for reasons that are not the user's before the task is given up.
     max_failed_starts: int = 3
 
     def of(self, _group: str) -> Policy:
-        """The numbers of a node group: these, whichever it is."""
+        """Return these numbers for every node group, so that a `Policy` can stand for `Policies`."""
         return self
 
     def __post_init__(self) -> None:
@@ -101,7 +102,7 @@ class Policy:
             1 <= self.strike_tasks <= self.strikes,
             f"set it between 1 and strikes ({self.strikes})",
         )
-        # Above `strike_tasks` as well: who had set that to 1 before there was this number keeps a valid policy.
+        # May be above `strike_tasks`: policies that set `strike_tasks` to 1 before this number existed stay valid.
         self._check("strike_users", self.strike_users >= 1, "set it to 1 or more")
         self._check("strike_window", self.strike_window > _ZERO, "set it above 0s")
         self._check("quarantine_share", 0 <= self.quarantine_share <= 1, "set it between 0 and 1")
@@ -110,7 +111,7 @@ class Policy:
                 "default_grace",
                 f"default_grace is {self.default_grace}: set it between 0s and max_grace ({self.max_grace})",
             )
-        # Above `default_grace` as well: who had set that before there was this number keeps a valid policy.
+        # May be above `default_grace`: policies that set a short one before this number existed stay valid.
         self._check("patience", self.patience >= _ZERO, "set it to 0s or more")
         self._check("max_failed_starts", self.max_failed_starts >= 1, "set it to 1 or more")
 
@@ -124,11 +125,11 @@ _ZERO = timedelta(0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policies:
-    """The numbers of every node group: those of the group, or those for all the others."""
+    """The policy numbers of every node group; groups without numbers of their own have `default`."""
 
     default: Policy = field(default_factory=Policy)
     groups: Mapping[str, Policy] = field(default_factory=lambda: MappingProxyType({}))
 
     def of(self, group: str) -> Policy:
-        """The numbers of a node group."""
+        """Return the policy numbers of a node group."""
         return self.groups.get(group, self.default)

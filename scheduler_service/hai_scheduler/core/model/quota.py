@@ -1,4 +1,4 @@
-"""A row of quota, and what a user has used."""
+"""A row of quota, and the use of a user."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from hai_scheduler.core.model.priority import Priority
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """One row of quota (Q1): how many nodes a subject may hold at once at a level; limit None is no limit.
+    """One row of quota (Q1): how many nodes a subject may hold at once at a priority; limit None is no limit.
 
-    `subject` is `user:NAME`, `group:NAME` (each member) or `public` (everybody); `total:NAME` caps all members of
-    the user group together, beside what counts for each of them (Q2).
+    `subject` is `user:NAME`, `group:NAME` (each member) or `public` (each user); `total:NAME` limits all members of
+    the user group together, in addition to the row that counts for each member (Q2).
     """
 
     subject: str
     group: str
     priority: Priority
     limit: int | None
-    #: Up to what users whom the row counts for may raise their own row themselves; None: not at all (Q3).
+    #: The most nodes up to which users whom the row counts for may raise their own row; None: not at all (Q3).
     ceiling: int | None = None
-    #: From then on the row is as if it were not there (Q3).
+    #: From this time on the row is ignored (Q3).
     expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """What a user has held of a node group in runs that have ended, decayed to a moment (O3)."""
+    """The node-seconds that ended runs of a user have held of a node group, decayed to the time `at` (O3)."""
 
     user: str
     group: str

@@ -1,4 +1,4 @@
-"""Why a run or a task ended: one enum with total maps (a test walks it)."""
+"""Why a run or a task ended, and a sentence for each reason (a test checks that none lacks one)."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """Why a run ended, or was told to."""
+    """Why a run ended, or was told to leave."""
 
     #: Every rank exited with 0.
     SUCCEEDED = "succeeded"
-    #: A rank exited with another status: the user's own (H2).
+    #: A rank exited with another status: a failure of the user's command (H2).
     FAILED = "failed"
-    #: Ran longer than its time limit.
+    #: The task ran longer than its time limit.
     TIME_LIMIT = "time_limit"
     #: A task of higher priority needs the nodes (P1).
     PREEMPTED = "preempted"
-    #: Its turn is over and an equal waits (P2).
+    #: The turn is over and an equal waits (P2).
     TURN_OVER = "turn_over"
-    #: A node of it is being drained.
+    #: A node of the run is being drained.
     DRAINED = "drained"
-    #: The cluster took a node of it away: somebody drains it there, or evicts what runs on it.
+    #: The cluster took a node of the run away: the node is drained there, or its pods are evicted.
     EVICTED = "evicted"
     #: The platform is being paused or stopped.
     PAUSED = "paused"
-    #: Its owner, or an admin, suspended it.
+    #: The owner of the task, or an admin, suspended it.
     USER_SUSPENDED = "user_suspended"
-    #: Its owner, or an admin, stopped it.
+    #: The owner of the task, or an admin, stopped it.
     USER_STOPPED = "user_stopped"
     #: The job gave its nodes back by itself.
     YIELDED = "yielded"
-    #: A node of it, or the supervisor on it, was lost (H1).
+    #: A node of the run, or the supervisor on that node, was lost (H1).
     NODE_LOST = "node_lost"
-    #: The supervisor of a rank was killed on a node that was well: by its own task, as far as can be told (H4).
+    #: The supervisor of a rank was killed on a healthy node: by its own task, as far as can be told (H4).
     SUPERVISOR_KILLED = "supervisor_killed"
-    #: The database was restored, and is older than the run: it ended, or was told to, in what has been lost.
+    #: The database was restored and is older than the run: a notice to the run, or its end, is in the lost history.
     RESTORED = "restored"
-    #: Its ranks could not be started, for a reason that is not the user's.
+    #: The ranks could not be started, for a reason that is not the user's.
     START_FAILED = "start_failed"
 
     @property
@@ -46,7 +46,7 @@ class Reason(StrEnum):
 
     @property
     def unplanned(self) -> bool:
-        """Whether neither a decision nor an end of the command is behind it: the run broke."""
+        """Whether the run broke: it ended neither by a decision nor because its command ended."""
         return self.infrastructure or self is Reason.SUPERVISOR_KILLED
 
 
@@ -70,5 +70,5 @@ SENTENCES: dict[Reason, str] = {
 
 
 def sentence_of(reason: Reason) -> str:
-    """A sentence, without capital or full stop, that says what the reason means to a user."""
+    """Return a sentence for users, without capital and full stop, that says what the reason means."""
     return SENTENCES[reason]

@@ -13,9 +13,9 @@ from hai_scheduler.core.model.reasons import Reason
 
 
 class RankState(StrEnum):
-    """What is known of one rank."""
+    """The state of one rank, as far as it is known."""
 
-    #: Ordered, not seen yet.
+    #: The rank was ordered; the cluster does not show it yet.
     PENDING = "pending"
     RUNNING = "running"
     EXITED = "exited"
@@ -29,19 +29,19 @@ class RankState(StrEnum):
 
 
 class Blame(StrEnum):
-    """What a node has to do with a rank that could not be started on it (H3)."""
+    """Whether a node is to blame for a rank that could not be started on it (H3)."""
 
-    #: It may well be the cause: other nodes are tried, and it is held against it.
+    #: The node may well be the cause: the task tries other nodes, and the failure counts as a strike.
     NODE = "node"
-    #: Nobody knows: other nodes are tried, and nothing is held against it.
+    #: The cause is not known: the task tries other nodes, and the failure counts as no strike.
     UNKNOWN = "unknown"
-    #: Nothing: what was missing would be missing on any node.
+    #: The node is not the cause: what was missing would be missing on any node.
     NOBODY = "nobody"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """What the platform knows of a saved state: when, at which step and where; never its content."""
+    """A saved state, as far as the platform knows: when, at which step and where; never its content."""
 
     at: datetime
     step: int | None = None
@@ -51,18 +51,18 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """The word to every rank of a run that it must leave."""
+    """The notice to every rank of a run that it must leave."""
 
-    #: Why.
+    #: Why the run must leave.
     reason: Reason
     at: datetime
-    #: Ranks that are left now are ended.
+    #: When ranks that have not left yet are ended.
     deadline: datetime
     #: The latest deadline that a job which is saving can ask for.
     limit: datetime
     #: The task that the nodes are freed for (B3), if any.
     beneficiary: TaskId | None = None
-    #: Grows with each change, so that a supervisor sees an extension.
+    #: A number that grows with each change, so that a supervisor sees an extension.
     revision: int = 1
 
 
@@ -72,28 +72,28 @@ class Rank:
 
     rank: int
     node: str
-    #: Indices of the GPUs that it holds there; empty is the whole node (U2).
+    #: Indices of the GPUs that the rank holds on its node; empty is the whole node (U2).
     gpus: tuple[int, ...] = ()
     state: RankState = RankState.PENDING
     exit_code: int | None = None
-    #: The signal that its command itself died of; exit_code is 128 more then. None: of none, or not known.
+    #: The signal that killed the command; exit_code is 128 more then. None: no signal did, or it is not known.
     signal: int | None = None
-    #: When it had ended, by the clock of its node; None: not yet, or not known.
+    #: When the rank ended, by the clock of its node; None: not yet, or not known.
     ended_at: datetime | None = None
     #: When the rank's supervisor received the notice.
     notified_at: datetime | None = None
-    #: Whether its command had been told to leave before it ended: by a signal of the platform or, under `auto`, by the
-    #: file that it reads; None: not known.
+    #: Whether the command had been told to leave before it ended: by a signal of the platform or, under `auto`, by the
+    #: notice file that it reads; None: not known.
     signalled: bool | None = None
-    #: Whether all of it that was sent a signal caught that; None: nothing was sent one, or it is not known.
+    #: Whether every process that was sent a signal caught it; None: no process was sent one, or it is not known.
     caught: bool | None = None
-    #: Whether the rank said that it has saved and may go.
+    #: Whether the rank said that it has saved and may leave.
     done: bool = False
-    #: What the cluster says of it now, out of the ordinary: why it is not up yet, could not be started, how it ended.
+    #: What the cluster says of a rank with a problem: why it is not up yet, could not be started, or how it ended.
     message: str | None = None
-    #: Set for a rank that could not be started: what its node had to do with it.
+    #: Set for a rank that could not be started: whether its node is to blame.
     unstarted: Blame | None = None
-    #: For a lost rank: its supervisor was killed while its node was well, so that the task itself is to blame.
+    #: For a lost rank: its supervisor was killed while its node was healthy, so that the task itself is to blame.
     supervisor_killed: bool = False
 
 
@@ -114,28 +114,28 @@ class Run:
     notice: Notice | None = None
     #: When the run was ordered to end at once. Repeating the order is harmless.
     killed_at: datetime | None = None
-    #: Whether the job said that all of it has saved and may go.
+    #: Whether the job said that all its ranks have saved and may leave.
     done: bool = False
     checkpoint: Checkpoint | None = None
-    #: Why it ended; set with ended_at.
+    #: Why the run ended; set with ended_at.
     reason: Reason | None = None
-    #: For a run that was told to leave: how it did; set with ended_at.
+    #: For a run that was told to leave: how it left; set with ended_at.
     left: Left | None = None
-    #: Running time since the last checkpoint, times nodes; set when a suspended run has ended.
+    #: Lost work: running time since the last checkpoint, times nodes; set when a run that will be resumed has ended.
     lost: timedelta | None = None
-    #: Ranks whose own failure broke the gang, by number; those that were ended because of it are not among them (H2).
+    #: Numbers of the ranks whose own failure broke the gang, without ranks that were ended because of it (H2).
     failed_ranks: tuple[int, ...] = ()
-    #: Who decided it; None for a run of a version that did not write it down.
+    #: The database that decided the run; None for a run of a version that did not record this.
     origin: Origin | None = None
 
     @property
     def live(self) -> bool:
-        """Whether ranks of it may be left anywhere."""
+        """Whether the run has not ended: its ranks may still be on their nodes."""
         return self.ended_at is None
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Names of its nodes in rank order."""
+        """Names of the run's nodes in rank order."""
         return tuple([rank.node for rank in self.ranks])
 
     @property
@@ -150,14 +150,14 @@ class Run:
 
     @property
     def first_failure(self) -> Rank | None:
-        """The rank of `failed_ranks` that ended first; the lowest one where that is not known.
+        """The rank of `failed_ranks` that ended first; the lowest rank where that is not known.
 
-        Clocks of nodes may disagree by more than what lies between two ends.
+        The answer may be wrong if clocks of nodes differ by more than the time between two ends.
         """
         known = [rank for rank in self.failures if rank.ended_at is not None]
         return min(known or self.failures, key=lambda rank: (rank.ended_at or self.started_at, rank.rank), default=None)
 
     @property
     def failure_codes(self) -> frozenset[int]:
-        """The exit statuses that broke the gang; what killed ranks ended with says nothing (H2)."""
+        """The exit statuses that broke the gang, without those of ranks that were ended because of it (H2)."""
         return frozenset(rank.exit_code for rank in self.failures if rank.exit_code)

@@ -1,4 +1,4 @@
-"""How much a task takes to keep."""
+"""How much space a task takes in the database."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hai_scheduler.core.model.task import TaskSpec
 
 
 def size_of(spec: TaskSpec) -> int:
-    """Bytes of all the text in a description, in UTF-8: what a user decides on. What stands around it is small."""
+    """Return the bytes, in UTF-8, of all texts in a task's description. Whatever else is stored of a task is small."""
     texts: Iterable[str] = (
         *spec.command,
         spec.cwd,

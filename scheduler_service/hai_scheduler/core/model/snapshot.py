@@ -1,4 +1,4 @@
-"""All that a plan is made from, as one value."""
+"""The snapshot: everything that a plan is made from, as one value."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from hai_scheduler.core.model.task import Task
 
 
 class BrokenSnapshot(AssertionError):
-    """A snapshot contradicts itself: a bug of the shell, never of a user."""
+    """A snapshot contradicts itself: a bug of the service, never a mistake of a user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """The cluster and the queue at one moment."""
+    """The cluster, its tasks and quota at one moment."""
 
     now: datetime
     nodes: tuple[Node, ...]
     #: Every task that has not ended.
     tasks: tuple[Task, ...]
     quotas: tuple[Quota, ...] = ()
-    #: What users have held of each node group lately, in runs that have ended (O3).
+    #: Decayed use of each user and node group by runs that have ended (O3).
     uses: tuple[Use, ...] = ()
-    #: Recent failures on nodes that were not the users' (H3).
+    #: Recent failures on nodes for reasons that were not the users' (H3).
     strikes: tuple[Strike, ...] = ()
     #: The user groups of each user.
     groups_of: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    #: How much longer each task will run, for the disciplines that know (SJF, SRTF): never in production.
+    #: How much longer each task will run, for disciplines that need to know it (SJF, SRTF); empty in production.
     remaining: Mapping[TaskId, timedelta] = field(default_factory=dict)
-    #: Nothing starts, and everything that runs is asked to leave.
+    #: Whether the platform is paused: no task starts, and every run is told to leave.
     paused: bool = False
-    #: While paused: the longest that a task gets to save; None leaves each its own grace.
+    #: While paused: the longest grace of any task; None leaves each task its own grace.
     pause_grace: timedelta | None = None
 
     def check(self) -> None:

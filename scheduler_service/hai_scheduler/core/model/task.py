@@ -20,17 +20,17 @@ KEPT_ROTATIONS = 16
 class TaskState(StrEnum):
     """Public states of a task."""
 
-    #: Waits and has never run.
+    #: The task waits and has never run.
     QUEUED = "queued"
-    #: Has its nodes; ranks are being started.
+    #: The task has its nodes; its ranks are being started.
     STARTING = "starting"
-    #: Every rank runs.
+    #: Every rank has started.
     RUNNING = "running"
-    #: Was told to leave and will be resumed.
+    #: The task was told to leave and will be resumed.
     SUSPENDING = "suspending"
-    #: Has run and waits for its next turn or, held, for its owner.
+    #: The task has run and waits for its next turn or, if it is held, for its owner.
     SUSPENDED = "suspended"
-    #: Was told to leave for good.
+    #: The task was told to leave and will not be resumed.
     STOPPING = "stopping"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
@@ -43,7 +43,7 @@ class TaskState(StrEnum):
 
     @property
     def ended(self) -> bool:
-        """Whether the task is over for good."""
+        """Whether the task has ended for good."""
         return self in (TaskState.SUCCEEDED, TaskState.FAILED, TaskState.STOPPED)
 
     @property
@@ -54,11 +54,11 @@ class TaskState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """What becomes of a task whose command fails (H2)."""
+    """How a task is started again after its command has failed (H2)."""
 
-    #: How many times it is started again.
+    #: How many times the task is started again.
     count: int
-    #: How long it waits before the first retry; twice as long before each further one, a day at most.
+    #: How long the task waits before the first retry; twice as long before each further one, at most a day.
     backoff: timedelta = timedelta(0)
     #: Exit statuses that are worth a retry; empty is any but 0.
     exit_codes: frozenset[int] = frozenset()
@@ -66,68 +66,68 @@ class Retry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What the scheduler knows of a task. What it executes is its `TaskSpec`, which no decision reads."""
+    """What the scheduler knows of a task. What a task executes is its `TaskSpec`, which no decision reads."""
 
     id: TaskId
     name: str
     user: str
     group: str
-    #: The level asked for; None is AUTO (Q4).
+    #: The priority asked for; None is AUTO (Q4).
     priority: Priority | None
-    #: On how many nodes (U1).
+    #: How many nodes the task takes (U1).
     nodes: int
-    #: The first submission: its place among the tasks of its user, over all interruptions (O3).
+    #: When the task was first submitted. This orders the tasks of a user, and no interruption changes it (O3).
     submitted_at: datetime
-    #: Since when it has been waiting for a turn; while it runs, since when it had waited for this one (O2).
+    #: Since when the task has been waiting for a turn; while it runs, since when it had waited for this turn (O2).
     waiting_since: datetime
-    #: How many GPUs of each of its nodes; None is whole nodes (U2).
+    #: How many GPUs the task takes of each of its nodes; None is whole nodes (U2).
     gpus: int | None = None
     profile: Profile = Profile.AUTO
-    #: The signal of its user's choice; None: what the profile says.
+    #: The signal that the user chose; None: the one of the profile.
     signal: Signal | None = None
-    #: How long it has to save after a notice.
+    #: How long the task has to save after a notice.
     grace: timedelta = timedelta(seconds=120)
     #: Longest running time over all its runs; None is no limit.
     time_limit: timedelta | None = None
     state: TaskState = TaskState.QUEUED
-    #: Waits for its owner, not for a turn.
+    #: Whether the task waits for its owner, not for a turn.
     held: bool = False
-    #: The user's own order among his tasks; smaller first, None last.
+    #: The order that users give to their own tasks; smaller first, None last.
     custom_rank: float | None = None
     #: The latest run, live or ended.
     run: Run | None = None
     #: Running time over all ended runs.
     served: timedelta = timedelta(0)
-    #: How often it was suspended.
+    #: How often the task was suspended.
     suspensions: int = 0
-    #: Runs in a row that were told to leave, and of which nothing shows that they ever saved (P8).
+    #: How many runs in a row were told to leave without evidence of any checkpoint (P8).
     unsaved: int = 0
-    #: Nodes it was unlucky on (F3).
+    #: Nodes that the task avoids because its ranks were lost or could not be started there (F3).
     avoid: frozenset[str] = frozenset()
-    #: Nodes that others were told to leave for it (B3), until it starts.
+    #: Nodes promised to the task until it starts: other tasks were told to leave them (B3).
     promise: frozenset[str] = frozenset()
-    #: Starts in a row that came to nothing: they failed for reasons that are not the user's, or the supervisor of a
-    #: rank was killed soon after. It stands until a run has ended otherwise.
+    #: How many starts in a row came to nothing: they failed for reasons that are not the user's, or the supervisor of
+    #: a rank was killed soon after. Reset when a run ends otherwise.
     failed_starts: int = 0
-    #: What becomes of it when its command fails; None lets it fail (H2).
+    #: How the task is started again when its command fails; None: it is not, and fails (H2).
     retry: Retry | None = None
-    #: How often it has been started again after its command had failed (H2).
+    #: How often the task has been started again after its command had failed (H2).
     retries: int = 0
-    #: It is not started before this, after a failure that is retried (H2).
+    #: The task is not started before this time, after a failure that is retried (H2).
     not_before: datetime | None = None
-    #: When it was last told to leave for an equal, oldest first, at most `KEPT_ROTATIONS` (P7).
+    #: When the task was told to leave for an equal, oldest first, the latest `KEPT_ROTATIONS` of them (P7).
     rotations: tuple[datetime, ...] = ()
-    #: Measured at its latest run that was told to leave: from the notice until all of it was gone (P6).
+    #: Time from the notice until every rank had ended, of the latest run that was told to leave (P6).
     leaving_took: timedelta | None = None
-    #: Measured at its latest run: from the order until every rank was up (P6).
+    #: Time from the order until every rank was up, of the latest run (P6).
     starting_took: timedelta | None = None
     checkpoint: Checkpoint | None = None
     #: A short text that the job keeps over its runs (`HAI_STATE`).
     job_state: str | None = None
-    #: Why it ended or, while it waits, why its last run did.
+    #: Why the task ended or, while it waits, why its last run ended.
     reason: Reason | None = None
     ended_at: datetime | None = None
-    #: Grows with each save; a save with an older one is refused.
+    #: A number that grows with each write of the task; a write with an older version is refused.
     version: int = 0
 
     @property
@@ -137,24 +137,24 @@ class Task:
 
     @property
     def switch_cost(self) -> timedelta:
-        """What a suspension and the resume after it have cost this task, as far as it was measured (P6)."""
+        """Time that suspending and resuming this task took when it was last measured (P6)."""
         if self.leaving_took is None:
             return self.starting_took or timedelta(0)
         return self.leaving_took + (self.starting_took or timedelta(0))
 
     @property
     def left_for(self) -> TaskId | None:
-        """The task that its latest run was told to leave for (P5)."""
+        """The beneficiary of the notice to the latest run: the task that the run was told to leave for (P5)."""
         return self.run.notice.beneficiary if self.run and self.run.notice else None
 
     def run_id(self, number: int) -> RunId:
-        """The id of this task's run with that number."""
+        """Return the id of this task's run with that number."""
         return RunId(f"{self.id}.{number}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
-    """What a task executes. The core never looks inside."""
+    """What a task executes. No decision depends on it."""
 
     command: tuple[str, ...]
     cwd: str
@@ -163,7 +163,7 @@ class TaskSpec:
     checkpoint_dir: str | None = None
     #: Paths, absolute or below cwd, whose changes count as checkpoints too.
     watch: tuple[str, ...] = ()
-    #: The environment it runs in, by name: image, python, variables; None is the platform's default.
+    #: Name of the environment that the task runs in: image, python, variables; None is the platform's default.
     environment: str | None = None
     tags: tuple[str, ...] = ()
     ranks_per_node: RanksPerNode = None

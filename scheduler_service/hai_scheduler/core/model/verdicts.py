@@ -1,4 +1,4 @@
-"""Why a task waits, as data. `explain` turns it into a sentence."""
+"""Verdicts: why a task waits, as data. `explain` turns a verdict into a sentence."""
 
 from __future__ import annotations
 
@@ -12,49 +12,49 @@ from typing import Protocol
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 
-#: What a verdict's data may hold.
+#: A value in the data of a verdict.
 Value = str | int | float | bool | None | datetime
 
 
 class VerdictKind(StrEnum):
     """What a task waits for (docs/scheduling.md, "Why is it waiting?")."""
 
-    #: Its user's quota is in use. data: subject, limit, used.
+    #: The quota of its user is in use. data: subject, limit, used.
     QUOTA = "QUOTA"
-    #: Tasks that it may not suspend hold the nodes. data: needs, free; unsaved, unsaved_runs: a task that leaves for no
-    #: equal because nothing shows that it saves (P8), and how often it was interrupted so.
+    #: Tasks that may not be suspended for it hold the nodes. data: needs, free; unsaved, unsaved_runs: a task that is
+    #: not suspended for an equal because nothing shows that it saves (P8), and how often in a row that was so.
     CAPACITY = "CAPACITY"
-    #: Equals hold the nodes until their turns are over. data: needs, free, until.
+    #: Equals hold the nodes until the end of their turns. data: needs, free, until.
     TURN = "TURN"
-    #: Free nodes are kept for a task before it (B1). data: needs, free, until; holders: for whom.
+    #: Free nodes are reserved for an earlier task (B1). data: needs, free, until; holders: that task.
     RESERVED = "RESERVED"
-    #: Nodes are on their way to it. data: needs, free, coming, deadline.
+    #: Nodes are being freed for it. data: needs, free, coming, deadline.
     DRAINING = "DRAINING"
-    #: Enough is free, but too far apart (F2). data: needs, free, together.
+    #: Enough nodes are free, but in different zones (F2). data: needs, free, together.
     TOPOLOGY = "TOPOLOGY"
-    #: Its command failed (H2), or it could not be started; it is started again later. data: until, retries, of;
+    #: The command failed (H2), or the task could not be started; it is started again later. data: until, retries, of;
     #: after a start that failed: until, starts, of, why; after a killed supervisor: until, starts, of, broken.
     RETRY = "RETRY"
-    #: Its owner holds it.
+    #: The owner of the task holds it.
     HELD = "HELD"
     #: The platform is paused.
     PAUSED = "PAUSED"
-    #: It cannot start as things are set up. data: needs, cap, cause.
+    #: The task can never start with these nodes and this quota. data: needs, cap, cause.
     NEVER = "NEVER"
-    #: It has been given nodes and starts now, or was submitted since the last tick.
+    #: The task has been given nodes and starts now, or was submitted since the last tick.
     NEXT = "NEXT"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """A task that holds nodes which another one needs."""
+    """A task that holds nodes which another task needs."""
 
     task_id: TaskId
     name: str
     user: str
     priority: Priority
     nodes: int
-    #: GPUs that it holds on each node; None is whole nodes (U2).
+    #: How many GPUs the task holds on each node; None is whole nodes (U2).
     gpus: int | None = None
 
 
@@ -63,55 +63,55 @@ class Verdict:
     """Why one task waits."""
 
     kind: VerdictKind
-    #: What it counts as now (Q4).
+    #: The effective priority of the task (O4, Q4).
     priority: Priority
-    #: Its place among the waiting tasks of its group, from 1; None while it is held.
+    #: The place of the task among the waiting tasks of its node group, from 1; None while it is held.
     position: int | None = None
-    #: When it can start at the earliest, if that can be said.
+    #: The earliest time at which the task can start, if that can be said.
     earliest_start: datetime | None = None
     data: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
-    #: Who holds the nodes it needs, most nodes first.
+    #: The tasks that hold the nodes it needs, most nodes first.
     holders: tuple[Holder, ...] = ()
 
 
 class Answering(Protocol):
-    """What knows why the tasks of a node group wait."""
+    """An object that can say why the tasks of a node group wait."""
 
     @property
     def ids(self) -> Collection[TaskId]:
-        """The tasks that wait."""
+        """Ids of the tasks that wait."""
         ...
 
     def kind_of(self, task_id: TaskId) -> VerdictKind:
-        """What a task waits for. Raises KeyError."""
+        """Return what a task waits for. Raises KeyError if the task does not wait."""
         ...
 
     def level_of(self, task_id: TaskId) -> Priority:
-        """What the task counts as (Q4). Raises KeyError."""
+        """Return the effective priority of a task (Q4). Raises KeyError if the task does not wait."""
         ...
 
     def verdict(self, task_id: TaskId) -> Verdict:
-        """Everything about why it waits. Raises KeyError."""
+        """Return the whole verdict of a task. Raises KeyError if the task does not wait."""
         ...
 
 
 class Verdicts(Mapping[TaskId, Verdict]):
-    """The verdicts of a plan. A verdict is put into data when it is looked up: most are never read."""
+    """The verdicts of a plan, by task id. A verdict is computed when it is first read: most are never read."""
 
     def __init__(self, groups: Sequence[Answering] = ()) -> None:
-        """`groups` answer for the tasks of a node group each."""
+        """Join the verdicts of all node groups; each of `groups` answers for the tasks of one node group."""
         self._groups = groups
         self._made: dict[TaskId, Verdict] = {}
 
     def kind_of(self, task_id: TaskId) -> VerdictKind | None:
-        """What the task waits for, at the cost of a look; None if it does not wait."""
+        """Return what the task waits for, without computing the whole verdict; None if the task does not wait."""
         for group in self._groups:
             if task_id in group.ids:
                 return group.kind_of(task_id)
         return None
 
     def level_of(self, task_id: TaskId) -> Priority | None:
-        """What the task counts as (Q4), at the cost of a look; None if it does not wait."""
+        """Return the effective priority of the task (Q4) without its whole verdict; None if the task does not wait."""
         for group in self._groups:
             if task_id in group.ids:
                 return group.level_of(task_id)

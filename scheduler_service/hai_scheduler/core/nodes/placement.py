@@ -1,24 +1,27 @@
-"""On which nodes a gang goes (rules U1, F1, F2, F4). Which of them are open to it the ledger says."""
+"""The choice of nodes for a gang (rules U1, F1, F2, F4). The ledger says which nodes the gang may use."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-#: Where a node sits: its zone, and its leaf switch in it.
+#: Where a node is in the network: its zone, and its leaf switch in that zone.
 Leaf = tuple[str, str]
 
 
 def choose(leaves: Mapping[Leaf, Sequence[str]], nodes: int, *, across: bool) -> tuple[str, ...] | None:
-    """Names for all ranks at once, in rank order, or None (U1).
+    """Choose nodes for all ranks of a gang at once (U1).
 
-    One leaf if it fits, else one zone, else, where `across` allows it (F2), several zones. Best fit first: the
-    smallest leaf, and the smallest zone, that is large enough (F1); ties by name (F4).
+    The nodes are of one leaf if the gang fits there, else of one zone, else, where `across` allows it (F2), of several
+    zones. Best fit: the smallest leaf, or the smallest zone, that is large enough (F1); ties by name (F4).
 
     Args:
-        leaves: The nodes that are open to the gang by leaf, each in order of preference.
-        nodes: How many are needed.
+        leaves: Names of the nodes that the gang may use, by leaf, each in order of preference.
+        nodes: How many nodes the gang needs.
         across: Whether the gang may span zones.
+
+    Returns:
+        Names of nodes in rank order, or None if the gang does not fit.
     """
     best: tuple[int, Leaf] | None = None
     total = 0
@@ -45,7 +48,7 @@ def choose(leaves: Mapping[Leaf, Sequence[str]], nodes: int, *, across: bool) ->
 
 
 def _fewest(parts: Mapping[Leaf, Sequence[str]], nodes: int) -> list[str]:
-    """Nodes from as few parts as will do: the largest parts whole, the rest from the part that it fits best."""
+    """Choose nodes from as few parts as possible: the largest parts whole, the rest from the best-fitting part."""
     left = dict(parts)
     chosen: list[str] = []
     while len(chosen) < nodes:

@@ -1,4 +1,4 @@
-"""Which nodes get no new runs because runs keep failing on them (rule H3)."""
+"""Quarantine: nodes that get no new runs because runs keep failing on them (rule H3)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,16 @@ from hai_scheduler.core.model.policy import Policy
 def quarantines(
     nodes: Collection[Node], strikes: Sequence[Strike], policy: Policy, now: datetime
 ) -> tuple[Quarantine, ...]:
-    """The nodes of one group that are to be put in quarantine: most failures first, ties by name.
+    """Choose the nodes of one group to put in quarantine: most failures first, ties by name.
 
-    A node that an admin has marked is left to him. Nodes that are in quarantine already count against the share.
-    Of a strike whose task has been deleted nobody knows the user: it counts, but for no user.
+    A node that an admin has marked is left as it is. Nodes already in quarantine count against `quarantine_share`.
+    A strike whose task has been deleted has no known user: it counts as a strike, but not towards `strike_users`.
+
+    Args:
+        nodes: All nodes of the group.
+        strikes: Recent strikes; those older than `strike_window` are ignored.
+        policy: The policy numbers of the group.
+        now: The time of the plan.
     """
     if not strikes:
         return ()
@@ -35,7 +41,7 @@ def quarantines(
 
 
 def _bad(seen: Sequence[Strike], policy: Policy) -> bool:
-    """Whether so many failures, of so many tasks and users, speak against the node and not against one of them."""
+    """Whether the failures are of enough tasks and users that the node, and not one of these, is the likely cause."""
     users = {strike.user for strike in seen} - {None}
     return (
         len(seen) >= policy.strikes

@@ -1,4 +1,4 @@
-"""Who goes first, and who may be told to leave for whom: HAI's own rules, and those that it is compared with."""
+"""The disciplines: HAI's own rules of order and preemption, and those that it is compared with."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class Discipline(StrEnum):
     HAI = "hai"
     #: By priority, then first come first served; the head of the queue blocks the rest; nothing rotates.
     FIFO = "fifo"
-    #: FIFO, but later tasks may use nodes that the head cannot use before they end by their time limits (EASY).
+    #: FIFO, but later tasks may use free nodes if their time limits end them before the head can start (EASY).
     BACKFILL = "backfill"
-    #: Least attained service, in node time, first; it may suspend those that have had more (Tiresias, 2D-LAS).
+    #: Least attained service, in node time, first; tasks that have had more may be suspended (Tiresias, 2D-LAS).
     LAS = "las"
-    #: Shortest job first, knowing how long each runs; nobody is suspended. A bound, not a competitor.
+    #: Shortest job first, with known run times; no task is suspended. A bound, not a competitor.
     SJF = "sjf"
-    #: Shortest remaining time first, knowing how long each runs; longer ones are suspended. A bound.
+    #: Shortest remaining time first, with known run times; longer tasks are suspended. A bound.
     SRTF = "srtf"

@@ -1,4 +1,4 @@
-"""Who goes first among the waiting (rules O1, O2, O3)."""
+"""The order of waiting tasks (rules O1, O2, O3)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.task import Task
 
-#: A place among the tasks of one user: first submission, then id.
+#: The key that orders the tasks of one user: first submission, then id.
 Seat = tuple[datetime, TaskId]
 
 
 def level_at(service: timedelta, policy: Policy) -> int:
-    """The level of the feedback queue after that much service (O2): 0, 1 or 2."""
+    """Return the level of the feedback queue after that much service (O2): 0, 1 or 2."""
     if service < policy.slice:
         return 0
     return 1 if service < policy.long_after else 2
 
 
 def own_order(tasks: Iterable[Task]) -> list[Task]:
-    """One user's tasks in the order that the user wants: `custom_rank`, then first submission (O3)."""
+    """Return one user's tasks in the order that the user wants: `custom_rank`, then first submission (O3)."""
     return sorted(tasks, key=_own_key)
 
 
@@ -31,10 +31,16 @@ def _own_key(task: Task) -> tuple[float, datetime, TaskId]:
 
 
 def seats(hands: Iterable[list[Task]]) -> dict[TaskId, Seat]:
-    """Seats of tasks whose users order them themselves, a hand being one user's tasks at one priority and level.
+    """Return the seats of tasks whose users order them themselves (O3).
 
-    A hand keeps its seats, first submissions all of them, and the user's own order deals them out anew: moving a
-    task never moves anybody else's.
+    A hand is one user's tasks at one priority and level. Its seats are their first submissions; the user's own order
+    permutes the tasks among these seats. So the tasks of other users never move.
+
+    Args:
+        hands: The hands of users who order their tasks themselves.
+
+    Returns:
+        The seat of each task, by its id.
     """
     dealt: dict[TaskId, Seat] = {}
     for hand in hands:

@@ -1,4 +1,4 @@
-"""Tasks that stand together in the queue, kept in order of their seats (rule O3)."""
+"""Parts of the queue: tasks of one user with the same rank, kept in order of their seats (rule O3)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.order import Seat, seats
 
-#: How much of a node a task wants, and of how many: no smaller in both means no easier to place.
+#: How many GPUs of a node a task takes, and how many nodes. A task is no easier to place if neither number is smaller.
 Size = tuple[int, int]
 #: Rank and user.
 Stand = tuple[float, str]
-#: One user's tasks at one level asked for, which the user may order himself (O3).
+#: One user's tasks that ask for one priority; users may order them themselves (O3).
 Hand = tuple[str, Priority | None]
 
 #: A task's own seat: first submission, then id.
@@ -27,26 +27,26 @@ _WHOLE = 1 << 30
 
 
 def size_of(task: Task) -> Size:
-    """The task's size."""
+    """Return the size of a task."""
     return (_WHOLE if task.gpus is None else task.gpus, task.nodes)
 
 
 class Part:
-    """Tasks of one user that ask for the same level and have the same rank. It does not change any more."""
+    """Tasks of one user that ask for the same priority and have the same rank. A part never changes."""
 
     __slots__ = ("by_size", "dealt", "hand", "promised")
 
     def __init__(self, tasks: Iterable[Task]) -> None:
-        """There is at least one task."""
+        """Make a part of at least one task."""
         by_size: defaultdict[Size, list[Task]] = defaultdict(list)
-        #: How many of them the user has ordered himself (O3), and how many have been promised nodes (B3).
+        #: How many of the tasks their user has ordered (O3), and how many have been promised nodes (B3).
         self.dealt = self.promised = 0
         for task in tasks:
             by_size[size_of(task)].append(task)
             self._count(task, 1)
         for found in by_size.values():
             found.sort(key=SEAT)
-        #: In order of their own seats each.
+        #: The tasks by size, each list in order of the tasks' own seats.
         self.by_size: dict[Size, list[Task]] = dict(by_size)
         self.hand: Hand = (self.first.user, self.first.priority)
 
@@ -56,14 +56,14 @@ class Part:
 
     @property
     def first(self) -> Task:
-        """One of them."""
+        """One of the tasks."""
         return next(iter(self.by_size.values()))[0]
 
     def __len__(self) -> int:
         return sum(map(len, self.by_size.values()))
 
     def __contains__(self, task: object) -> bool:
-        """Whether a task of this id and size is one of them."""
+        """Whether a task of this id and size is in the part."""
         if not isinstance(task, Task):
             return False
         tasks = self.by_size.get(size_of(task), ())
@@ -71,11 +71,14 @@ class Part:
         return place < len(tasks) and tasks[place].id == task.id
 
     def tasks(self) -> list[Task]:
-        """All of them."""
+        """Return all tasks, in no order."""
         return [task for tasks in self.by_size.values() for task in tasks]
 
     def changed(self, lost: Iterable[Task], found: Iterable[Task]) -> Part | None:
-        """It without tasks that it has, and with others: what has not changed is shared. None if nobody is left."""
+        """Return the part without some of its tasks and with others; None if no task is left.
+
+        Lists that have not changed are shared with this part.
+        """
         new = Part.__new__(Part)
         new.hand, new.dealt, new.promised = self.hand, self.dealt, self.promised
         new.by_size = dict(self.by_size)
@@ -97,12 +100,12 @@ class Part:
         return new if new.by_size else None
 
     def is_over(self, refused: AbstractSet[Size]) -> bool:
-        """Whether all of them want what nobody can be given who was not promised it."""
+        """Whether every task has a size that was refused, and none has a promise."""
         return self.by_size.keys() <= refused and not self.promised
 
 
 def dealt_seats(parts: Sequence[Part]) -> dict[TaskId, Seat]:
-    """The seats of all tasks of hands that a user has ordered himself (O3), those of them that lie in these parts."""
+    """Return the seats of the tasks in these parts whose users order them themselves (O3), by task id."""
     own = {part.hand for part in parts if part.dealt}
     hands: defaultdict[Hand, list[Task]] = defaultdict(list)
     for part in parts:

@@ -1,4 +1,4 @@
-"""Where each task stands in the queue, found without putting the whole queue in order (rules O1 to O3)."""
+"""The position of each task in the queue, found without sorting the whole queue (rules O1 to O3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hai_scheduler.core.ordering.parts import SEAT, Part, dealt_seats
 from hai_scheduler.core.ordering.queue import Lane
 from hai_scheduler.core.ordering.quota import LEVELS
 
-#: Once so many lists have been searched for each of some equals, it is cheaper to put them in order.
+#: Once this many lists have been searched for each task of one rank and use, it is cheaper to sort these tasks.
 _ENOUGH = 2
 
 #: Rank, and use of the user.
@@ -25,7 +25,7 @@ _Among = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a task stands in the queue: position from 1."""
+    """The place of a task in the queue; position from 1."""
 
     priority: Priority
     rank: float
@@ -33,17 +33,17 @@ class Place:
 
 
 class Queue:
-    """Lanes by priority, and where each task stands in all of them together, the queue having been served."""
+    """The lanes by priority, and the place of each task in all lanes together, at the end of the walk."""
 
     def __init__(self, lanes: Mapping[Priority, Lane]) -> None:
         self.lanes = lanes
         self._ahead: dict[Priority, dict[_Among, _Equals]] = {}
         self._places: dict[TaskId, Place] = {}
-        #: What AUTO tasks count as.
+        #: The effective priorities of AUTO tasks; None: not found yet.
         self._auto: dict[TaskId, Priority] | None = None
 
     def place_of(self, task: Task, rank: float) -> Place:
-        """Where the task, which is of that rank, stands. Raises KeyError."""
+        """Return the place of the task, which has that rank. Raises KeyError if it is not in the queue."""
         place = self._places.get(task.id)
         if place is None:
             level = self.level_of(task, rank)
@@ -52,7 +52,7 @@ class Queue:
         return place
 
     def level_of(self, task: Task, rank: float) -> Priority:
-        """What the task, which is of that rank, counts as (Q4). Raises KeyError."""
+        """Return the effective priority of the task, which has that rank (Q4). Raises KeyError if it is not queued."""
         if task.priority is None:
             if self._auto is None:
                 self._auto = {each: level for level, lane in self.lanes.items() for each in _auto(lane)}
@@ -63,7 +63,7 @@ class Queue:
         raise KeyError(task.id)
 
     def _equals(self, priority: Priority) -> Mapping[_Among, _Equals]:
-        """The tasks of a priority by rank and use."""
+        """Return the tasks of a priority by rank and use."""
         if not self._ahead:
             before = 0
             for level in LEVELS:
@@ -72,16 +72,16 @@ class Queue:
 
 
 class _Equals:
-    """The tasks of one priority and rank whose users have equal use: they stand in order of their seats."""
+    """The tasks of one priority and rank whose users have equal use, in order of their seats."""
 
     def __init__(self, parts: Iterable[Part], gone: Iterable[Task], before: int) -> None:
-        """`gone` are those of them that wait at another priority; `before` is how many others stand before them all."""
+        """Take the tasks of `parts` without `gone`, which wait at another priority; `before` tasks go first."""
         self._parts = list(parts)
         self._gone = {task.id: task for task in gone}
         self._before = before
         self._all = sum(map(len, self._parts))
         self._searched = 0
-        #: Found when the first position is asked for: seats that users have dealt out, those of `gone`, lists by seat.
+        #: Computed at the first `position`: seats that users have given, seats of `gone`, and lists in order of seats.
         self._dealt: dict[TaskId, Seat] = {}
         self._left: list[Seat] = []
         self._lists: list[list[Task]] = []
@@ -89,11 +89,11 @@ class _Equals:
 
     @property
     def after(self) -> int:
-        """How many tasks stand before those that come after them."""
+        """How many tasks go before the next rank or use: these tasks and all before them."""
         return self._before + self._all - len(self._gone)
 
     def position(self, task: Task) -> int:
-        """Which place the task has in the queue, from 1."""
+        """Return the place of the task in the queue, from 1."""
         if not self._lists:
             self._begin()
         if not self._order and self._searched >= _ENOUGH * self._all:
@@ -104,7 +104,7 @@ class _Equals:
             return self._order[task.id]
         self._searched += len(self._lists)
         seat = self._seat(task)
-        # Whoever orders his tasks deals out the seats that they have: as many of them as before are before this one.
+        # Users permute only their own seats, so the number of tasks before a seat is the same as without their order.
         first = sum(bisect_left(tasks, seat, key=SEAT) for tasks in self._lists)
         return self._before + first - bisect_left(self._left, seat) + 1
 
@@ -120,7 +120,7 @@ class _Equals:
 
 
 def _auto(lane: Lane) -> Iterator[TaskId]:
-    """The AUTO tasks that count in this lane."""
+    """Yield the AUTO tasks that wait in this lane."""
     for part in lane.auto:
         for task in part.tasks():
             if task.id not in lane.gone:
@@ -128,7 +128,10 @@ def _auto(lane: Lane) -> Iterator[TaskId]:
 
 
 def _all_equals(lane: Lane, before: int) -> tuple[dict[_Among, _Equals], int]:
-    """The lane's tasks in their order, of which so many stand before them all; and how many before the next lane's."""
+    """Return the lane's tasks by rank and use, and how many tasks go before the next lane.
+
+    `before` is how many tasks go before all of this lane.
+    """
     parts: defaultdict[_Among, list[Part]] = defaultdict(list)
     gone: defaultdict[_Among, list[Task]] = defaultdict(list)
     for rank, user in lane.stands():

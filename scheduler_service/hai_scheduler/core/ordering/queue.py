@@ -16,19 +16,19 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.order import Seat
 from hai_scheduler.core.ordering.parts import SEAT, Part, Size, Stand, dealt_seats
 
-#: So many of equals are taken one by one from the heads of their lists; then the rest is put in order at once.
+#: How many tasks of one rank and use are taken one by one from the heads of their lists; the rest is sorted at once.
 FEW = 64
 
 _SEAT = itemgetter(0)
 
 
 class QueueEntry(NamedTuple):
-    """A waiting task with what it is ordered by: of two entries of one priority the smaller goes first (O2, O3)."""
+    """A waiting task with its sort key: of two entries of one priority the smaller goes first (O2, O3)."""
 
     rank: float
-    #: What the task's user has held lately.
+    #: Decayed use of the task's user.
     use: float
-    #: The seat: the task's own, or one that its user has given it.
+    #: The seat: the task's own, or the one that its user has given to it.
     submitted_at: datetime
     seat_id: TaskId
     task: Task
@@ -36,43 +36,43 @@ class QueueEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hopeless:
-    """The tasks that nothing can be done for any more."""
+    """The tasks that cannot be served in this walk any more."""
 
-    #: Sizes of which no task has any hope, unless it was promised nodes.
+    #: Sizes that were refused for all tasks without promised nodes.
     sizes: AbstractSet[Size]
     task: Callable[[Task], bool]
-    #: What `task` says of every task of a user and size that was promised no nodes; None if that depends on the task.
+    #: What `task` returns for all tasks of a user and size without promised nodes; None if it depends on the task.
     every: Callable[[str, Size], bool | None] = lambda _user, _size: None
-    #: Gives `task` for those for whom `every` says None; it goes on saying what is true now.
+    #: Makes a test for the tasks for which `every` returns None; its answers stay those of the moment when it was made.
     lasting: Callable[[], Callable[[Task], bool]] | None = None
 
 
 class Lane:
-    """The tasks that wait at one priority. Most are never looked at: order is made as it is asked for."""
+    """The tasks that wait at one priority. Most are never examined, so they are sorted only as far as needed."""
 
     def __init__(self, parts: Mapping[Stand, Part], use: Mapping[str, float]) -> None:
-        """`parts` are the tasks that need not come in by `add`; `use` is what their users have held lately (O3)."""
+        """Begin with the tasks of `parts`; `add` brings the others. `use` is the decayed use of the users (O3)."""
         self.use = use
         self._parts = parts
-        #: AUTO tasks, and those that have been promised nodes, were unlucky on some, or fell from a higher level.
+        #: AUTO tasks, and tasks that have been promised nodes, avoid nodes, or fell from a higher priority.
         self._added: defaultdict[Stand, list[Part]] = defaultdict(list)
-        #: Those of them that came in one by one.
+        #: Ids of the added tasks that came in one by one.
         self._alone: set[TaskId] = set()
-        #: Who was not begun, smallest first, and what is left to look at of those who were.
+        #: A heap of rank, use and user that the walk has not reached; the tasks left of those that it has reached.
         self._heap: list[tuple[float, float, str]] = []
         self._begun: Iterator[QueueEntry] = iter(())
-        #: Tasks that wait in another lane, and their ranks.
+        #: Tasks that were moved to another lane, and their ranks.
         self.gone: dict[TaskId, tuple[Task, float]] = {}
-        #: AUTO tasks in it (Q4), and tasks with promised nodes (B3).
+        #: AUTO tasks in the lane (Q4), and tasks with promised nodes (B3).
         self.auto: list[Part] = []
         self._promised: list[Task] = []
-        #: What its tasks ask for.
+        #: The sizes of the tasks.
         self.sizes: set[Size] = set().union(*[part.by_size for part in parts.values()])
-        #: How many tasks with promised nodes have not been looked at (B3).
+        #: How many tasks with promised nodes have not been examined (B3).
         self.promised = 0
 
     def add(self, part: Part, rank: float) -> None:
-        """Put tasks in. Nothing has been taken out yet."""
+        """Add tasks, before any task is taken out."""
         user, asked = part.hand
         self._added[rank, user].append(part)
         self.sizes |= part.by_size.keys()
@@ -84,14 +84,14 @@ class Lane:
             self._promised += [task for task in part.tasks() if task.promise]
 
     def begin(self) -> None:
-        """All tasks are in it, and are looked at from the first on: from now, or once more."""
+        """Begin, or begin again, at the first task; all tasks have been added."""
         self._begun = iter(())
         self._heap = [(rank, self.use[user], user) for rank, user in self.stands()]
         heapq.heapify(self._heap)
         self.promised = sum(task.id not in self.gone for task in self._promised)
 
     def pop(self, hopeless: Hopeless) -> QueueEntry | None:
-        """The next in order; None when all have been looked at, but for those that are hopeless already."""
+        """Return the next task in order; None when all tasks that are not hopeless have been returned."""
         while True:
             for entry in self._begun:
                 if entry.task.id not in self.gone:
@@ -109,7 +109,7 @@ class Lane:
         return all(part.is_over(refused) for part in self.parts_at(stand))
 
     def _next(self, heap: list[tuple[float, float, str]], hopeless: Hopeless) -> Iterator[QueueEntry]:
-        """The tasks of the next rank, and of the next user or users with equal use, in order."""
+        """Return the tasks of the next rank, and of the next user or users with equal use, in order."""
         rank, use, user = heapq.heappop(heap)
         stands = [(rank, user)]
         while heap and heap[0][1] == use and heap[0][0] == rank:
@@ -118,11 +118,11 @@ class Lane:
         return (QueueEntry(rank, use, *seat, task) for seat, task in _merged(left))
 
     def remove(self, task: Task, rank: float) -> None:
-        """The task, which is in it at that rank, waits in another lane."""
+        """Remove the task, which has that rank in this lane; it waits in another lane from now on."""
         self.gone[task.id] = task, rank
 
     def holds(self, task: Task, rank: float) -> bool:
-        """Whether the task, which is of that rank, waits in it."""
+        """Whether the task, which has that rank, waits in this lane."""
         if task.id in self.gone:
             return False
         if task.id in self._alone:
@@ -138,29 +138,29 @@ class Lane:
         return task.id in self.gone
 
     def ranks(self) -> set[float]:
-        """The ranks of its tasks."""
+        """Return the ranks of all tasks."""
         return {rank for rank, _ in self._parts} | {rank for rank, _ in self._added}
 
     def stands(self) -> list[Stand]:
-        """Whose tasks, of which rank, there are, in no order."""
+        """Return each pair of rank and user that has tasks, in no order."""
         return [*self._parts, *(stand for stand in self._added if stand not in self._parts)]
 
     def parts_at(self, stand: Stand) -> Sequence[Part]:
-        """The user's tasks of that rank, those that were removed among them."""
+        """Return the user's tasks of that rank, with those that were removed."""
         part, added = self._parts.get(stand), self._added.get(stand, ())
         return added if part is None else (part, *added)
 
 
 @dataclass(frozen=True, slots=True)
 class _List:
-    """Tasks in the order of their seats, of which some may be hopeless."""
+    """Tasks in the order of their seats; some may be hopeless."""
 
     tasks: Sequence[Task]
     seat: Callable[[Task], Seat] = SEAT
     hopeless: Callable[[Task], bool] | None = None
 
     def rest(self, begin: int) -> Iterable[tuple[Seat, Task]]:
-        """Those from a place on that have hope, with their seats."""
+        """Yield the tasks from an index on that are not hopeless, with their seats."""
         for place in range(begin, len(self.tasks)):
             task = self.tasks[place]
             if self.hopeless is None or not self.hopeless(task):
@@ -168,7 +168,7 @@ class _List:
 
 
 def _left(parts: Sequence[Part], hopeless: Hopeless) -> list[_List]:
-    """The tasks without the hopeless, as they are now: in own seats, or as their user has dealt them out (O3)."""
+    """Return the tasks that are not hopeless now, in lists by seat: their own seats, or those from their user (O3)."""
     dealt = dealt_seats(parts)
     lists, own = [], []
     for part in parts:
@@ -194,7 +194,7 @@ def _with_hope(part: Part, hopeless: Hopeless) -> list[_List]:
 
 
 def _merged(lists: Sequence[_List]) -> Iterator[tuple[Seat, Task]]:
-    """All of their tasks in order: a few from the heads of the lists, then the rest, if anybody asks so far."""
+    """Yield the tasks of all lists in order: `FEW` from the heads of the lists, then the rest, sorted at once."""
     heads = [(each.seat(each.tasks[0]), number, 0) for number, each in enumerate(lists) if each.tasks]
     heapq.heapify(heads)
     for _ in range(FEW):

@@ -1,4 +1,4 @@
-"""Who may hold how many nodes (rules Q1 to Q6)."""
+"""Quota: how many nodes each user may hold (rules Q1 to Q6)."""
 
 from __future__ import annotations
 
@@ -20,15 +20,18 @@ _NEVER = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """What a user may hold at a level. limit None is no limit; source names the row, `none` if there is none."""
+    """How many nodes a user may hold at a priority.
+
+    limit None is no limit; source is the subject of the row that counts, `none` if there is no row.
+    """
 
     limit: int | None
     source: str
-    #: Up to what the user may raise it himself; None: not at all (Q3).
+    #: The most nodes up to which users may raise their own limit; None: not at all (Q3).
     ceiling: int | None = None
 
     def allows(self, nodes: float) -> bool:
-        """Whether that many nodes are within it."""
+        """Whether that many nodes are within the limit."""
         return self.limit is None or nodes <= self.limit
 
     @property
@@ -41,13 +44,13 @@ NO_ROW = Cap(0, "none")
 
 
 class QuotaBook:
-    """The rows of quota with the rule which of them counts (Q1, Q2, Q3)."""
+    """The rows of quota, and the rule which of them counts for a user (Q1, Q2, Q3)."""
 
     def __init__(self, quotas: Iterable[Quota], groups_of: Mapping[str, Collection[str]], now: datetime) -> None:
-        """`groups_of` gives the user groups of each user, as the Hub shows them; rows that have expired are out."""
+        """Take the rows that have not expired; `groups_of` has the user groups of each user, from the Hub."""
         quotas = tuple(quotas)
         ends = [row.expires_at for row in quotas if row.expires_at is not None and row.expires_at > now]
-        #: When the first of the rows that count expires.
+        #: When the first of the rows expires.
         self.good_until = min(ends, default=_NEVER)
         self._rows: dict[tuple[str, str, Priority], Quota] = {
             (row.subject, row.group, row.priority): row
@@ -57,16 +60,17 @@ class QuotaBook:
         self._totals = any(row.subject.startswith("total:") for row in self._rows.values())
         self._groups_of = groups_of
         self._caps: dict[tuple[str, str, Priority], Cap] = {}
-        #: What counts for users without rows of their own is the same for all members of the same user groups.
+        #: Caps of users without rows of their own: they are the same for all members of the same user groups.
         self._of_groups: dict[tuple[frozenset[str], str, Priority], Cap] = {}
         self._shared: dict[tuple[frozenset[str], str, Priority], tuple[Cap, ...]] = {}
         self._open: dict[tuple[frozenset[str], str], tuple[Priority, ...]] = {}
         self._owners = {row.subject.removeprefix("user:") for row in self._rows.values() if _is_own(row)}
 
     def cap(self, user: str, group: str, priority: Priority) -> Cap:
-        """What counts for the user: his own row, else the largest of his groups' rows, else `public`'s (Q1).
+        """Return the cap that counts for the user (Q1).
 
-        The ceiling is found in the same way among the rows that have one (Q3).
+        It is that of the user's own row, else of the largest row of the user's groups, else of `public`. The ceiling
+        is found in the same way among the rows that have one (Q3).
         """
         key = (user, group, priority)
         if key not in self._caps:
@@ -74,7 +78,7 @@ class QuotaBook:
         return self._caps[key]
 
     def shared(self, user: str, group: str, priority: Priority) -> tuple[Cap, ...]:
-        """The caps over all members together of each of the user's groups, by name (Q2)."""
+        """Return the caps on all members together of each of the user's groups, in order of group names (Q2)."""
         if not self._totals:
             return ()
         names = frozenset(self._groups_of.get(user, ()))
@@ -85,7 +89,7 @@ class QuotaBook:
         return self._shared[key]
 
     def open_levels(self, user: str, group: str) -> tuple[Priority, ...]:
-        """The levels at which the user may hold anything at all, highest first: most are closed to most users."""
+        """Return the priorities at which the user may hold any node, highest first: most are closed to most users."""
         names = frozenset(self._groups_of.get(user, ()))
         found = None if user in self._owners else self._open.get((names, group))
         if found is None:
@@ -119,7 +123,7 @@ class QuotaBook:
         return Cap(counts.limit, counts.subject, ceiling)
 
     def largest(self, user: str, group: str, asked: Priority | None) -> tuple[Priority, Cap]:
-        """The level and cap that allow the user most: the level asked for or, for AUTO, the best of all (Q5)."""
+        """Return the priority and cap that allow the user most: the priority asked for or, for AUTO, of all (Q5)."""
         levels = LEVELS if asked is None else (asked,)
         caps = [(level, self._tightest(user, group, level)) for level in levels]
         return max(caps, key=lambda pair: pair[1].room)
@@ -138,7 +142,7 @@ def _room(row: Quota) -> float:
 
 @dataclass(slots=True)
 class Account:
-    """What one cap allows and how much of it is held, counted in GPUs so that all of it is exact (Q1)."""
+    """A cap, and how much of it is held. Both are counted in whole GPUs, so that sums are exact (Q1)."""
 
     cap: Cap
     gpus_per_node: int
@@ -146,15 +150,15 @@ class Account:
 
     @property
     def room(self) -> float:
-        """How many GPUs more are within the cap."""
+        """How many more GPUs are within the cap."""
         return _NO_LIMIT if self.cap.limit is None else self.cap.limit * self.gpus_per_node - self.held
 
     def fits(self, units: int) -> bool:
-        """Whether that many GPUs more are within the cap."""
+        """Whether that many more GPUs are within the cap."""
         return units <= self.room
 
     def could_ever_fit(self, units: int) -> bool:
-        """Whether that many GPUs are within the cap when nothing else is held."""
+        """Whether that many GPUs are within the cap if no other GPU is held."""
         return self.cap.limit is None or units <= self.cap.limit * self.gpus_per_node
 
     @property
@@ -164,28 +168,28 @@ class Account:
 
 
 class Accounts:
-    """Quota of one node group while a plan is made: what running tasks hold, then what starts (Q6)."""
+    """Quota of one node group while a plan is made. Running tasks are counted first, then tasks that start (Q6)."""
 
     def __init__(self, book: QuotaBook, group: str, gpus_per_node: int) -> None:
-        """`gpus_per_node` is that of the group's largest node; what has none counts as having one."""
+        """Begin with no GPU held; `gpus_per_node` is that of the group's largest node, 0 counts as 1."""
         self._book = book
         self._group = group
         self._gpus = max(1, gpus_per_node)
-        #: What running tasks hold, in GPUs; an account is opened when somebody asks for it.
+        #: What running tasks hold, in GPUs; an account is made when it is first needed.
         self._running: defaultdict[tuple[str, Priority], int] = defaultdict(int)
         self._of_user: dict[tuple[str, Priority], tuple[Account, ...]] = {}
         self._of_total: dict[tuple[str, Priority], Account] = {}
-        #: How many GPUs more a user may hold at a level, as long as nothing is added that counts for him.
+        #: Cache: how many more GPUs a user may hold at a priority; dropped when GPUs are added that count for the user.
         self._rooms: dict[tuple[str, Priority], float] = {}
-        #: Levels of AUTO tasks by user and size, as long as nothing is added that counts for the user (Q4).
+        #: Cache: priorities of AUTO tasks by user and size; dropped when GPUs are added that count for the user (Q4).
         self._levels: defaultdict[str, dict[int, Priority]] = defaultdict(dict)
 
     def units(self, task: Task) -> int:
-        """What the task holds when it runs, in GPUs."""
+        """Return how many GPUs the task holds when it runs."""
         return task.nodes * (self._gpus if task.gpus is None else task.gpus)
 
     def of(self, user: str, priority: Priority) -> tuple[Account, ...]:
-        """Every account that a task of the user at the level is counted in: his own first, then totals (Q2)."""
+        """Return every account in which a task of the user at the priority counts: the user's own, then totals (Q2)."""
         found = self._of_user.get((user, priority))
         if found is None:
             held = self._running.get((user, priority), 0)
@@ -206,7 +210,7 @@ class Accounts:
         return self._of_total[key]
 
     def begin(self, running: Iterable[tuple[Task, Priority]]) -> None:
-        """Count what running tasks hold (Q6), before anything else is asked."""
+        """Count the GPUs that running tasks hold (Q6); call this before all other methods."""
         for task, priority in running:
             self._running[task.user, priority] += self.units(task)
 
@@ -223,10 +227,10 @@ class Accounts:
             account.held += units
 
     def level_of(self, task: Task) -> Priority:
-        """The effective priority of a waiting task (Q4).
+        """Return the effective priority of a waiting task (Q4).
 
-        A level asked for is itself. AUTO is the highest level that still has quota for the task; when none
-        has, the highest that could ever hold it, and LOW when none can.
+        A priority that the task asks for is taken as it is. AUTO is the highest priority that still has quota for the
+        task; if none has, the highest that could ever hold the task; LOW if none can.
         """
         if task.priority is not None:
             return task.priority
@@ -237,14 +241,14 @@ class Accounts:
         return level
 
     def fits(self, user: str, priority: Priority, units: int) -> bool:
-        """Whether that many GPUs more are within everything that counts for the user (Q1, Q2)."""
+        """Whether that many more GPUs are within all caps that count for the user (Q1, Q2)."""
         room = self._rooms.get((user, priority))
         if room is None:
             room = self._rooms[user, priority] = min([account.room for account in self.of(user, priority)])
         return units <= room
 
     def could_ever_fit(self, user: str, priority: Priority, units: int) -> bool:
-        """Whether that many GPUs are within everything that counts for the user when nothing else is held (Q5)."""
+        """Whether that many GPUs are within all caps that count for the user if no other GPU is held (Q5)."""
         return all(account.could_ever_fit(units) for account in self.of(user, priority))
 
     def _highest(self, user: str, units: int) -> Priority:

@@ -1,6 +1,6 @@
-"""The disciplines as values: in what order tasks wait, who may be told to leave, and who may pass whom.
+"""The rules of each discipline: the order of waiting tasks, which turns may end for which task, and backfill.
 
-`HaiRules` is docs/scheduling.md; the others exist to be compared with it (docs/simulator.md). All of them share
+`HaiRules` implements docs/scheduling.md; the others exist for comparison (docs/simulator.md). All disciplines share
 quota, placement, gangs, promises and priorities (O1, P1).
 """
 
@@ -24,17 +24,17 @@ _NEVER = float("inf")
 
 
 class Harm(NamedTuple):
-    """How much harm ending a turn does: of two turns the one with the smaller harm ends first (P4)."""
+    """How much harm the end of a turn does: of two turns the one with the smaller harm ends first (P4)."""
 
-    #: What the rules of the discipline say of it: `Rules.harm`.
+    #: The harm by the rules of the discipline: `Rules.harm`.
     order: tuple[float, ...]
-    #: When the turn was started, in seconds, negated: of equal harm the latest start is first.
+    #: When the turn was started, in negated seconds: of equal harm the latest start is first.
     started: float
     task_id: TaskId
 
 
 class Rules:
-    """First come, first served, by priority (O1, P1): what the disciplines have in common."""
+    """First come, first served, by priority (O1, P1): the base of all disciplines."""
 
     def __init__(self, policy: Policy, now: datetime, use: UserUse, remaining: Mapping[TaskId, timedelta]) -> None:
         self.policy = policy
@@ -45,34 +45,37 @@ class Rules:
         self._seconds: dict[TaskId, float] = {}
         self._harms: dict[TaskId, Harm] = {}
 
-    #: The first task that cannot start keeps all behind it waiting.
+    #: Whether the first task that cannot start keeps all tasks behind it waiting.
     blocks: ClassVar[bool] = False
-    #: Nodes are kept free for the first task that cannot start (B1).
+    #: Whether nodes are reserved for the first task that cannot start (B1).
     reserves: ClassVar[bool] = False
-    #: Among equals, one may be told to leave for another.
+    #: Whether a task may be told to leave for an equal.
     rotates: ClassVar[bool] = False
 
-    #: Ranks may change though neither the task does nor time passes.
+    #: Whether ranks may change although neither the task nor the time does.
     volatile: ClassVar[bool] = False
 
     def ranks(self, tasks: Sequence[Task]) -> list[float]:
-        """Where each waiting task stands among its equals; smaller goes first."""
+        """Return the rank of each waiting task among its equals; smaller goes first."""
         return [0.0] * len(tasks)
 
     def rank_until(self, _task: Task) -> datetime | None:
-        """After which moment a waiting task, whose rank is not 0, has another, nothing else happening; None: never."""
+        """Return the time after which the rank of a waiting task changes by time alone; None: never.
+
+        It is asked only for tasks whose rank is not 0.
+        """
         return None
 
     def use_of(self, _user: str) -> float:
-        """What the user's tasks of one rank are ordered by, before their seats."""
+        """Return the use of a user, by which tasks of one rank are ordered before their seats."""
         return 0.0
 
     def pace_of(self, _user: str) -> float:
-        """What `use_of` comes to in the end if the user holds for ever what he holds now."""
+        """Return the value that `use_of` tends to while the user goes on holding the same nodes."""
         return 0.0
 
     def reason(self, turn: Turn, priority: Priority, rank: float) -> Reason | None:
-        """Why the turn may end now for a task that waits at that priority and rank (P1, P2), or None."""
+        """Return why the turn may end now for a task that waits at that priority and rank (P1, P2), or None."""
         if not self.may_end(turn, priority, rank):
             return None
         return Reason.PREEMPTED if turn.priority < priority else Reason.TURN_OVER
@@ -85,32 +88,32 @@ class Rules:
         return free_at is not None and free_at <= self.now
 
     def equal_at(self, _turn: Turn, _rank: float) -> datetime | None:
-        """From when the turn may end for an equal of that rank; None is never."""
+        """Return the time from which the turn may end for an equal of that rank; None: never."""
         return None
 
     def stays(self, _turn: Turn) -> bool:
-        """Whether the turn, as things are, never ends for an equal."""
+        """Whether the turn never ends for an equal, as long as its task does not change."""
         return not self.rotates
 
     def changes_at(self, _turn: Turn, _ranks: Iterable[float]) -> Iterator[datetime]:
-        """When time alone changes what the turn may be asked by equals who wait at those ranks."""
+        """Yield the times at which the turn may end for equals that wait at those ranks, if only time passes."""
         yield from ()
 
     def harm_of(self, turn: Turn) -> Harm:
-        """How much harm ending the turn does (P4); ties by later start, then id."""
+        """Return how much harm the end of the turn does (P4); ties by later start, then id."""
         known = self._harms.get(turn.task.id)
         if known is None:
-            # One for each turn of a plan: this is faster than by its name.
+            # This runs for each turn of a plan, and is faster than `Harm(...)`.
             known = tuple.__new__(Harm, (self.harm(turn), -turn.run.started_at.timestamp(), turn.task.id))
             self._harms[turn.task.id] = known
         return known
 
     def harm(self, turn: Turn) -> tuple[float, ...]:
-        """The order in which turns are ended (P4); smaller goes first."""
+        """Return the key by which turns are ended (P4); smaller goes first."""
         return turn.priority, turn.lost(self.now)
 
     def gives_back(self, _task: Task, _rank: float) -> timedelta | None:
-        """How long after its start an equal of that rank may have the nodes of the task back (B2); None is never."""
+        """Return how long after its start the task may have to leave for an equal of that rank (B2); None: never."""
         return None
 
 
@@ -121,7 +124,7 @@ class HaiRules(Rules):
     rotates = True
 
     def ranks(self, tasks: Sequence[Task]) -> list[float]:
-        """Levels of the feedback queue: a task that has waited too long counts as new (O2)."""
+        """Return levels of the feedback queue: a starving task counts as level 0 (O2)."""
         first, second, starving = self.policy.slice, self.policy.long_after, self._starving
         return [
             0 if task.served < first or task.waiting_since < starving else 1 if task.served < second else 2
@@ -129,27 +132,27 @@ class HaiRules(Rules):
         ]
 
     def rank_until(self, task: Task) -> datetime | None:
-        """When it has waited too long (O2)."""
+        """Return when the task begins to starve (O2)."""
         return task.waiting_since + self.policy.starve_after
 
     def use_of(self, user: str) -> float:
-        """Decayed use (O3)."""
+        """Return the decayed use of the user (O3)."""
         return self.use.of(user)
 
     def pace_of(self, user: str) -> float:
-        """What decayed use comes to in the end (O3)."""
+        """Return the value that the user's decayed use tends to (O3)."""
         return self.use.pace(user)
 
     def equal_at(self, turn: Turn, rank: float) -> datetime | None:
-        """When the turn has lasted long enough (P2, P6, P7); never where it must not be interrupted (P8)."""
+        """Return when the turn has lasted long enough (P2, P6, P7); None if it must not be interrupted (P8)."""
         return turn.free_at(int(rank), self.policy)
 
     def stays(self, turn: Turn) -> bool:
-        """Until it has saved, if it was interrupted too often without (P8)."""
+        """Whether the task was interrupted too often without a save, so that its turn stays until it saves (P8)."""
         return turn.kept
 
     def changes_at(self, turn: Turn, ranks: Iterable[float]) -> Iterator[datetime]:
-        """When its turn has lasted long enough for each of them (P2)."""
+        """Yield when the turn has lasted long enough for each of the ranks (P2)."""
         if turn.kept:
             return
         for rank in ranks:
@@ -158,11 +161,11 @@ class HaiRules(Rules):
                 yield when
 
     def harm(self, turn: Turn) -> tuple[float, ...]:
-        """Lowest priority, highest level, least node time lost (P4)."""
+        """Return a key: lowest priority, highest level, least node time lost (P4)."""
         return turn.priority, -turn.level(self.policy, self.now), turn.lost(self.now)
 
     def gives_back(self, task: Task, rank: float) -> timedelta | None:
-        """After `min_run` if it is of a higher level by then, else after its slice (P2, P6, P7); never by P8."""
+        """Return `min_run` if the task is of a higher level by then, else its slice (P2, P6, P7); None by P8."""
         if keeps(task, self.policy):
             return None
         floor = max(self.policy.min_run, self.policy.worth * task.switch_cost)
@@ -175,28 +178,28 @@ class HaiRules(Rules):
 
 
 class FifoRules(Rules):
-    """The original's open scheduler: the head of the queue blocks all behind it."""
+    """The scheduler of the original HAI as published: the head of the queue blocks all tasks behind it."""
 
     blocks = True
 
 
 class BackfillRules(Rules):
-    """FIFO with EASY backfill: others may pass the head if they end by their time limits before it can start."""
+    """FIFO with EASY backfill: tasks may pass the head if their time limits end them before the head can start."""
 
     reserves = True
 
 
 class LasRules(Rules):
-    """Two-dimensional least attained service in three queues (Tiresias): by node time held, not by time."""
+    """Two-dimensional least attained service in three queues (Tiresias): by node time, not by time."""
 
     rotates = True
 
     def ranks(self, tasks: Sequence[Task]) -> list[float]:
-        """The queues that their attained node time puts them in."""
+        """Return the queue of each task, by its attained node time."""
         return [level_at(task.served * task.nodes * _share(task), self.policy) for task in tasks]
 
     def equal_at(self, turn: Turn, rank: float) -> datetime | None:
-        """At once, when it has had more."""
+        """Return now if the turn's task has attained enough to be in a later queue than `rank`, else None."""
         service = turn.task.served
         if turn.run.running_at is not None:
             service += self.now - turn.run.running_at
@@ -204,24 +207,24 @@ class LasRules(Rules):
         return self.now if attained > rank else None
 
     def changes_at(self, turn: Turn, _ranks: Iterable[float]) -> Iterator[datetime]:
-        """When it moves to a lower queue."""
+        """Yield when the turn's task moves to a later queue."""
         if turn.run.running_at is not None:
             for attained in (self.policy.slice, self.policy.long_after):
                 service = attained / (turn.task.nodes * _share(turn.task))
                 yield turn.run.running_at + (service - turn.task.served)
 
     def harm(self, turn: Turn) -> tuple[float, ...]:
-        """Most attained first."""
+        """Return a key: most attained node time first."""
         return turn.priority, -(turn.task.served.total_seconds() * turn.task.nodes)
 
 
 class SjfRules(Rules):
-    """Shortest job first, knowing how long each takes; a turn is never ended for an equal."""
+    """Shortest job first, with known run times; a turn never ends for an equal."""
 
     volatile = True
 
     def ranks(self, tasks: Sequence[Task]) -> list[float]:
-        """How long each still takes."""
+        """Return how long each task still runs, in seconds."""
         return [self._left(task) for task in tasks]
 
     def _left(self, task: Task) -> float:
@@ -233,21 +236,21 @@ class SjfRules(Rules):
 
 
 class SrtfRules(SjfRules):
-    """Shortest remaining time first, knowing how long each takes."""
+    """Shortest remaining time first, with known run times."""
 
     rotates = True
 
     def equal_at(self, turn: Turn, rank: float) -> datetime | None:
-        """At once, when it takes longer."""
+        """Return now if the turn's task still runs longer than `rank` seconds, else None."""
         return self.now if self._left(turn.task) > rank else None
 
     def harm(self, turn: Turn) -> tuple[float, ...]:
-        """Longest first."""
+        """Return a key: longest remaining time first."""
         return turn.priority, -self._left(turn.task)
 
 
 def _share(task: Task) -> float:
-    """Nodes count as wholes in this discipline, k GPUs as k eighths: sizes of 8 GPUs are the traces' own."""
+    """Return the share of a node that the task takes: 1 for whole nodes, k / 8 for k GPUs, as traces have 8 a node."""
     return 1.0 if task.gpus is None else task.gpus / 8
 
 

@@ -1,4 +1,4 @@
-"""What a running task may be asked, and when (rules O2, O4, P2, P6, P7, P8)."""
+"""Turns: when a running task may be told to leave (rules O2, O4, P2, P6, P7, P8)."""
 
 from __future__ import annotations
 
@@ -18,52 +18,52 @@ _HOUR = timedelta(hours=1)
 
 @dataclass(slots=True, eq=False)
 class Span:
-    """What of a turn the moment does not change. It is kept from plan to plan, and never changed itself."""
+    """The facts of a turn that do not change with time. A span is kept from plan to plan, and never changes."""
 
     task: Task
     run: Run
     nodes: tuple[str, ...]
-    #: How many nodes' worth it holds (U2), and whether they lie in several zones (F2).
+    #: How many nodes the turn holds, parts of nodes as fractions (U2); whether they lie in several zones (F2).
     share: float
     crosses: bool
-    #: From when it may leave for an equal of a lower level, and for any equal (P2, P6; of a turn also P7).
+    #: From when the turn may end for an equal of a lower level, and for any equal (P2, P6; in a `Turn` also P7).
     floor_at: datetime
     slice_at: datetime
-    #: When it ends by its time limit; None without one.
+    #: When the turn ends by the time limit of its task; None without one.
     ends_at: datetime | None
-    #: From when it counts as NORMAL; None: it stays what it is (O4).
+    #: From when the turn counts as NORMAL; None: it keeps its priority (O4).
     demoted_at: datetime | None
-    #: Until when it leaves for no equal, having left for them too often; None: it has not (P7).
+    #: Until when the turn is protected from equals because the task left for equals too often; None: it is not (P7).
     protected_until: datetime | None
-    #: It leaves for no equal until it has saved, having been interrupted too often without (P8).
+    #: Whether the turn ends for no equal until the task saves: it was interrupted too often without a save (P8).
     kept: bool
-    #: It has been told to leave, of a turn also by this plan, or is being ended, for example because a rank was lost.
+    #: Whether the run was told to leave or is being ended; in a `Turn` also whether this plan tells it to leave.
     leaving: bool
 
 
 @dataclass(slots=True, eq=False)
 class Turn(Span):
-    """A running task as a plan sees it."""
+    """A running task, as a plan sees it at one moment."""
 
-    #: What it counts as now (O4).
+    #: The effective priority (O4).
     priority: Priority
 
     @property
     def whole(self) -> bool:
-        """Whether it holds whole nodes (U2)."""
+        """Whether the task holds whole nodes (U2)."""
         return self.task.gpus is None
 
     def level(self, policy: Policy, now: datetime) -> int:
-        """Its level of the feedback queue (O2)."""
+        """Return the task's level of the feedback queue (O2)."""
         begun = self.run.running_at
         return level_at(self.task.served if begun is None else self.task.served + (now - begun), policy)
 
     def lost(self, now: datetime) -> float:
-        """Node seconds that its suspension would cost: work since the last checkpoint, and a switch (P4)."""
+        """Return the node-seconds that a suspension would cost: work since the last checkpoint, and a switch (P4)."""
         return self.share * (work_lost(self.run, now) + self.task.switch_cost).total_seconds()
 
     def free_at(self, level: int, policy: Policy) -> datetime | None:
-        """From when an equal that waits at that level may have its nodes (P2); None: not before it has saved (P8)."""
+        """Return from when an equal waiting at that level may have the nodes (P2); None: not before a save (P8)."""
         if self.kept:
             return None
         if level >= 2:
@@ -76,7 +76,7 @@ class Turn(Span):
 
 
 def span_of(task: Task, run: Run, policy: Policy, floor: Floor) -> Span:
-    """The turn that the run is to its task."""
+    """Return the span of the task's turn, which is this run."""
     start, limit, nodes = run.turn_start, task.time_limit, run.nodes
     least = policy.min_run
     length = policy.slice if task.served < policy.slice else slice_of(task, policy)
@@ -100,7 +100,7 @@ def span_of(task: Task, run: Run, policy: Policy, floor: Floor) -> Span:
 
 
 def turn_at(span: Span, now: datetime) -> Turn:
-    """The turn as it is at a moment."""
+    """Return the turn at a moment."""
     priority, protected = span.run.priority, span.protected_until
     if span.demoted_at is not None and now >= span.demoted_at:
         priority = Priority.NORMAL
@@ -125,13 +125,16 @@ def turn_at(span: Span, now: datetime) -> Turn:
 
 
 def slice_of(task: Task, policy: Policy) -> timedelta:
-    """How long a turn that begins now may last before any equal may have the nodes (P2): longer at lower levels."""
+    """Return how long a turn that begins now may last before any equal may have the nodes (P2).
+
+    The slice grows with the level: tasks with much service rotate less often.
+    """
     level = level_at(task.served, policy)
     return policy.slice * policy.slice_growth**level if level else policy.slice
 
 
 def protected_until(task: Task, policy: Policy) -> datetime | None:
-    """Until when a task that was told to leave for equals too often keeps its turn (P7); None: it was not."""
+    """Return until when a task keeps its turn because it left for equals too often (P7); None: it did not."""
     if len(task.rotations) < policy.max_rotations:
         return None
     recent = task.rotations[-policy.max_rotations :]
@@ -139,12 +142,12 @@ def protected_until(task: Task, policy: Policy) -> datetime | None:
 
 
 def keeps(task: Task, policy: Policy) -> bool:
-    """Whether a turn of the task ends for no equal: interrupted too often, it has shown no checkpoint since (P8)."""
+    """Whether a turn of the task ends for no equal, because it was interrupted too often without a checkpoint (P8)."""
     return 0 < policy.max_unsaved <= task.unsaved
 
 
 def work_lost(run: Run, now: datetime) -> timedelta:
-    """Running time that would have to be done again: since the last checkpoint of the run, or all of it."""
+    """Return the running time that would be lost: since the last checkpoint of the run, or since its start."""
     if run.running_at is None:
         return timedelta(0)
     since = run.running_at if run.checkpoint is None else max(run.running_at, run.checkpoint.at)

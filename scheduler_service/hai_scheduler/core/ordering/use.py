@@ -1,4 +1,4 @@
-"""What users have held lately: decayed use (O3)."""
+"""Decayed use: the node-seconds that users have held, worth half after each half-life (O3)."""
 
 from __future__ import annotations
 
@@ -13,29 +13,40 @@ _LN2 = log(2)
 
 
 def held(begin: datetime, end: datetime, now: datetime, half_life: timedelta) -> float:
-    """Seconds between two times, each worth half as much for every half-life that it lies before `now`."""
+    """Return the decayed seconds between two times: each counts half for every half-life that it lies before `now`."""
     return held_between((now - end).total_seconds(), (now - begin).total_seconds(), half_life.total_seconds())
 
 
 def held_between(until: float, since: float, half: float) -> float:
-    """The same of ages, in seconds, and a half-life in seconds."""
+    """Return the same for ages, in seconds before now, and a half-life in seconds."""
     return (exp2(-until / half) - exp2(-since / half)) * half / _LN2 if since > until else 0.0
 
 
 def decayed(use: Use, now: datetime, half_life: timedelta) -> float:
-    """The node seconds of a use that it still counts at `now`."""
+    """Return the node-seconds that a use still counts at `now`."""
     return use.node_seconds * exp2(-(now - use.at) / half_life)
 
 
 def share_of(task: Task, gpus_per_node: int) -> float:
-    """How many nodes' worth a run of the task holds; k GPUs of a node count k / GPUs-of-the-node (Q1, U2)."""
+    """Return how many nodes a run of the task holds; k GPUs of a node count k / GPUs-of-the-node (Q1, U2)."""
     if task.gpus is None or gpus_per_node <= 0:
         return float(task.nodes)
     return task.nodes * task.gpus / gpus_per_node
 
 
 def with_run(use: Use | None, task: Task, run: Run, *, gpus_per_node: int, half_life: timedelta) -> Use:
-    """The user's use after a run has ended. Raises ValueError for a run that has not."""
+    """Return the user's use after a run has ended.
+
+    Args:
+        use: The use before; None: none.
+        task: The task of the run.
+        run: The run that has ended.
+        gpus_per_node: GPUs of the largest node of the group.
+        half_life: The time after which use counts half.
+
+    Raises:
+        ValueError: The run has not ended.
+    """
     if run.ended_at is None:
         raise ValueError(f"run {run.id} has not ended")
     before = 0.0 if use is None else decayed(use, run.ended_at, half_life)

@@ -1,4 +1,4 @@
-"""How much each user counts as having held lately, what runs now among it (O3)."""
+"""The decayed use of each user, with the runs that have not ended (O3)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hai_scheduler.core.ordering.use import decayed, held_between
 
 
 class UserUse:
-    """Decayed use of the users of a node group, divided by their weights (O3). Found when it is asked for."""
+    """Decayed use of the users of a node group, divided by their weights (O3). Computed when it is asked for."""
 
     def __init__(self, uses: Iterable[Use], running: Iterable[Turn], policy: Policy, now: datetime) -> None:
-        """`uses` are those of the group; `running` the turns of its tasks, by id, which count up to now."""
+        """Take the uses of the group, and the turns of its running tasks in order of id, which count up to now."""
         self._policy = policy
         self._now = now
         self._half = policy.half_life.total_seconds()
@@ -27,7 +27,7 @@ class UserUse:
             self._running[turn.task.user].append(turn)
 
     def of(self, user: str) -> float:
-        """Node seconds; 0 for a user who has held nothing lately."""
+        """Return the node-seconds of a user; 0 for a user who has held no node lately."""
         half, now = self._policy.half_life, self._now
         ended = self._ended.get(user)
         seconds = decayed(ended, now, half) if ended is not None else 0.0
@@ -36,6 +36,6 @@ class UserUse:
         return seconds / self._policy.weights.get(user, 1.0)
 
     def pace(self, user: str) -> float:
-        """Node seconds that the user's use comes to if he holds for ever what he holds now."""
+        """Return the node-seconds that the user's use tends to while the user goes on holding the same nodes."""
         shares = sum(turn.share for turn in self._running.get(user, ()))
         return shares * held_between(0.0, inf, self._half) / self._policy.weights.get(user, 1.0)

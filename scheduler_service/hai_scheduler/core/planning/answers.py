@@ -1,4 +1,4 @@
-"""Why each waiting task waits: the kind at once, the data when somebody asks (docs/scheduling.md)."""
+"""The verdicts of one node group: why each waiting task waits, computed when a caller asks (docs/scheduling.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hai_scheduler.core.planning.verdict_data import VerdictData, Wait
 
 
 class Answers:
-    """The verdicts of one node group, read as the whole plan leaves things. Nothing but what was found is kept here."""
+    """The verdicts of one node group, computed from the state at the end of the plan. Only results are cached here."""
 
     def __init__(
         self,
@@ -28,8 +28,16 @@ class Answers:
         *,
         paused: bool,
     ) -> None:
-        """`draining` are tasks for which nodes are being freed (B3); `reservations` are for heads of the queue (B1)."""
-        #: For whom nodes are kept free, by priority (B1).
+        """Take the state at the end of a plan.
+
+        Args:
+            state: The numbers of the node group.
+            queue: The waiting tasks in order.
+            draining: Tasks for which nodes are being freed (B3).
+            reservations: The reservations for the heads of the queue, by priority (B1).
+            paused: Whether the platform is paused.
+        """
+        #: The reservations for the heads of the queue, by priority (B1).
         self.reservations = reservations
         self._pending = state.pending
         self._rules = state.rules
@@ -37,16 +45,16 @@ class Answers:
         self._draining = draining
         self._diagnosis = Diagnosis(state, reservations, paused=paused)
         self._data = VerdictData(state, self._diagnosis, reservations)
-        #: Kinds that were asked for.
+        #: Kinds that have been computed.
         self._kinds: dict[TaskId, VerdictKind] = {}
 
     @property
     def ids(self) -> Collection[TaskId]:
-        """The tasks that wait."""
+        """Ids of the tasks that wait."""
         return self._pending.ids
 
     def kind_of(self, task_id: TaskId) -> VerdictKind:
-        """What the task waits for. Raises KeyError."""
+        """Return what the task waits for. Raises KeyError if the task does not wait."""
         kind = self._known(task_id)
         if kind is None:
             task = self._pending.tasks[task_id]
@@ -54,7 +62,7 @@ class Answers:
         return kind
 
     def level_of(self, task_id: TaskId) -> Priority:
-        """What the task counts as (Q4). Raises KeyError."""
+        """Return the effective priority of the task (Q4). Raises KeyError if the task does not wait."""
         held = self._pending.held.get(task_id)
         if held is not None:
             return held
@@ -62,7 +70,7 @@ class Answers:
         return self._queue.level_of(task, self._rank_of(task))
 
     def verdict(self, task_id: TaskId) -> Verdict:
-        """Everything about why the task waits. Raises KeyError."""
+        """Return the whole verdict of the task. Raises KeyError if the task does not wait."""
         wait = self._wait(task_id)
         details = self._data.details(wait)
         return Verdict(
@@ -75,7 +83,7 @@ class Answers:
         )
 
     def _known(self, task_id: TaskId) -> VerdictKind | None:
-        """What the task waits for, if that need not be found; None if it must be."""
+        """Return the kind of the task's verdict if it is known without a diagnosis, else None."""
         if task_id in self._pending.held:
             return VerdictKind.HELD
         return VerdictKind.DRAINING if task_id in self._draining else self._kinds.get(task_id)

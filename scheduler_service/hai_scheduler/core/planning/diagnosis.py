@@ -1,4 +1,4 @@
-"""What each waiting task waits for, read off a node group as its plan leaves it (docs/scheduling.md)."""
+"""What each waiting task waits for, by the state of a node group at the end of its plan (docs/scheduling.md)."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from hai_scheduler.core.planning.group_state import GroupState
 
 
 class Reach(NamedTuple):
-    """The nodes that tasks of one priority may have sooner or later, as things are."""
+    """How many nodes tasks of one priority may get sooner or later, with the turns and promises as they are."""
 
     nodes: int
-    #: How many of them equal tasks of a user hold, which do not leave for that user's own (P3).
+    #: By user, how many of these nodes the user's own equal tasks hold, which do not leave for each other (P3).
     own: Mapping[str, int]
 
 
 class Diagnosis:
-    """Finds the kind of a task's verdict, when somebody asks. What is the same for many tasks is found once."""
+    """Finds the kind of a task's verdict when it is asked for. Results that many tasks share are computed once."""
 
     def __init__(self, state: GroupState, reservations: Mapping[Priority, Reservation], *, paused: bool) -> None:
-        """`reservations` are those for the heads of the queue (B1)."""
+        """Take the state at the end of a plan; `reservations` are those for the heads of the queue (B1)."""
         self._state = state
         self._ledger, self._nodes, self._rules = state.ledger, state.nodes, state.rules
         self._reservations = reservations
@@ -37,7 +37,7 @@ class Diagnosis:
         self._open: dict[tuple[Priority, int | None], list[str]] = {}
 
     def kind(self, task: Task, place: Place) -> VerdictKind:
-        """What the task, which nobody holds and for which nothing is being freed, waits for."""
+        """Return what a task waits for that is not held and for which no nodes are being freed."""
         accounts = self._state.accounts
         units = accounts.units(task)
         if not self._ledger.floor.can_ever(task) or not accounts.could_ever_fit(task.user, place.priority, units):
@@ -51,7 +51,7 @@ class Diagnosis:
         return self._kind_of_room(task, place)
 
     def _kind_of_room(self, task: Task, place: Place) -> VerdictKind:
-        """Why a task that is in quota has no nodes."""
+        """Return why a task that is within its quota has no nodes."""
         names = self.free(task, place.priority)
         kept = self.kept_from(task, place.priority)
         free = [name for name in names if name not in kept]
@@ -63,7 +63,7 @@ class Diagnosis:
         return VerdictKind.TURN if reach.nodes - reach.own.get(task.user, 0) >= task.nodes else VerdictKind.CAPACITY
 
     def free(self, task: Task, priority: Priority) -> list[str]:
-        """Nodes that are open to the task as the plan leaves them, those that are kept for the head among them."""
+        """Return the nodes that are open to the task at the end of the plan, with those reserved for the head."""
         if self._nodes.differ(task, priority):
             return self._nodes.now(task, priority)
         key = (priority, task.gpus)
@@ -72,19 +72,19 @@ class Diagnosis:
         return self._open[key]
 
     def kept_from(self, task: Task, priority: Priority) -> Collection[str]:
-        """Nodes that are kept for another and that the task may not use meanwhile (B1, B2)."""
+        """Return the nodes that are reserved for another task and that this task may not backfill (B1, B2)."""
         head = self._reservations.get(priority)
         if head is None or head.task.id == task.id or passes(task, head, self._rules):
             return ()
         return head.nodes
 
     def _scattered(self, names: Iterable[str], task: Task, priority: Priority) -> bool:
-        """Whether they lie in several zones, and too many tasks span zones already (F2)."""
+        """Whether the gang does not fit within one zone of these nodes, and too many tasks span zones already (F2)."""
         across = self._ledger.crossing(task, priority, soon=False) < self._state.policy.max_cross_zone
         return choose(self._nodes.by_leaf(names), task.nodes, across=across) is None
 
     def _within_reach(self, priority: Priority, gpus: int | None) -> Reach:
-        """The nodes that tasks of the priority or a lower one may have to give back, sooner or later."""
+        """Return the nodes that are free, or whose holders may have to leave for a task of this priority."""
         key = (priority, gpus)
         if key not in self._reach:
             total = 0

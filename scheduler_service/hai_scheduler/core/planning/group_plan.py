@@ -1,4 +1,4 @@
-"""The plan of one node group, step by step as docs/scheduling.md has it ("How a plan is made")."""
+"""The plan of one node group, in the steps of docs/scheduling.md ("How a plan is made")."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ _ID = attrgetter("id")
 
 @dataclass(frozen=True, slots=True)
 class GroupDecisions:
-    """What is decided for one node group, and what can be asked about it afterwards."""
+    """The decisions for one node group, and what later questions about its plan are answered from."""
 
     decisions: Sequence[Decision]
-    #: Why each other waiting task waits.
+    #: The verdicts of the tasks that go on waiting.
     answers: Answers
-    #: What is needed to say when time alone changes the plan.
+    #: What `horizon` needs to say when time alone changes the plan.
     outlook: Outlook
-    #: Tasks, turns, nodes and offers that were looked at.
+    #: How many tasks, turns, nodes and offers were examined.
     work: int
 
 
 class GroupPlan:
-    """The plan of one node group in the making: `make` takes the steps, once."""
+    """The plan of one node group while it is made. Call `make` once."""
 
     def __init__(self, group: str, snapshot: Snapshot, policy: Policy, discipline: Discipline, memory: Memory) -> None:
-        """`memory` has taken in the snapshot."""
+        """Prepare the plan of a group; `memory` must have been updated with the snapshot."""
         self._snapshot, self._paused = snapshot, snapshot.paused
         self._state = state = GroupState(group, snapshot, policy, discipline, memory)
         self._standing, self._accounts, self._rules = state.standing, state.accounts, state.rules
-        #: Decayed use of the users who wait (O3).
+        #: Decayed use of the users who have waiting tasks (O3).
         self._use: dict[str, float] = {}
         self._standing.line_up(self._rules)
         self._queue = Queue({level: Lane(self._standing.plain(level), self._use) for level in LEVELS})
@@ -59,7 +59,7 @@ class GroupPlan:
         self._walk = QueueWalk(state, self._queue, placer, self._promises, self._head)
 
     def make(self) -> GroupDecisions:
-        """Take the steps."""
+        """Take the steps of the plan, and return what they have decided."""
         self._end_turns()  # 1
         self._note_held_tasks()  # 2
         if self._standing.waiting:
@@ -74,21 +74,21 @@ class GroupPlan:
         return self._made()
 
     def _end_turns(self) -> None:
-        """Step 1: turns end, whatever waits: time limits, pauses, drains. Bad nodes are in quarantine by now (H3)."""
+        """Step 1: end turns for time limits, pauses and drains. Bad nodes are in quarantine by now (H3)."""
         state = self._state
         for turn, decision in must_leave(state.turns.values(), self._snapshot, state.floor.draining):
             state.decisions.append(decision)
             state.ledger.leave(turn)
 
     def _note_held_tasks(self) -> None:
-        """Step 2: tasks that their owners hold are no part of the queue."""
+        """Step 2: note the held tasks, which are not in the queue."""
         for task in self._standing.held.values():
             self._state.pending.hold(task, self._accounts.level_of(task))
 
     def _special_tasks(self) -> list[Task]:
-        """The tasks that were promised nodes, or that avoid some, by id.
+        """Return the tasks that were promised nodes or that avoid nodes, by id.
 
-        A task that cannot do without the nodes that it was unlucky on has them: they are better than none (F3).
+        A task that does not fit without the nodes that it avoids may use them after all (F3).
         """
         floor, pending = self._state.floor, self._state.pending
         return [
@@ -97,7 +97,7 @@ class GroupPlan:
         ]
 
     def _keep_promises(self, special: Sequence[Task]) -> None:
-        """Step 3: nodes and quota are kept for tasks that others have been told to leave for, in queue order (B3)."""
+        """Step 3: keep earlier promises of nodes, and set quota aside for them, in queue order (B3)."""
         promised = [task for task in special if task.promise]
         keys = {
             task.id: (-self._accounts.level_of(task), rank, self._use[task.user], task.submitted_at, task.id)
@@ -106,7 +106,7 @@ class GroupPlan:
         self._promises.keep(sorted(promised, key=lambda task: keys[task.id]))
 
     def _line_up(self, special: Sequence[Task]) -> None:
-        """Step 4: AUTO tasks go where they have quota (Q4); promises have been kept or have lapsed."""
+        """Step 4: put AUTO tasks where they have quota (Q4), and special tasks where their promises are."""
         for (rank, _), part in self._standing.auto():
             self._queue.lanes[self._accounts.level_of(part.first)].add(part, rank)
         for rank, task in zip(self._rules.ranks(special), special, strict=True):

@@ -1,4 +1,4 @@
-"""What the parts of one node group's plan share: the numbers, and what has been decided so far about GPUs and quota."""
+"""The state that the steps of one node group's plan share: GPUs, quota, waiting tasks and decisions so far."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from hai_scheduler.core.planning.pending import PendingTasks
 
 
 class GroupState:
-    """One node group while it is planned. Nodes that are put into quarantine now are so already (H3)."""
+    """The state of one node group while it is planned. Nodes that this plan quarantines are marked already (H3)."""
 
     def __init__(self, group: str, snapshot: Snapshot, policy: Policy, discipline: Discipline, memory: Memory) -> None:
-        """`memory` has taken in the snapshot."""
+        """Read the state from a snapshot; `memory` must have been updated with the snapshot."""
         floor = memory.floors.get(group) or Floor(())
         self.policy, self.now = policy, snapshot.now
         bad = quarantines(floor.nodes.values(), snapshot.strikes, policy, self.now)
-        #: What is decided, in order.
+        #: The decisions so far, in order.
         self.decisions: list[Decision] = list(bad)
         if bad:
             marked = [replace(floor.nodes[each.node], mark=NodeMark.QUARANTINED) for each in bad]
             floor = Floor((floor.nodes | {node.name: node for node in marked}).values())
         self.floor, self.standing = floor, memory.groups[group]
         self.turns = self.standing.turns(policy, self.now, floor)
-        #: While nothing waits no nodes are asked for: then only turns that must end are looked for.
+        #: If no task waits, no node is needed: the plan only looks for turns that must end, and the ledger is empty.
         waits = bool(self.standing.waiting)
         turns = list(self.turns.values())
         self.ledger = Ledger(floor if waits else Floor(()), turns if waits else ())
@@ -54,5 +54,5 @@ class GroupState:
         self.pending = PendingTasks(self.standing.waiting)
 
     def in_quota(self, task: Task, priority: Priority) -> bool:
-        """Whether the task is within its quota at that level (Q1, Q2)."""
+        """Whether the task is within its quota at that priority (Q1, Q2)."""
         return self.accounts.fits(task.user, priority, self.accounts.units(task))

@@ -1,4 +1,4 @@
-"""When time alone may change a plan, nothing else happening."""
+"""When a plan may change although nothing happens but time passing."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from hai_scheduler.core.ordering.turns import Turn
 #: "Longer than" begins just after.
 _INSTANT = timedelta(microseconds=1)
 _LN2 = log(2)
-#: Use is computed with a relative error: what follows from it may happen so much sooner.
+#: Use is computed with a rounding error: a time that is derived from it may be this much too late.
 _ABOUT = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """What a plan of one node group leaves behind for time to change."""
+    """The facts of a node group's plan from which it follows when time changes the plan."""
 
-    #: When it was made.
+    #: When the plan was made.
     now: datetime
     policy: Policy
     rules: Rules
     turns: Mapping[TaskId, Turn]
-    #: Tasks that the plan leaves waiting, held ones among them.
+    #: Tasks that go on waiting, with held ones.
     waiting: Mapping[TaskId, Task]
     lanes: Mapping[Priority, Lane]
-    #: Decayed use of the users who wait (O3).
+    #: Decayed use of the users who have waiting tasks (O3).
     use: Mapping[str, float]
 
 
 def changes_at(plan: Outlook) -> Iterator[datetime]:
-    """Times, past ones among them, at which the plan may change by itself."""
+    """Yield times, past ones among them, at which the plan may change by itself."""
     waiting = [task for task in plan.waiting.values() if not task.held]
     ranks = _ranks(plan) if waiting else {}
     left_for = {task.left_for for task in waiting}
@@ -64,11 +64,11 @@ def changes_at(plan: Outlook) -> Iterator[datetime]:
 
 
 def reorders_at(plan: Outlook) -> Iterator[datetime]:
-    """Other times at which the plan may change by itself: the order of users changes (O3), a notice runs out.
+    """Yield other times at which the plan may change by itself: the order of users changes (O3), a deadline passes.
 
-    Use decays for all users alike, so one overtakes another only by what he holds now. With `a` and `b` the use of two
-    neighbours in the order, `a` < `b`, that grow by what they hold, the use of both is equal when
-    `a x + A (1 - x) = b x + B (1 - x)` with `x` what is left of the use of today: `x = 2 ** (-time / half-life)`.
+    Use decays for all users alike, so only what users hold now changes their order. Let `a` < `b` be the use of two
+    neighbours in the order, and `A`, `B` the use that each tends to while they hold what they hold now. Both are equal
+    when `a x + A (1 - x) = b x + B (1 - x)`, where `x = 2 ** (-time / half-life)` is what is left of today's use.
     """
     for turn in plan.turns.values():
         if turn.run.notice is not None:
@@ -87,12 +87,12 @@ def reorders_at(plan: Outlook) -> Iterator[datetime]:
 
 
 def _log2_1p(value: float) -> float:
-    """The logarithm of 1 + value, to the base 2."""
+    """Return the logarithm of 1 + value, to the base 2."""
     return log1p(value) / _LN2
 
 
 def _ranks(plan: Outlook) -> dict[Priority, set[float]]:
-    """The ranks that tasks wait at, by priority; an AUTO task may count at any."""
+    """Return the ranks at which tasks wait, by priority; an AUTO task may count at any priority."""
     ranks: defaultdict[Priority, set[float]] = defaultdict(set)
     for priority, lane in plan.lanes.items():
         for level in LEVELS if lane.auto else (priority,):

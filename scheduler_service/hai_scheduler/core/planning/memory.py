@@ -1,7 +1,7 @@
-"""What plans that are made one after the other keep of a cluster: only what has changed is looked at.
+"""What one plan remembers for the next, so that only changes are examined.
 
-Of ten thousand tasks a handful changes in a second. Tasks never change, they are replaced: what is the same object is
-the same task. A plan with an empty memory is a plan from scratch, and both decide the same (docs/decisions/0015).
+Of ten thousand tasks a handful changes in a second. A task object never changes but is replaced, so the same object is
+the same task. A plan with an empty memory starts from scratch, and decides the same (docs/decisions/0015).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from hai_scheduler.core.ordering.quota import QuotaBook
 from hai_scheduler.core.planning.standing import Standing
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
-#: So many tasks are compared at once.
+#: How many tasks are compared at once.
 _BLOCK = 128
 
 
 class Memory:
-    """What the last plan knew of a cluster: its tasks and its nodes by node group, and the rows of quota.
+    """The tasks and nodes of the last plan by node group, and its rows of quota.
 
-    Of a plan that was not finished nothing is kept.
+    A plan that was not finished leaves nothing for the next one.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Memory:
         self._tasks: tuple[Task, ...] = ()
 
     def update(self, snapshot: Snapshot, policies: Policy | Policies, discipline: Discipline) -> None:
-        """Take in what has changed. Whoever makes the plan says at the end of it that it is `finished`."""
+        """Take in what has changed since the last plan. The planner calls `finished` when the plan is made."""
         self._update_tasks(snapshot, (policies, discipline))
         if snapshot.nodes != self._nodes:
             self._nodes = snapshot.nodes
@@ -57,11 +57,11 @@ class Memory:
         self._now = snapshot.now
 
     def finished(self) -> None:
-        """The plan was made."""
+        """Note that the plan was made."""
         self._finished = True
 
     def _update_tasks(self, snapshot: Snapshot, rules: tuple[Policy | Policies, Discipline]) -> None:
-        """Everything is new if the rules are, which ranks and turns are made by, or if the clock was set back."""
+        """Take in changed tasks; take in all tasks if policy or discipline changed, or if the clock was set back."""
         if not self._finished or self._rules != rules or snapshot.now < self._now:
             self.groups.clear()
             self._tasks = ()
@@ -75,9 +75,9 @@ class Memory:
 
 
 def differences(before: Sequence[Task], now: Sequence[Task]) -> tuple[list[Task], list[Task]]:
-    """Which tasks have gone and which have come; one that has changed, or has another place, does both.
+    """Return the tasks that have gone and those that have come; a task that has changed or moved is in both.
 
-    Both are best in order of id: where nothing has changed, whole blocks are then compared at once.
+    Sequences in order of id are fastest: blocks without a change are then compared at once.
     """
     gone: list[Task] = []
     come: list[Task] = []

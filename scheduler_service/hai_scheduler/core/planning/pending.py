@@ -1,4 +1,4 @@
-"""The tasks of one node group that wait, as a plan changes them."""
+"""The waiting tasks of one node group while a plan changes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hai_scheduler.core.model.task import Task
 
 @dataclass(slots=True)
 class PendingTask:
-    """A waiting task when the queue comes to it."""
+    """A waiting task at its turn in the walk through the queue."""
 
     task: Task
     priority: Priority
@@ -23,7 +23,7 @@ class PendingTask:
 
     @property
     def kind(self) -> Kind:
-        """What the task may ask others for."""
+        """The kind of the task's request for nodes of others."""
         return Kind(self.priority, self.rank, self.task.gpus)
 
 
@@ -31,7 +31,7 @@ class PendingTasks:
     """The waiting tasks of a node group. Only this class changes which tasks wait and what they are promised."""
 
     def __init__(self, tasks: Mapping[TaskId, Task]) -> None:
-        """`tasks` wait for a turn; those that their owners hold come in by `hold`."""
+        """Begin with the tasks that wait for a turn; `hold` adds held tasks."""
         self._tasks = dict(tasks)
         self._held: dict[TaskId, Priority] = {}
         #: The promises with which the plan began, of each task whose promise it has changed.
@@ -39,12 +39,12 @@ class PendingTasks:
 
     @property
     def tasks(self) -> Mapping[TaskId, Task]:
-        """Every task that waits, those that their owners hold among them."""
+        """Every waiting task, with the held ones."""
         return self._tasks
 
     @property
     def held(self) -> Mapping[TaskId, Priority]:
-        """The tasks that their owners hold, and what they count as (Q4)."""
+        """The held tasks, and their effective priorities (Q4)."""
         return self._held
 
     @property
@@ -53,26 +53,26 @@ class PendingTasks:
         return self._tasks.keys()
 
     def hold(self, task: Task, priority: Priority) -> None:
-        """Take in a task that its owner holds."""
+        """Add a held task."""
         self._tasks[task.id] = task
         self._held[task.id] = priority
 
     def start(self, task: Task) -> None:
-        """The task waits no more."""
+        """Remove a task that starts."""
         del self._tasks[task.id]
 
     def allow_all_nodes(self, task: Task) -> Task:
-        """The task without the nodes that it was to avoid (F3)."""
+        """Let the task use the nodes that it avoids, and return the changed task (F3)."""
         changed = self._tasks[task.id] = replace(task, avoid=frozenset())
         return changed
 
     def promise(self, task: Task, names: frozenset[str]) -> None:
-        """The task is promised these nodes from now on, and no others (B3)."""
+        """Promise these nodes to the task, in place of its earlier promise (B3)."""
         self._promised_before.setdefault(task.id, task.promise)
         self._tasks[task.id] = replace(task, promise=names)
 
     def changed_promises(self) -> Iterator[Keep]:
-        """The decisions that write down what this plan has changed in promises to tasks that go on waiting."""
+        """Yield a decision for each changed promise to a task that goes on waiting."""
         for task_id, before in self._promised_before.items():
             task = self._tasks.get(task_id)
             if task is not None and task.promise != before:

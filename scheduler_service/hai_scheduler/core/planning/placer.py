@@ -1,4 +1,4 @@
-"""On which nodes a waiting task goes: those that are open to it, placed by `placement` (rules F1, F2, B3)."""
+"""Nodes for a waiting task, chosen by `placement` among those that are open to it (rules F1, F2, B3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hai_scheduler.core.planning.pending import PendingTask
 
 
 class Placer:
-    """Places gangs. It changes nothing: what it finds is open until something else is decided."""
+    """Finds nodes for gangs. It takes none: the nodes that it finds stay open until a decision takes them."""
 
     def __init__(self, state: GroupState) -> None:
         self._ledger = state.ledger
@@ -20,7 +20,7 @@ class Placer:
         self._most_across = state.policy.max_cross_zone
 
     def now(self, pending: PendingTask, *, passing: bool) -> tuple[str, ...] | None:
-        """Nodes on which the task can start now; `passing` is one that may use what is kept for the head (B2)."""
+        """Return nodes on which the task can start now, or None; `passing`: it may use nodes kept for the head (B2)."""
         task, priority, ledger = pending.task, pending.priority, self._ledger
         across = task.nodes > 1 and self.may_cross(task, priority, soon=False)
         if passing or self._nodes.differ(task, priority):
@@ -29,7 +29,7 @@ class Placer:
             if len(kept) >= task.nodes and (chosen := self.choose(kept, task, across)) is not None:
                 return chosen
             names = self._nodes.now(task, priority, reserved=passing)
-            if len(own) == task.nodes:  # its own are on their way: it does not take what is promised to others
+            if len(own) == task.nodes:  # its own nodes are being freed: it does not take what is promised to others
                 names = self._nodes.without_others(names, task)
             return self.choose(names, task, across)
         if ledger.count_open(task.gpus) < task.nodes:
@@ -43,13 +43,13 @@ class Placer:
         return self.choose(self._nodes.now(task, priority), task, across)
 
     def promised(self, task: Task, priority: Priority) -> tuple[str, ...] | None:
-        """The nodes promised to the task, if all of them are free or being freed and nobody else's (B3)."""
+        """Return the nodes promised to the task, or None unless each is free or being freed, and open to it (B3)."""
         soon = self._nodes.soon_among(task.promise, task, priority)
         own = [*soon, *self._nodes.now_among(task.promise, task, priority)]
         return self.choose(own, task, self.may_cross(task, priority, soon=True))
 
     def choose(self, names: Collection[str], task: Task, across: bool) -> tuple[str, ...] | None:
-        """Nodes for the gang; others' promises give way only if it cannot do without (B3)."""
+        """Choose nodes for the gang, or None; those promised to others only if there are too few without them (B3)."""
         good = self._nodes.without_others(names, task)
         chosen = choose(self._nodes.by_leaf(good), task.nodes, across=across)
         if chosen is None and len(good) < len(names):
@@ -57,5 +57,5 @@ class Placer:
         return chosen
 
     def may_cross(self, task: Task, priority: Priority, *, soon: bool) -> bool:
-        """Whether the task may span zones now or, `soon`, when those who are leaving have left (F2)."""
+        """Whether the task may span zones now or, if `soon`, once the runs that are leaving have left (F2)."""
         return self._ledger.crossing(task, priority, soon=soon) < self._most_across

@@ -1,7 +1,7 @@
-"""`plan(snapshot, policies) -> Plan`: who starts, who leaves, and why everybody else waits.
+"""`plan(snapshot, policies) -> Plan`: which tasks start, which leave, and why all other tasks wait.
 
-The same function runs in production, in simulations, in forecasts and in tests. Each node group is planned apart (U3),
-in `group_plan`.
+The same function runs in production, in simulations, in forecasts and in tests. `group_plan` plans each node group on
+its own (U3).
 """
 
 from __future__ import annotations
@@ -25,9 +25,16 @@ def plan(
     discipline: Discipline = Discipline.HAI,
     memory: Memory | None = None,
 ) -> Plan:
-    """Decide. Pure: equal snapshots give equal plans, whatever the order of their parts (F4).
+    """Make a plan. Pure: equal snapshots give equal plans, whatever the order of their nodes and tasks (F4).
 
-    Whoever plans again and again passes a memory of his own, which saves much of the work and changes no decision.
+    Args:
+        snapshot: The cluster and the queue at one moment.
+        policies: The policy numbers, for all node groups or for each.
+        discipline: The rules of order and preemption.
+        memory: What earlier plans of the same caller remember. It makes a plan faster and changes no decision.
+
+    Returns:
+        The decisions, and a verdict for each task that goes on waiting.
     """
     memory = Memory() if memory is None else memory
     memory.update(snapshot, policies, discipline)

@@ -1,4 +1,4 @@
-"""Making room for a waiting task: what is being freed is for it, and others are told to leave (rules P1 to P5)."""
+"""Finding nodes soon for a waiting task: nodes that are being freed, or whose runs are told to leave (P1 to P5)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hai_scheduler.core.planning.placer import Placer
 
 
 class Room(NamedTuple):
-    """Nodes that a task can have soon, and whose turns end for that."""
+    """Nodes that a task can have soon, and the turns that end for it."""
 
     nodes: tuple[str, ...]
     victims: Sequence[Turn] = ()
 
 
 class Preemptor:
-    """Finds room, and marks the turns that end for it as leaving."""
+    """Finds nodes that a task can have soon, and marks the turns that end for it as leaving."""
 
     def __init__(self, state: GroupState, placer: Placer) -> None:
         self._ledger = state.ledger
@@ -31,11 +31,11 @@ class Preemptor:
 
     @property
     def work(self) -> int:
-        """How many offers were looked at."""
+        """How many offers were examined."""
         return self._chooser.work
 
     def make_room(self, pending: PendingTask) -> Room | None:
-        """Find nodes that the task can have soon, and end turns if that is not enough; None: nothing would do."""
+        """Find nodes that the task can have soon, and end turns if too few are being freed; None: there are none."""
         task, priority = pending.task, pending.priority
         kept = self._ledger.promised.to(task) if task.promise else []
         across = self._placer.may_cross(task, priority, soon=True)
@@ -63,7 +63,7 @@ class Preemptor:
         return Room(names, victims)
 
     def _offers(self, pending: PendingTask) -> Offers | None:
-        """What others may have to give; None if that, and what is free or being freed, is too little by count alone."""
+        """Return the nodes that others may have to give; None if these and the open ones are too few by count alone."""
         task = pending.task
         if self._nodes.differ(task, pending.priority):
             return self._market.offers_to(task.user, pending.kind, task.nodes)
@@ -72,7 +72,7 @@ class Preemptor:
         return offers if offers.total - offers.own.get(task.user, 0) >= need else None
 
     def frees_more(self, victims: Iterable[Turn]) -> bool:
-        """Whether their leaving frees more than is promised: nodes, GPUs, or the one place across zones (F2)."""
+        """Whether the victims free more than is promised: nodes, GPUs, or the right to span zones (F2)."""
         return any(
             turn in self._ledger.crossers or any(self._ledger.has_left(name) for name in turn.nodes) for turn in victims
         )

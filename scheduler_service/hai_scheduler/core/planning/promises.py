@@ -15,9 +15,9 @@ from hai_scheduler.core.planning.placer import Placer
 class Promises:
     """Makes, keeps and ends promises to waiting tasks.
 
-    Before and after each task of the queue, quota is set aside for exactly those tasks to which the ledger promises
-    nodes. The task that the walk is at has its quota back until it is decided what becomes of it; an AUTO task that
-    falls to a lower level meanwhile (Q4), until the walk comes to it there.
+    Invariant: before and after each step of the walk through the queue, quota is set aside for exactly the tasks to
+    which the ledger promises nodes. While the walk examines a task, the task's quota counts as free; if an AUTO task
+    falls to a lower priority then (Q4), its quota stays free until the walk comes to the task there.
     """
 
     def __init__(self, state: GroupState, placer: Placer) -> None:
@@ -26,24 +26,24 @@ class Promises:
         self._pending = state.pending
         self._in_quota = state.in_quota
         self._placer = placer
-        #: The level of the quota that is set aside, by task.
+        #: The priority at which quota is set aside, by task.
         self._quota: dict[TaskId, Priority] = {}
         self._renewed: set[TaskId] = set()
 
     @property
     def renewed(self) -> AbstractSet[TaskId]:
-        """Tasks for which nodes are being freed: their promises were made, or found good, as the queue came to them."""
+        """Tasks for which nodes are being freed: the walk made their promises, or confirmed them."""
         return self._renewed
 
     def level_of(self, task: Task) -> Priority | None:
-        """The level at which quota is set aside for the task; None: none is."""
+        """Return the priority at which quota is set aside for the task; None: no quota is."""
         return self._quota.get(task.id)
 
     def keep(self, tasks: Sequence[Task]) -> None:
-        """Keep what the tasks were promised by earlier plans, as far as it can be kept whole.
+        """Keep the promises of earlier plans to these tasks, each one whole or not at all.
 
-        What cannot be is open to others at once, so that no node idles for nothing; the task then waits at its place
-        in the queue like all others.
+        The nodes of a promise that cannot be kept are open to others at once, so that no node idles; the task then
+        waits at its place in the queue like all others.
         """
         for task in tasks:
             level = self._accounts.level_of(task)
@@ -55,7 +55,7 @@ class Promises:
                 self._set_aside(task, level)
 
     def make(self, task: Task, priority: Priority, names: tuple[str, ...]) -> None:
-        """Promise these nodes to the task, instead of all that it was promised; lower promises there give way."""
+        """Promise these nodes to the task, in place of its earlier promise; lower promises on them give way."""
         self._ledger.release(task)
         self.give_way(self._ledger.promise(names, task, priority))
         self._set_aside(task, priority)
@@ -64,12 +64,12 @@ class Promises:
         self._renewed.add(task.id)
 
     def give_way(self, task_ids: Iterable[TaskId]) -> None:
-        """End the promises of these tasks: they were lower, and in the way."""
+        """End the promises to these tasks, which a task of higher priority has displaced."""
         for task_id in sorted(task_ids):
             self.end(self._pending.tasks[task_id])
 
     def end(self, task: Task) -> None:
-        """Open to others what was promised to the task, at once and all of it."""
+        """End the promise to the task: its nodes and its quota are open to others at once."""
         self._ledger.release(task)
         self.return_quota(task)
         self._pending.promise(task, frozenset())

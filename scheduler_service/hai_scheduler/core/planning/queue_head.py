@@ -1,4 +1,4 @@
-"""The head of the queue: for whom nodes are kept free, and who may use them meanwhile (rules B1, B2)."""
+"""The head of the queue: its reservation, and the tasks that may backfill the reserved nodes (rules B1, B2)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hai_scheduler.core.planning.pending import PendingTask
 
 
 class QueueHead:
-    """The reservation for the first task of the present priority that cannot start.
+    """The reservation for the head: the first task of the current priority that has quota and cannot start.
 
-    The ledger keeps exactly the nodes of `reservation` free; None: no nodes.
+    The ledger keeps exactly the nodes of `reservation` free; None: it keeps no node free.
     """
 
     def __init__(self, ledger: Ledger, market: Market, rules: Rules) -> None:
@@ -33,23 +33,23 @@ class QueueHead:
 
     @property
     def keeps_free(self) -> bool:
-        """Whether GPUs are free now that only tasks which pass the head may use."""
+        """Whether there are free GPUs that only tasks which may pass the head can use."""
         return self.reservation is not None and self._ledger.keeps_free
 
     def is_passed_by(self, task: Task) -> bool:
-        """Whether the task may use the nodes that are kept for the head (B2)."""
+        """Whether the task may use the nodes that are reserved for the head (B2)."""
         head = self.reservation
         return head is not None and self._ledger.keeps_free and passes(task, head, self._rules)
 
     def stays_before(self) -> Callable[[Task], bool]:
-        """Returns a test of tasks: they may not pass the present head (B2), also if another is head later."""
+        """Return a test whether a task may not pass the current head (B2), for this head also if another follows."""
         head, rules = self.reservation, self._rules
         if head is None or not self._ledger.keeps_free:
             return lambda _: True
         return lambda task: not passes(task, head, rules)
 
     def reserve_for(self, pending: PendingTask) -> None:
-        """Make the task the head, if it can be said from when on it can have its nodes (B1)."""
+        """Make the task the head, if the time at which it can have its nodes is known (B1)."""
         found = earliest(pending.task, pending.priority, pending.rank, self._ledger, self._rules)
         self._market.work += len(self._ledger.floor.nodes)
         if found is not None:
@@ -57,7 +57,7 @@ class QueueHead:
             self._keep(found.nodes)
 
     def release(self) -> None:
-        """Open the nodes that are kept for the head: lower priorities give them back (B2, P1)."""
+        """Open the nodes reserved for the head: tasks of lower priority on them can be preempted (B2, P1)."""
         if self.reservation is not None:
             self.reservation = None
             self._keep(())

@@ -25,7 +25,7 @@ from hai_scheduler.core.planning.refusals import Refusals, Scope
 
 
 class QueueWalk:
-    """Looks at the waiting tasks of a node group in order, priority by priority, until nothing can be done for any."""
+    """Walks through the waiting tasks of a node group, priority by priority, until no further task can be served."""
 
     def __init__(self, state: GroupState, queue: Queue, placer: Placer, promises: Promises, head: QueueHead) -> None:
         self._state = state
@@ -36,20 +36,20 @@ class QueueWalk:
         self._head = head
         self._preemptor = Preemptor(state, placer)
         self._refusals = Refusals(head)
-        #: Tasks that were looked at.
+        #: How many tasks were examined.
         self._looks = 0
-        #: Whether a task that could not start keeps all behind it waiting (the discipline `fifo`).
+        #: Whether a task that could not start keeps all tasks behind it waiting (the discipline `fifo`).
         self._blocked = False
-        #: Users of whom something has started.
+        #: Users of tasks that this plan has started.
         self._started: set[str] = set()
 
     @property
     def work(self) -> int:
-        """How many tasks and offers were looked at."""
+        """How many tasks and offers were examined."""
         return self._looks + self._preemptor.work
 
     def run(self) -> None:
-        """Look at every priority, highest first, and at one again where room has come free for tasks before (O1)."""
+        """Walk through every priority, highest first; once more where nodes came free for earlier tasks (O1)."""
         for priority in LEVELS:
             lane = self._queue.lanes[priority]
             self._walk(lane, priority)
@@ -59,7 +59,7 @@ class QueueWalk:
                 self._lower_auto_tasks(lane, priority)
 
     def _walk(self, lane: Lane, priority: Priority) -> None:
-        """Look at the tasks of a priority, from the first on, until nothing can be done for any that is left."""
+        """Examine the tasks of a priority in order, until none that is left can be served."""
         lane.begin()
         self._refusals.forget()
         self._head.release()
@@ -74,7 +74,7 @@ class QueueWalk:
                 continue  # it has started
             self._promises.return_quota(task)
             if task.priority is None and (lower := self._state.accounts.level_of(task)) < priority:
-                self._lower(task, lane, lower, entry.rank)  # its level was used up meanwhile (Q4)
+                self._lower(task, lane, lower, entry.rank)  # its quota at this priority was used up meanwhile (Q4)
                 continue
             if not self._refusals.covers(task):
                 self._consider(PendingTask(task, priority, entry.rank))
@@ -83,11 +83,11 @@ class QueueWalk:
                 self._refusals.reopen()
 
     def _is_left_without(self, task: Task) -> bool:
-        """Whether the task waits and has no quota set aside: what it was promised cannot be kept (B3)."""
+        """Whether the task waits and has no quota set aside: its promise cannot be kept (B3)."""
         return task.id in self._pending.tasks and self._promises.level_of(task) is None
 
     def _lower_auto_tasks(self, lane: Lane, priority: Priority) -> None:
-        """Put AUTO tasks into lower lanes whose level was used up by what their users have started (Q4)."""
+        """Move AUTO tasks to lower lanes if tasks of their users that started have used up their quota here (Q4)."""
         for task in (task for part in lane.auto if part.hand[0] in self._started for task in part.tasks()):
             if task.id not in self._pending.tasks or self._promises.level_of(task) is not None or lane.is_gone(task):
                 continue
@@ -118,7 +118,7 @@ class QueueWalk:
             self._give_up(pending, passing=passing)
 
     def _start(self, pending: PendingTask, names: tuple[str, ...]) -> None:
-        """The task has these nodes from now on (U1)."""
+        """Start the task on these nodes (U1)."""
         task, priority, state = pending.task, pending.priority, self._state
         run = Run(
             id=RunId(""),
@@ -154,10 +154,10 @@ class QueueWalk:
         return True
 
     def _reopen_for_those_before(self, task: Task, names: Collection[str]) -> None:
-        """Walk again if tasks before this one may have more, now that it has these nodes.
+        """Repeat the walk if earlier tasks may get more nodes, now that this task has these.
 
-        They may if it had been promised others. The head of the queue may have others, sooner, if a promise has become
-        a turn, and none if its quota was taken.
+        They may if this task had been promised other nodes. The head of the queue may then get other nodes, sooner; if
+        its quota was taken, it gets none.
         """
         head = self._head.reservation
         if head is None:
@@ -168,21 +168,25 @@ class QueueWalk:
     # -- a task for which nothing can be done -----------------------------------------------------
 
     def _give_up(self, pending: PendingTask, *, passing: bool) -> None:
-        """Nothing can be done for the task. It may be the head of the queue (B1); its size need not be tried again."""
+        """Leave the task waiting: refuse its size for this walk, and make it the head of the queue if none is (B1)."""
         lane = self._queue.lanes[pending.priority]
         everybody = passing or not self._head.keeps_free
         self._refusals.add(pending.task, lane, self._scope(pending, everybody=everybody))
         if self._rules.blocks:
             self._blocked = True
-        others = not self._refusals.cover_lane(lane)  # who could take what is kept for it
+        others = not self._refusals.cover_lane(lane)  # whether tasks are left that could take the reserved nodes
         if self._rules.reserves and self._head.reservation is None and others:
             self._head.reserve_for(pending)
 
     def _scope(self, pending: PendingTask, *, everybody: bool) -> Scope:
-        """Who else is refused with the task; `everybody` was refused the same nodes, whether they pass the head or not.
+        """Return which other tasks are refused with the task.
 
-        Others of its size may be given what it is not if equal tasks of its own user are in its way (P3), or if it must
-        leave nodes alone, or wants some, that others need not (P5, F3).
+        Another task of its size may get nodes that it may not if equal tasks of its own user hold them (P3), or if
+        this task has to leave nodes to others or avoid some (P5, F3).
+
+        Args:
+            pending: The task that was refused.
+            everybody: Whether the refusal holds alike for tasks that pass the head and for tasks that do not.
         """
         task = pending.task
         own = task.left_for is not None or not self._state.nodes.stand_for_all(task)
@@ -191,7 +195,7 @@ class QueueWalk:
         return Scope.EVERYBODY if everybody else Scope.NOT_PASSING
 
     def _has_own_in_its_way(self, pending: PendingTask) -> bool:
-        """Whether tasks of its user hold nodes that other users might take from them and this task may not (P3)."""
+        """Whether tasks of the same user hold nodes that another user might get and this task may not (P3)."""
         user = pending.task.user
         if self._state.market.offers(pending.kind).own.get(user, 0):
             return True

@@ -1,4 +1,4 @@
-"""What need not be tried again: the sizes of tasks for which nothing could be done."""
+"""The sizes of tasks that were refused in a walk, so that they need not be tried again."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from hai_scheduler.core.planning.queue_head import QueueHead
 class Scope(Enum):
     """Which other tasks of the same size, or of a harder one, are refused together with a task."""
 
-    #: All of them.
+    #: All tasks.
     EVERYBODY = auto()
-    #: Those that may not use the nodes kept for the head of the queue (B2).
+    #: Tasks that may not use the nodes reserved for the head of the queue (B2).
     NOT_PASSING = auto()
-    #: Those of the same user, whose own tasks do not leave for them (P3).
+    #: Tasks of the same user: equal tasks of that user do not leave for them (P3).
     USER = auto()
-    #: None: the reason lies in the task itself (P5, F3).
+    #: No other task: the reason lies in the task itself (P5, F3).
     TASK = auto()
 
 
 class Refusals:
     """The sizes that were refused in one walk through the tasks of one priority.
 
-    They are forgotten at the beginning of each walk, and only then: `forget`. What frees room that refused tasks might
-    use calls `reopen`; then there is another walk.
+    `forget` clears them at the beginning of each walk, and only then. A step that frees nodes which refused tasks
+    might use calls `reopen`; another walk follows.
     """
 
     def __init__(self, head: QueueHead) -> None:
@@ -36,26 +36,26 @@ class Refusals:
         self._everybody: set[Size] = set()
         self._not_passing: set[Size] = set()
         self._of_user: defaultdict[str, set[Size]] = defaultdict(set)
-        #: Whether a refusal held for less than all tasks (P3, P5, F3): nodes that are freed later may suit others.
+        #: Whether a refusal held for one task or user only (P3, P5, F3): nodes that are freed later may suit it.
         self.some_specific = False
-        #: Whether room came free that refused tasks may use: the walk is to be made again.
+        #: Whether nodes came free that refused tasks may use, so that another walk must follow.
         self.reopened = False
-        #: What the queue needs to know of the refusals. It goes on saying what is refused at the moment.
+        #: A view of the refusals for the queue; it always shows the current ones.
         self.hopeless = Hopeless(self._everybody, self.covers, self.covers_all, head.stays_before)
 
     def forget(self) -> None:
-        """Begin a walk: nothing is refused."""
+        """Clear all refusals, at the beginning of a walk."""
         self._everybody.clear()
         self._not_passing.clear()
         self._of_user.clear()
         self.some_specific = self.reopened = False
 
     def reopen(self, *, when: bool = True) -> None:
-        """Room came free, if `when` says so, that refused tasks may use."""
+        """Note, if `when` is true, that nodes came free which refused tasks may use."""
         self.reopened |= when
 
     def add(self, task: Task, lane: Lane, scope: Scope) -> None:
-        """Refuse the sizes of the lane that are no easier to place than the task, in that scope."""
+        """Refuse, in that scope, all sizes of the lane that are no easier to place than the task."""
         gpus, nodes = size_of(task)
         harder = {size for size in lane.sizes if size[0] >= gpus and size[1] >= nodes}
         if scope is Scope.EVERYBODY:
@@ -69,7 +69,7 @@ class Refusals:
             self._of_user[task.user] |= harder
 
     def covers(self, task: Task) -> bool:
-        """Whether nothing can be done for the task, because of what was refused to others."""
+        """Whether the task is refused because others of its size were, in a scope that includes it."""
         if task.promise:
             return False
         size = size_of(task)
@@ -78,11 +78,11 @@ class Refusals:
         return size in self._not_passing and not self._head.is_passed_by(task)
 
     def covers_all(self, user: str, size: Size) -> bool | None:
-        """What `covers` says of each task of that user and size without a promise; None if they differ."""
+        """Return what `covers` says of all tasks of that user and size without a promise; None if they differ."""
         if size in self._everybody or size in self._of_user.get(user, ()):
             return True
         return None if size in self._not_passing else False
 
     def cover_lane(self, lane: Lane) -> bool:
-        """Whether nothing can be done for what is left in the lane: all sizes are refused, nothing is promised."""
+        """Whether no task left in the lane can be served: all sizes are refused, and no task has a promise."""
         return len(self._everybody) >= len(lane.sizes) and not lane.promised

@@ -1,4 +1,4 @@
-"""The unfinished tasks of one node group, sorted out as a plan wants them."""
+"""An index of the unfinished tasks of one node group, kept from plan to plan."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from hai_scheduler.core.ordering.parts import Part, Size, Stand, size_of
 from hai_scheduler.core.ordering.rules import Rules
 from hai_scheduler.core.ordering.turns import Span, Turn, span_of, turn_at
 
-#: Where a task waits: the level that it asks for and, if that is AUTO, so that each plan has to find its level (Q4),
-#: how much it asks for.
+#: Where a task waits: the priority that it asks for. For AUTO tasks also their size, since each plan has to find their
+#: priority by it (Q4).
 _Bin = tuple[Priority | None, Size | None]
 
 _QUEUED, _SUSPENDED = TaskState.QUEUED, TaskState.SUSPENDED
 
 
 class Standing:
-    """The unfinished tasks of one node group."""
+    """The unfinished tasks of one node group: held, waiting or running."""
 
     def __init__(self) -> None:
         self.held: dict[TaskId, Task] = {}
         #: Tasks that wait for a turn.
         self.waiting: dict[TaskId, Task] = {}
-        #: Those of them that each plan has to look at: they have been promised nodes (B3), or unlucky on some (F3).
+        #: Waiting tasks that each plan has to examine: they have been promised nodes (B3), or avoid nodes (F3).
         self.special: dict[TaskId, Task] = {}
-        #: The others. Parts and mappings are replaced, never changed: the verdicts of earlier plans are read from them.
+        #: All other waiting tasks. Parts and mappings are replaced, never changed: verdicts of earlier plans use them.
         self._bins: dict[_Bin, dict[Stand, Part]] = {}
         self._places: dict[TaskId, tuple[_Bin, Stand]] = {}
         self._come: list[Task] = []
         self._gone: list[Task] = []
-        #: When time alone may change the ranks of tasks; of those that have gone meanwhile too.
+        #: When time alone may change the ranks of tasks; tasks that have gone since may still be here.
         self._rises: list[tuple[datetime, TaskId]] = []
         self._live: dict[TaskId, Task] = {}
         self._begun: list[Task] = []
@@ -49,7 +49,7 @@ class Standing:
         return bool(self._live or self.held or self.waiting)
 
     def add(self, task: Task) -> None:
-        """Take in a task."""
+        """Add a task to the index."""
         if task.state is not _QUEUED and task.state is not _SUSPENDED:
             self._live[task.id] = task
             self._begun.append(task)
@@ -63,7 +63,7 @@ class Standing:
                 self._come.append(task)
 
     def remove(self, task: Task) -> None:
-        """Let a task go; another state of it may come in afterwards."""
+        """Remove a task; a newer version of it may be added afterwards."""
         if self._live.pop(task.id, None) is not None:
             self._spans.pop(task.id, None)
         elif self.held.pop(task.id, None) is None:
@@ -74,7 +74,10 @@ class Standing:
     # -- who holds nodes --------------------------------------------------------------------------
 
     def turns(self, policy: Policy, now: datetime, floor: Floor) -> dict[TaskId, Turn]:
-        """The turns of those who hold nodes, in order of id; the policy is always the same (`Memory` sees to it)."""
+        """Return the turns of the running tasks, by id, in order of id. The policy must be that of earlier calls.
+
+        `Memory` begins with a new index when the policy changes.
+        """
         begun = self._begun
         if floor is not self._floor:
             begun = list(self._live.values())
@@ -89,22 +92,22 @@ class Standing:
     # -- who waits --------------------------------------------------------------------------------
 
     def plain(self, level: Priority) -> Mapping[Stand, Part]:
-        """Those who ask for the level, but the special."""
+        """Return the waiting tasks that ask for the priority, without the special ones."""
         return self._bins.get((level, None), {})
 
     def auto(self) -> Iterator[tuple[Stand, Part]]:
-        """AUTO tasks, but the special. All tasks of a part have the same level, whichever it is (Q4)."""
+        """Yield the AUTO tasks without the special ones. All tasks of a part get the same priority (Q4)."""
         for (level, _), parts in self._bins.items():
             if level is None:
                 yield from parts.items()
 
     def users(self) -> set[str]:
-        """All who wait."""
+        """Return the users who have waiting tasks."""
         users = {user for parts in self._bins.values() for _, user in parts}
         return users | {task.user for task in self.special.values()}
 
     def line_up(self, rules: Rules) -> None:
-        """Put where it belongs what has come, take out what has gone, and move what time has moved (O2)."""
+        """Bring the order up to date: add new tasks, remove those that have gone, move those with a new rank (O2)."""
         moved = self._risen(rules)
         lost: defaultdict[tuple[_Bin, Stand], list[Task]] = defaultdict(list)
         for task in (*self._gone, *moved):
@@ -124,7 +127,7 @@ class Standing:
         self._come, self._gone = [], []
 
     def _risen(self, rules: Rules) -> list[Task]:
-        """The tasks that have come no sooner and are not gone, but may have other ranks than before."""
+        """Return the tasks already in the order whose rank may have changed since the last plan."""
         risen: set[TaskId] = set()
         while self._rises and self._rises[0][0] < rules.now:
             risen.add(heappop(self._rises)[1])

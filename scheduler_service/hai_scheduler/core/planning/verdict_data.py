@@ -1,4 +1,4 @@
-"""The data of a verdict: who holds what a task waits for, how much it needs, until when (docs/scheduling.md)."""
+"""The data of a verdict: which tasks hold the nodes, how many are needed, until when (docs/scheduling.md)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hai_scheduler.core.planning.group_state import GroupState
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A waiting task as it was left; position None while it is held."""
+    """A waiting task at the end of the plan, and its kind of verdict; position None while it is held."""
 
     kind: VerdictKind
     task: Task
@@ -33,7 +33,7 @@ class Wait:
 
 
 class Details(NamedTuple):
-    """What a verdict says beside its kind."""
+    """The parts of a verdict other than its kind."""
 
     #: When the task can start at the earliest; None: it cannot be said.
     earliest_start: datetime | None = None
@@ -42,21 +42,21 @@ class Details(NamedTuple):
 
 
 class VerdictData:
-    """Finds the details of a verdict, when somebody asks. What is the same for many tasks is found once."""
+    """Finds the details of a verdict when it is asked for. Results that many tasks share are computed once."""
 
     def __init__(self, state: GroupState, diagnosis: Diagnosis, reservations: Mapping[Priority, Reservation]) -> None:
-        """`reservations` are those for the heads of the queue (B1)."""
+        """Take the state at the end of a plan; `reservations` are those for the heads of the queue (B1)."""
         self._state = state
         self._ledger, self._rules = state.ledger, state.rules
         self._diagnosis = diagnosis
         self._reservations = reservations
         self._holders: dict[tuple[Priority, str] | None, tuple[Holder, ...]] = {}
         self._starts: dict[tuple[str, Priority, float, Size], datetime | None] = {}
-        #: Nodes that runs hold which belong to no task; None: to be counted.
+        #: How many nodes orphaned runs hold; None: not counted yet.
         self._orphaned: int | None = None
 
     def details(self, wait: Wait) -> Details:
-        """Everything about why the task waits."""
+        """Return the details for the task's kind of verdict."""
         make = _DETAILS.get(wait.kind)
         return make(self, wait) if make else Details()
 
@@ -102,7 +102,7 @@ class VerdictData:
         return Details(task.not_before, data={"until": task.not_before, "retries": task.retries, "of": of})
 
     def _room(self, wait: Wait) -> Details:
-        """CAPACITY, TURN: who holds what it needs, and until when as far as is known."""
+        """Return the details of CAPACITY and TURN: the tasks that hold the nodes, and until when if it is known."""
         when, holders = self._earliest_start(wait), self._held_by(None)
         if wait.kind is VerdictKind.TURN:
             holders = self._held_by((wait.priority, wait.task.user)) or holders
@@ -115,7 +115,7 @@ class VerdictData:
         return Details(when, holders, data)
 
     def _unsaved(self, wait: Wait) -> Turn | None:
-        """The largest of others' turns that would end for the task, now or later, if it saved (P8)."""
+        """Return the largest equal turn of another user that stays only because it does not save (P8); None: none."""
         if not self._rules.rotates:
             return None
         kept = [
@@ -129,7 +129,7 @@ class VerdictData:
         return min(kept, key=lambda turn: (-len(turn.nodes), turn.task.id), default=None)
 
     def _held_by(self, among: tuple[Priority, str] | None) -> tuple[Holder, ...]:
-        """Who holds nodes: everybody, or at no more than a priority and not one user."""
+        """Return the tasks that hold nodes: all, or those up to a priority that are not of a certain user."""
         if among not in self._holders:
             turns = [*self._state.turns.values(), *self._ledger.started]
             if among is not None:
@@ -138,7 +138,7 @@ class VerdictData:
         return self._holders[among]
 
     def _earliest_start(self, wait: Wait) -> datetime | None:
-        """When it can start at the earliest: the same for all like it that are promised nothing (B1, F3, P5)."""
+        """Return the earliest start of the task; it is shared by all tasks like it without a promise (B1, F3, P5)."""
         task = wait.task
         kept = self._reservations.get(wait.priority)
         if kept is not None and kept.task.id == task.id:
@@ -219,7 +219,7 @@ _DETAILS: Mapping[VerdictKind, Callable[[VerdictData, Wait], Details]] = {
 
 
 def _holders(turns: Iterable[Turn]) -> tuple[Holder, ...]:
-    """Who holds nodes, most nodes first."""
+    """Return the holders for these turns, most nodes first."""
     found = [
         Holder(
             task_id=turn.task.id,

@@ -12,9 +12,9 @@ from hai_scheduler.core.model.limits import NAME
 from hai_scheduler.core.workspace.subjects import check_subject, rank, speaks_of
 from hai_scheduler.core.workspace.templates import Field, PathTemplate, Template, TemplateError, Unresolvable, Wrong
 
-#: A variable may be named so.
+#: The names that a variable may have.
 VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-#: What the values of variables may hold. No `{group}`: several groups may use the same environment.
+#: The fields that values of variables may have. `{group}` is left out: several groups may use the same environment.
 FIELDS: Final = (Field.USER, Field.TASK)
 
 _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
@@ -35,23 +35,24 @@ class Environment:
     #: Absolute path of a Python program; None leaves it to the image or the node.
     python: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
-    #: Who may use it: `user:NAME`, `group:NAME`, `public`.
+    #: The users who may use it: `user:NAME`, `group:NAME`, `public`.
     subjects: frozenset[str] = frozenset()
     description: str = ""
-    #: It is taken where its subjects choose none.
+    #: Whether the environment is used where its subjects choose none.
     default: bool = False
 
 
 def usable(environments: Iterable[Environment], user: str, groups: Collection[str]) -> tuple[Environment, ...]:
-    """Those that the user may use, by name."""
+    """Return the environments that the user may use, in order of names."""
     mine = [one for one in environments if any(speaks_of(subject, user, groups) for subject in one.subjects)]
     return tuple(sorted(mine, key=lambda one: one.name))
 
 
 def default_of(environments: Iterable[Environment], user: str, groups: Collection[str]) -> Environment | None:
-    """The one that the user gets when he chooses none; None is the platform's own.
+    """Return the environment that users get when they choose none; None is the platform's own.
 
-    Of several the one counts that is his by his name, then by a group, then as everybody's; then the name.
+    If there are several, a default for `user:NAME` counts before one for a group, and that before a `public` one;
+    ties by name.
     """
     mine = [
         (min(rank(subject) for subject in one.subjects if speaks_of(subject, user, groups)), one.name, one)
@@ -62,9 +63,9 @@ def default_of(environments: Iterable[Environment], user: str, groups: Collectio
 
 
 def variables_of(environment: Environment, user: str, task_id: TaskId | None) -> dict[str, str]:
-    """Its variables for a task of the user, or (None) a development container, which has none that need a task.
+    """Return the variables of an environment for a task of the user, or (None) for a development container.
 
-    Raises Unresolvable.
+    Variables with `{task}` are left out for a development container. Raises Unresolvable.
     """
     values = {Field.USER: user} if task_id is None else {Field.USER: user, Field.TASK: str(task_id)}
     filled: dict[str, str] = {}
@@ -80,7 +81,7 @@ def variables_of(environment: Environment, user: str, task_id: TaskId | None) ->
 
 
 def admitted(environment: Environment, others: Iterable[Environment]) -> Environment:
-    """The environment, if it may stand beside the others. Raises Wrong."""
+    """Return the environment if it is valid and agrees with the others. Raises Wrong."""
     if not NAME.fullmatch(environment.name):
         raise Wrong(
             "name", environment.name, "use 1 to 63 letters, digits, '.', '_' or '-', beginning with a letter or a digit"
@@ -119,14 +120,14 @@ def _check_variable(name: str, text: str) -> None:
     try:
         Template.parse(text, allowed=FIELDS)
     except TemplateError as error:
-        # The value is not repeated: it may be more than others should read.
+        # The message does not repeat the value, which may be a secret.
         raise Wrong(f"variables.{name}", None, str(error)) from None
     if "\0" in text:
         raise Wrong(f"variables.{name}", None, "holds a NUL character: remove it")
 
 
 def _check_default(environment: Environment, others: Iterable[Environment]) -> None:
-    """One subject has one default."""
+    """Raise Wrong if a subject would have two defaults."""
     if not environment.default:
         return
     for other in others:

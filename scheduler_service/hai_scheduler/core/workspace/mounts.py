@@ -1,8 +1,8 @@
 """Mount rules: which folders the containers of a user see, and where.
 
-A rule says of one mount path that its subject sees a folder there, or (`remove`) does not. Of all rules that speak of
-the same mount path the strongest decides: a user's own before those of his groups before those for everybody, then
-the higher priority, then the name. What weaker rules say of it is left out, and told.
+A rule says that its subject sees a folder at one mount path, or (`remove`) does not. If several rules for a user have
+the same mount path, the strongest decides: a rule for the user before rules for the user's groups before rules for
+`public`, then the higher priority, then the name. Weaker rules are left out, and reported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hai_scheduler.core.workspace.templates import (
     below,
 )
 
-#: Nothing may be mounted on these, nor below them: the system's, and the platform's own folder.
+#: Folders of the system and of the platform: no mount may lie on them or below them.
 RESERVED: Final = ("/proc", "/sys", "/dev", "/etc", "/hai")
 MAX_PRIORITY: Final = 1000
 
@@ -34,7 +34,7 @@ _CLAIM: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 
 class MountKind(StrEnum):
-    """What is mounted."""
+    """The kind of source of a mount."""
 
     #: A folder of the node.
     HOST_PATH = "host_path"
@@ -44,12 +44,12 @@ class MountKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
-    """One folder that a rank sees, its rule resolved: no template is left in it."""
+    """One folder that a rank sees; all templates of its rule are filled in."""
 
     kind: MountKind
     #: The absolute folder on the node, or the name of the claim.
     source: str
-    #: Folder within the claim; empty is all of it.
+    #: Folder within the claim; empty is the whole claim.
     sub_path: str = ""
     #: Absolute, without `..`.
     mount_path: str
@@ -57,10 +57,10 @@ class Mount:
 
 
 class Action(StrEnum):
-    """What a rule does."""
+    """The effect of a rule."""
 
     ADD = "add"
-    #: What weaker rules mount there is not mounted.
+    #: Mounts of weaker rules at the mount path are left out.
     REMOVE = "remove"
 
 
@@ -74,13 +74,13 @@ class MountRule:
     action: Action = Action.ADD
     #: None where the rule removes.
     kind: MountKind | None = MountKind.HOST_PATH
-    #: A folder of the node; or a claim, and behind its first slash a folder in it. Empty where the rule removes.
+    #: A folder of the node; or a claim and, after its first slash, a folder in it. Empty where the rule removes.
     source: str = ""
     mount_path: str
     read_only: bool = True
-    #: Among rules of the same subject the higher wins.
+    #: Among rules of the same subject the one with the higher priority wins.
     priority: int = 0
-    #: For containers on nodes of this group; None is on all.
+    #: The node group for whose containers the rule holds; None is all.
     node_group: str | None = None
     description: str = ""
 
@@ -95,7 +95,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What a rule says of a mount path and a stronger one overrules."""
+    """A rule that a stronger one overrules, with its mount path and the cause."""
 
     rule: str
     mount_path: str
@@ -104,7 +104,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What a container sees."""
+    """The mounts of a container, and the rules that were overruled."""
 
     #: By mount path, so that a folder comes before those below it.
     placed: tuple[Placed, ...] = ()
@@ -112,7 +112,7 @@ class Resolution:
 
     @property
     def mounts(self) -> tuple[Mount, ...]:
-        """The mounts alone."""
+        """The mounts without their rules."""
         return tuple(one.mount for one in self.placed)
 
 
@@ -122,9 +122,9 @@ class Resolution:
 def resolve(
     rules: Iterable[MountRule], user: str, groups: Collection[str], task_id: TaskId | None, node_group: str
 ) -> tuple[Mount, ...]:
-    """What a container of the user sees: a task's, or with None a development container.
+    """Return the mounts of a container of the user: of a task, or (None) of a development container.
 
-    The order of the rules says nothing. Raises Unresolvable.
+    The order of the rules does not matter. Raises Unresolvable.
     """
     return explain(rules, user, groups, task_id, node_group).mounts
 
@@ -132,7 +132,7 @@ def resolve(
 def explain(
     rules: Iterable[MountRule], user: str, groups: Collection[str], task_id: TaskId | None, node_group: str
 ) -> Resolution:
-    """As `resolve`, with the rules that each mount comes from and those that were overruled. Raises Unresolvable."""
+    """Return the same as `resolve`, with the rule of each mount and the overruled rules. Raises Unresolvable."""
     placed: list[Placed] = []
     left_out: list[LeftOut] = []
     strongest: dict[str, MountRule] = {}
@@ -162,7 +162,7 @@ def _applicable(
 
 
 def _strength(rule: MountRule) -> tuple[int, int, str]:
-    """The strongest first."""
+    """Return the sort key of a rule: the strongest first."""
     return rank(rule.subject), -rule.priority, rule.name
 
 
@@ -213,7 +213,7 @@ def _why(stronger: MountRule) -> str:
 
 
 def admitted(rule: MountRule, others: Iterable[MountRule]) -> MountRule:
-    """The rule, its paths normalised, if it may stand beside the others. Raises Wrong."""
+    """Return the rule with normalised paths if it is valid and agrees with the others. Raises Wrong."""
     if not NAME.fullmatch(rule.name):
         raise Wrong(
             "name", rule.name, "use 1 to 63 letters, digits, '.', '_' or '-', beginning with a letter or a digit"
@@ -258,7 +258,7 @@ def _checked_claim(rule: MountRule) -> PathTemplate:
     template = _claim(rule.source, rule.subject)
     name = template.components[0].pieces if template.components else ()
     start = name[0] if name else None
-    # Without a word of its own in front, a user could be called like somebody else's claim.
+    # Without fixed text in front, a user could choose a name that makes the claim of another user.
     if not isinstance(start, str) or rule.source.startswith("/"):
         raise TemplateError("write the claim's name, then if need be '/' and a folder in it; begin it with a letter")
     if not _CLAIM.fullmatch("".join(piece if isinstance(piece, str) else "x" for piece in name)):
@@ -267,7 +267,7 @@ def _checked_claim(rule: MountRule) -> PathTemplate:
 
 
 def _check_alone(rule: MountRule, others: Iterable[MountRule]) -> None:
-    """Two rules for the same people that only their names would rank are a mistake."""
+    """Raise Wrong if only their names would decide between this rule and another one for the same mount path."""
     for other in others:
         same = (other.subject, other.priority, other.mount_path) == (rule.subject, rule.priority, rule.mount_path)
         overlap = None in (other.node_group, rule.node_group) or other.node_group == rule.node_group
@@ -281,7 +281,7 @@ def _check_alone(rule: MountRule, others: Iterable[MountRule]) -> None:
 
 
 def _reserved(path: str) -> str | None:
-    """Why nothing may be mounted there, if nothing may."""
+    """Return why the path cannot be a mount path; None if it can."""
     if path == "/":
         return "nothing may cover '/'"
     if ":" in path:
@@ -294,7 +294,7 @@ def _reserved(path: str) -> str | None:
 
 
 def _allowed(subject: str) -> tuple[Field, ...]:
-    """`{group}` is the group of the subject, so other subjects have none."""
+    """Return the fields that a rule for the subject may use: `{group}` only if the subject is a group."""
     return tuple(Field) if group_of(subject) is not None else (Field.USER, Field.TASK)
 
 

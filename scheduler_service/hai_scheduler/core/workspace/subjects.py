@@ -1,4 +1,4 @@
-"""Whom a rule is for: `user:NAME`, `group:NAME` or `public`."""
+"""Subjects: the users for whom a rule holds, as `user:NAME`, `group:NAME` or `public`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _USER, _GROUP = "user:", "group:"
 
 
 def check_subject(field: str, subject: str) -> None:
-    """Raises Wrong."""
+    """Raise Wrong, which names the field, unless the text is a subject."""
     _, _, name = subject.partition(":")
     known = subject == PUBLIC or (subject.startswith((_USER, _GROUP)) and name)
     if not known or _CONTROL.search(subject):
@@ -22,15 +22,15 @@ def check_subject(field: str, subject: str) -> None:
 
 
 def speaks_of(subject: str, user: str, groups: Collection[str]) -> bool:
-    """Whether the user is meant."""
+    """Whether the subject includes the user."""
     return subject == PUBLIC or subject == _USER + user or (group_of(subject) in groups)
 
 
 def group_of(subject: str) -> str | None:
-    """The group, if it is one."""
+    """Return the name of the group if the subject is a group, else None."""
     return subject.removeprefix(_GROUP) if subject.startswith(_GROUP) else None
 
 
 def rank(subject: str) -> int:
-    """Whose word counts more: 0 a user's own, 1 that of a group, 2 that for everybody."""
+    """Return the precedence of a subject, smaller first: 0 for a user, 1 for a group, 2 for `public`."""
     return 0 if subject.startswith(_USER) else 1 if subject.startswith(_GROUP) else 2

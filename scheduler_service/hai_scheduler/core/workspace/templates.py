@@ -1,8 +1,8 @@
 """Texts with `{user}`, `{group}` and `{task}` in them, and paths made of such texts.
 
-The parser is our own and knows these three words and nothing else: no attribute, index, conversion, format or
-expression can be written. A path is split into its components before anything is filled in, and what is filled in
-holds no slash: whatever a user or a group is called, a path never leaves the folders that are written in its rule.
+The parser is our own and knows only these three fields: attributes, indexes, conversions, formats and expressions are
+errors. A path is split into its components before fields are filled in, and a value with a slash is refused. So no
+name of a user or a group can make a path leave the folders that are written in its rule.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Self
 
-#: What Linux allows, in bytes.
+#: The limits of Linux, in bytes.
 MAX_COMPONENT: Final = 255
 MAX_PATH: Final = 4095
 
@@ -22,26 +22,26 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Wrong(ValueError):
-    """A field of a rule, or of an environment, is wrong. The message says what is, and what to do."""
+    """A field of a rule, or of an environment, is wrong. The message names the mistake and the remedy."""
 
     def __init__(self, field: str, value: object, message: str) -> None:
         super().__init__(f"{field}: {message}")
         self.field = field
         self.value = value
-        #: Without the field's name.
+        #: The message without the field's name.
         self.message = message
 
 
 class TemplateError(ValueError):
-    """A text is no template. The message says why, and what to do."""
+    """A text is not a template. The message names the mistake and the remedy."""
 
 
 class Unresolvable(ValueError):
-    """A name cannot be filled in safely. The message says which, where and why."""
+    """A value cannot be filled in safely. The message says which value, where and why."""
 
 
 class Field(Enum):
-    """What can be filled in."""
+    """The fields of a template."""
 
     #: The name of the user.
     USER = "user"
@@ -51,7 +51,7 @@ class Field(Enum):
     TASK = "task"
 
 
-#: What each is called.
+#: The name of each field in messages.
 _CALLED: Final = {Field.USER: "user name", Field.GROUP: "group name", Field.TASK: "task number"}
 
 Values = Mapping[Field, str]
@@ -59,7 +59,7 @@ Values = Mapping[Field, str]
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A text with fields; `{{` and `}}` are written for braces that are meant."""
+    """A text with fields; `{{` and `}}` stand for literal braces."""
 
     #: Literal texts, and fields between them.
     pieces: tuple[str | Field, ...]
@@ -84,11 +84,16 @@ class Template:
 
     @property
     def fields(self) -> frozenset[Field]:
-        """What is to be filled in."""
+        """The fields that have to be filled in."""
         return frozenset(piece for piece in self.pieces if isinstance(piece, Field))
 
     def fill(self, values: Values) -> str:
-        """The text. Raises Unresolvable for a value that is no safe part of a path, KeyError for a missing one."""
+        """Return the text with all fields filled in.
+
+        Raises:
+            Unresolvable: A value is not a safe part of a path.
+            KeyError: A value is missing.
+        """
         return "".join([safe(piece, values[piece]) if isinstance(piece, Field) else piece for piece in self.pieces])
 
 
@@ -110,7 +115,7 @@ def _field(name: str, allowed: Collection[Field]) -> Field:
 
 
 def safe(field: Field, value: str) -> str:
-    """The value, if it may be part of a path. Raises Unresolvable."""
+    """Return the value if it is a safe part of a path. Raises Unresolvable."""
     what = f"{_CALLED[field]} {value[:80]!r}"
     if not value:
         raise Unresolvable(f"the {_CALLED[field]} is empty")
@@ -127,14 +132,14 @@ def safe(field: Field, value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PathTemplate:
-    """A path with fields, component by component. Absolute, unless it is a folder within something."""
+    """A path with fields, component by component. `absolute` is false for a folder within a claim."""
 
     components: tuple[Template, ...]
     absolute: bool = True
 
     @classmethod
     def parse(cls, text: str, *, allowed: Collection[Field] = tuple(Field), absolute: bool = True) -> Self:
-        """Read a path. Slashes that say nothing (doubled, or at the end) are dropped. Raises TemplateError."""
+        """Read a path. Doubled and trailing slashes are dropped. Raises TemplateError."""
         if absolute and not text.startswith("/"):
             raise TemplateError(f"{text[:80]!r} is not absolute: begin it with '/'")
         if _CONTROL.search(text):
@@ -146,28 +151,28 @@ class PathTemplate:
             _check_component(component)
         if absolute and components and components[0].fields:
             raise TemplateError(
-                f"{text[:80]!r} begins with a field: begin with a folder that is the same for everybody"
+                f"{text[:80]!r} begins with a field: begin with a folder that is the same for all users"
             )
         return cls(components, absolute)
 
     @property
     def fields(self) -> frozenset[Field]:
-        """What is to be filled in."""
+        """The fields that have to be filled in."""
         return frozenset().union(*(component.fields for component in self.components))
 
     @property
     def prefix(self) -> str:
-        """The folders that are written before the first one with a field: no resolved path lies elsewhere."""
+        """The folders before the first one with a field; every path that `fill` returns lies in them."""
         return self._join(self._literal())
 
     def __str__(self) -> str:
         return self._join(["".join(map(_written, component.pieces)) for component in self.components])
 
     def fill(self, values: Values) -> str:
-        """The path, normalised and below `prefix`. Raises Unresolvable."""
+        """Return the path with all fields filled in, normalised and below `prefix`. Raises Unresolvable."""
         made = [component.fill(values) for component in self.components]
         literal = self._literal()
-        # By construction both hold; a mistake in what is above must not give anybody another one's folder.
+        # Both hold by construction; checked again, since a mistake above could give a user the folder of another.
         if made[: len(literal)] != literal or any(part in ("", ".", "..") or "/" in part for part in made):
             raise Unresolvable(f"{self} does not stay in {self.prefix}")
         path = self._join(made)

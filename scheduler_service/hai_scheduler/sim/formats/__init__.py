@@ -8,7 +8,7 @@ from types import MappingProxyType
 from hai_scheduler.sim.formats import muri, native, philly, tiresias
 from hai_scheduler.sim.formats.trace import Reading, Trace
 
-#: How to read each format.
+#: The function that reads each format.
 FORMATS: Mapping[str, Callable[[str, Reading], Trace]] = MappingProxyType(
     {"native": native.read, "philly": philly.read, "muri": muri.read, "tiresias": tiresias.read}
 )

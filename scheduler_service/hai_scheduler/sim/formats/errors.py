@@ -1,4 +1,4 @@
-"""What is wrong with a trace."""
+"""The error for a trace that cannot be used."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ class TraceError(ValueError):
 
 
 def _shown(value: object) -> str:
-    """A value as it is shown: its beginning will do, and control characters are not let through."""
+    """Return a value for a message: at most 60 characters, with control characters escaped."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -7,5 +7,5 @@ from hai_scheduler.sim.formats.trace import Reading, Trace
 
 
 def read(path: str, reading: Reading) -> Trace:
-    """Read a file. Raises TraceError."""
+    """Read a trace in the format of Muri. Raises TraceError."""
     return tiresias.read(path, reading, unit=0.001)

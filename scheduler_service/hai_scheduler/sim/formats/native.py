@@ -39,7 +39,7 @@ class _Header:
 
 
 def read(path: str, reading: Reading) -> Trace:
-    """Read a file; its name says which of both it is (.csv). Raises TraceError."""
+    """Read a trace: CSV if the file name ends with .csv, else JSON lines. Raises TraceError."""
     source = Source(path)
     header, rows = _Header(), source.objects(_NEEDED)
     if Path(path).suffix.lower() != ".csv":
@@ -54,11 +54,11 @@ def read(path: str, reading: Reading) -> Trace:
 
 
 def lines_of(jobs: Iterable[Traced], *, about: str) -> Iterator[str]:
-    """The lines of a file with these jobs, without line ends.
+    """Yield the lines of a trace file with these jobs, without line ends.
 
     Args:
-        jobs: In order of submission.
-        about: Where they are from, for whoever reads the file.
+        jobs: The jobs, in order of submission.
+        about: Where the jobs are from, for readers of the file.
     """
     yield json.dumps({"hai_trace": VERSION, "about": about})
     for job in jobs:
@@ -196,7 +196,7 @@ def _positive(source: Source, lengths: Mapping[str, timedelta], *names: str) -> 
 
 
 def _plain(source: Source, name: str, value: Any) -> str | float:
-    """A number, or the text of one in CSV; truth values are neither."""
+    """Return a number, or the text of a number as CSV has it. Raises TraceError for other values, and for booleans."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise source.wrong(name, value, "write a number")
     return value

@@ -9,7 +9,7 @@ _COLUMNS = ("timestamp", "duration", "num_gpus", "cluster")
 
 
 def read(path: str, reading: Reading) -> Trace:
-    """Read a file; a virtual cluster is a user group, times are UTC. Raises TraceError."""
+    """Read a trace of Philly; a virtual cluster becomes a user group, times are UTC. Raises TraceError."""
     source = Source(path)
     jobs = []
     for timestamp, duration, num_gpus, cluster in source.rows(_COLUMNS):

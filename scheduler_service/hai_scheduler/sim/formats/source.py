@@ -1,4 +1,4 @@
-"""Reading files line by line, with errors that say where."""
+"""Reads files line by line, with errors that name the line."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 
 from hai_scheduler.sim.formats.errors import TraceError
 
-#: Where the time of traces begins that only have an offset: a Monday.
+#: The begin of time for traces that have only offsets: a Monday.
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
-#: Longer than this is a slip of the pen.
+#: The longest time that is accepted; longer ones are probably a mistake.
 LONGEST = timedelta(days=3650)
 _LONGEST_S = LONGEST.total_seconds()
-#: More nodes or GPUs than this, too.
+#: The most nodes or GPUs that are accepted.
 MOST = 1_000_000
 
 
@@ -28,7 +28,7 @@ class Source:
         self.line: int | None = None
 
     def wrong(self, field: str | None, value: object, message: str) -> TraceError:
-        """The error for a field of this line."""
+        """Return the error for a field of the current line; `message` has the remedy."""
         return TraceError(self.path, self.line, field, value, message)
 
     @contextmanager
@@ -44,14 +44,14 @@ class Source:
             raise self.wrong(None, None, f"is not CSV ({error}); repair the line") from None
 
     def lines(self) -> Iterator[str]:
-        """Lines that are not blank."""
+        """Yield the lines that are not blank."""
         with self._reading(), Path(self.path).open(encoding="utf-8-sig") as file:
             for self.line, text in enumerate(file, 1):
                 if text.strip():
                     yield text
 
     def rows(self, columns: Sequence[str]) -> Iterator[list[str]]:
-        """These columns of a CSV file with a header, in this order; blank lines are left out."""
+        """Yield the values of these columns, in this order, of each line of a CSV file with a header."""
         lines = self._csv()
         titles = next(lines)
         self._require(columns, titles)
@@ -60,7 +60,7 @@ class Source:
             yield [row[place] for place in places]
 
     def objects(self, needed: Sequence[str]) -> Iterator[dict[str, str]]:
-        """The lines of a CSV file with a header, by column; empty values are left out."""
+        """Yield the values of each line of a CSV file with a header, by column, without empty values."""
         lines = self._csv()
         titles = next(lines)
         self._require(needed, titles)
@@ -68,7 +68,7 @@ class Source:
             yield {name: value for name, value in zip(titles, row, strict=True) if value}
 
     def _csv(self) -> Iterator[list[str]]:
-        """The header, then the lines below it, each of as many fields."""
+        """Yield the header of a CSV file, then its lines. Raises TraceError if a line has another number of fields."""
         with self._reading(), Path(self.path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file)
             titles = [title.strip() for title in next(reader, [])]
@@ -95,7 +95,7 @@ class Source:
     # -- fields -----------------------------------------------------------------------------------
 
     def count(self, field: str, value: str | float, *, least: int = 1) -> int:
-        """A whole number."""
+        """Return a whole number from `least` to `MOST`. Raises TraceError."""
         try:
             number = float(value)
             found = int(number)
@@ -106,7 +106,7 @@ class Source:
         return found
 
     def seconds(self, field: str, value: str | float, *, unit: float = 1.0) -> timedelta:
-        """A length of time in units of so many seconds."""
+        """Return a length of time that is given in units of `unit` seconds. Raises TraceError."""
         try:
             number = float(value) * unit
         except ValueError:
@@ -116,7 +116,7 @@ class Source:
         return timedelta(seconds=number)
 
     def time(self, field: str, value: str) -> datetime:
-        """A time; one without a zone is UTC."""
+        """Return a time; one without a zone is UTC. Raises TraceError."""
         try:
             found = datetime.fromisoformat(value.strip())
         except ValueError:

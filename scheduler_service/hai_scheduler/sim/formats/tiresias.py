@@ -9,7 +9,7 @@ _COLUMNS = ("job_id", "num_gpu", "submit_time", "duration")
 
 
 def read(path: str, reading: Reading, *, unit: float = 1.0) -> Trace:
-    """Read a file whose times are in units of so many seconds. Raises TraceError."""
+    """Read a trace of Tiresias whose times are in units of `unit` seconds. Raises TraceError."""
     source = Source(path)
     jobs = []
     for job_id, num_gpu, submit_time, duration in source.rows(_COLUMNS):

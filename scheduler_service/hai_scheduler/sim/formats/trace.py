@@ -1,4 +1,4 @@
-"""A trace in memory, and how it becomes jobs for a cluster."""
+"""A trace in memory, and the jobs for a simulated cluster that are made from it."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.sim.formats.errors import TraceError
 from hai_scheduler.sim.scenario import Job, Manner
 
-#: The node group of jobs that name none.
+#: The node group of jobs without one.
 GROUP = "training"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How a trace is read."""
+    """Options for reading a trace."""
 
-    #: How many GPUs make a whole node, in formats that count GPUs alone.
+    #: How many GPUs make a whole node, for formats that give only GPUs.
     gpus_per_node: int = 8
-    #: Seed of what a trace does not say: who submitted what.
+    #: Seed for what a trace may leave out: which user submitted which job.
     seed: int = 0
-    #: Users that are made up in each user group of a trace that names none.
+    #: How many users are made up in each user group of a trace without users.
     users_per_group: int = 20
-    #: Only jobs submitted from then on, and before then: a time, or an offset from the first submission.
+    #: Only jobs submitted from `begin` on and before `end`: a time, or an offset from the first submission.
     begin: datetime | timedelta | None = None
     end: datetime | timedelta | None = None
-    #: Only jobs of these user groups (virtual clusters); none at all pools all of them.
+    #: Only jobs of these user groups (virtual clusters); empty: of all user groups.
     only: frozenset[str] = frozenset()
     #: Only jobs for this node group.
     group: str | None = None
@@ -43,12 +43,12 @@ class Reading:
 class Traced(NamedTuple):
     """One job of a trace."""
 
-    #: The line that it stands in.
+    #: The line of the file.
     line: int
     submitted_at: datetime
     work: timedelta
     nodes: int
-    #: GPUs of each of its nodes; None is whole nodes.
+    #: How many GPUs of each node; None is whole nodes.
     gpus: int | None = None
     user: str = ""
     #: The user group; "" is none.
@@ -68,16 +68,16 @@ class Trace:
 
     file: str
     jobs: tuple[Traced, ...]
-    #: Sentences for whoever reads a figure.
+    #: Sentences on the assumptions, for readers of the figures.
     notes: tuple[str, ...] = ()
-    #: Rows of quota, if the file says any.
+    #: Rows of quota; None: the file has none.
     quotas: tuple[Quota, ...] | None = None
     #: The user groups of each user.
     groups_of: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def parts_of(gpus: int, gpus_per_node: int) -> tuple[int, int | None]:
-    """Nodes, and GPUs of each (None: whole nodes), for a number of GPUs."""
+    """Return the nodes, and the GPUs of each (None: whole nodes), for a number of GPUs."""
     if gpus < gpus_per_node:
         return 1, gpus
     return -(-gpus // gpus_per_node), None
@@ -92,7 +92,19 @@ def finished(
     quotas: tuple[Quota, ...] | None = None,
     groups_of: Mapping[str, frozenset[str]] | None = None,
 ) -> Trace:
-    """The trace: its window, in order, with users made up where it names none."""
+    """Return the trace with the jobs that `reading` chooses, in order, with users made up where it has none.
+
+    Args:
+        file: The name of the file, for messages.
+        jobs: All jobs of the file.
+        reading: Which jobs are chosen, and how users are made up.
+        notes: Assumptions of the format.
+        quotas: Rows of quota; None: the file has none.
+        groups_of: The user groups of each user.
+
+    Raises:
+        TraceError: No job is chosen, or the jobs are for several node groups.
+    """
     chosen = _chosen(file, sorted(jobs, key=lambda job: job.submitted_at), reading)
     told = list(notes)
     if any(not job.user for job in chosen):
@@ -109,7 +121,7 @@ def finished(
 
 
 def _chosen(file: str, jobs: list[Traced], reading: Reading) -> list[Traced]:
-    """The jobs of the window and groups that are asked for."""
+    """Return the jobs of the chosen time, user groups and node group. Raises TraceError."""
     if not jobs:
         raise TraceError(file, None, None, None, "has no jobs; name a file with some")
     first = jobs[0].submitted_at
@@ -146,7 +158,7 @@ def _chosen(file: str, jobs: list[Traced], reading: Reading) -> list[Traced]:
 
 
 def _with_users(jobs: Sequence[Traced], reading: Reading) -> list[Traced]:
-    """Spread the jobs of each user group over its users: user n gets 1/n as many as the first."""
+    """Return the jobs with users: those of a user group are spread so that user n has 1/n as many as the first."""
     chances: dict[str, random.Random] = {}
     ranks = range(reading.users_per_group)
     weights = [1 / (rank + 1) for rank in ranks]
@@ -166,10 +178,15 @@ def _with_users(jobs: Sequence[Traced], reading: Reading) -> list[Traced]:
 
 
 def jobs_of(trace: Trace, nodes: Sequence[Node], *, skip_too_large: bool = False) -> tuple[list[Job], list[str]]:
-    """The trace's jobs as they are submitted to a cluster, and sentences about what was left out.
+    """Return the trace's jobs for a cluster, and sentences about jobs that were left out.
+
+    Args:
+        trace: The trace.
+        nodes: The nodes of the cluster, of one node group.
+        skip_too_large: Whether jobs that are larger than the cluster are left out.
 
     Raises:
-        TraceError: A job is larger than the cluster, and such jobs are not to be skipped.
+        TraceError: A job is larger than the cluster and is not left out, or no job is left.
     """
     widest = max((node.gpus for node in nodes), default=0)
     jobs: list[Job] = []
