@@ -1,1 +1,1 @@
-"""What runs say and are told while they last."""
+"""What live runs report to the service, and what it tells them."""
