@@ -76,7 +76,7 @@ class KubernetesSettings(Configurable):
     cpu_share = Float(
         0.8, help="Which part of a node's CPUs a whole-node rank requests; k GPUs request k shares of it; 0 is none."
     ).tag(config=True)
-    memory_share = Float(0.8, help="The same for memory.").tag(config=True)
+    memory_share = Float(0.8, help="The same share of a node's memory.").tag(config=True)
     cpu_reserve = Float(
         2.0,
         help="CPUs of each node that ranks never request, whatever their share: for the Hub, users' servers and the "

@@ -75,7 +75,7 @@ def _section(section: type[Configurable]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Print the page."""
+    """Print the page to standard output."""
     sys.stdout.write(reference())
     return 0
 

@@ -218,7 +218,7 @@ class Launching:
     def drop(self) -> None:
         """Empty the queue, as another leader wants the same effects; running effects go on."""
         if self._waiting or self._ends:
-            log.info("%d launches and %d ends are left to who leads", len(self._waiting), len(self._ends))
+            log.info("%d launches and %d ends are left to the leader", len(self._waiting), len(self._ends))
         self._waiting.clear()
         self._turns.clear()
         self._ends.clear()

@@ -8,9 +8,9 @@ from typing import Final
 
 from hai_scheduler.core.model.ids import RunId
 
-#: How many launches of a run may fail before the next one has to wait: most of what fails is over at the next tick ...
+#: How many launches of a run may fail before a pause begins: most failures are over at the next tick.
 _AT_ONCE: Final = 3
-#: ... how long that one waits, each later one twice as long, and how long at most.
+#: The first pause, which doubles with each further failure, and the longest.
 _FIRST_WAIT: Final = timedelta(seconds=2)
 _LONGEST_WAIT: Final = timedelta(seconds=30)
 

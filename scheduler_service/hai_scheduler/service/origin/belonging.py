@@ -191,7 +191,7 @@ class Belonging:
             "run %s of %s on %s belongs to no task: its nodes are not used until it has ended, "
             "see `hai admin orphans list`",
             orphan.run_id,
-            orphan.user or "somebody",
+            orphan.user or "an unknown user",
             ", ".join(orphan.nodes) or "no node",
         )
         # Two runs of one task would write to the same checkpoints. The same id in another database is another task.

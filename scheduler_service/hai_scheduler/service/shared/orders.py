@@ -120,6 +120,7 @@ class Workers(Protocol):
         Raises:
             TooMany: The user has too many orders waiting.
             Unavailable: The order cannot be carried out now.
+            TooCostly: The order needs more time or memory than one request may use.
         """
         ...
 
