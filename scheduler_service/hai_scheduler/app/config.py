@@ -110,10 +110,10 @@ class Settings:
     state_dir: Path
     #: The address of the database; it may hold a password.
     db_url: str = field(repr=False)
-    #: Where the process of role `api` listens; what ranks are told to call follows from it.
+    #: Address and port of the process of role `api`; the address that local ranks call follows from them.
     ip: str
     port: int
-    #: Where the process of role `loop` answers health checks; port 0: any free port.
+    #: Address and port at which the process of role `loop` answers health checks; port 0: any free port.
     health_ip: str
     health_port: int
     #: Path of the service under the Hub, with slashes at both ends.
@@ -339,7 +339,7 @@ class HaiScheduler(Application):
 
 
 def _starts(number: int, kubernetes: ClusterSettings | None) -> int:
-    """How many ranks are started at once."""
+    """The number of ranks that are started at once."""
     if number < 0:
         raise ConfigError(f"HaiScheduler.starts_at_once is {number}: give at least 1, or 0 for the default")
     # More starts than cores would only make each start, and the service, slower.

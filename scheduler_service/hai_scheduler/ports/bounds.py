@@ -11,7 +11,7 @@ from hai_scheduler.core.model.ids import TaskId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """How much a store keeps of one user's tasks.
+    """The amounts that a store keeps of one user's tasks.
 
     Bytes are those of `core.model.sizes.size_of`. Tasks that were stored by a version without sizes count as 0 bytes.
     """
@@ -25,7 +25,7 @@ class BoundTx(Protocol):
     """The part of a transaction that deals with how much is stored."""
 
     async def stored(self, user: str) -> Stored:
-        """How much is kept of the user's tasks."""
+        """The amounts that are kept of the user's tasks."""
         ...
 
     async def users_beyond(self, *, ended_tasks: int, size: int) -> Sequence[str]:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What time it is, and how to wait."""
+    """The present time, and waiting."""
 
     def now(self) -> datetime:
         """The current time, timezone-aware in UTC. Never goes back within a process."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class NotFound(LookupError):
-    """What was asked for does not exist."""
+    """The object that was asked for does not exist."""
 
 
 class Conflict(Exception):

@@ -11,7 +11,7 @@ from hai_scheduler.core.workspace.mounts import Mount
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What is wrong with a path of a submission: the field, its value, and what to do."""
+    """A fault of a path in a submission: the field, its value, and what to do."""
 
     field: str
     value: str
@@ -19,7 +19,7 @@ class Fault:
 
 
 class Files(Protocol):
-    """What the service can find out, on its own machine, about the files that ranks will see."""
+    """Checks, from the machine of the service, the files that ranks will see."""
 
     async def fault(
         self,

@@ -57,7 +57,7 @@ _ENDED: Final = frozenset(state for state in TaskState if state.ended)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """What carrying out orders needs: the store, and a reader of logs."""
+    """The store and the reader of logs with which orders are carried out."""
 
     store: Store
     #: Reads a piece of a rank's log from a folder: (place, rank, offset, limit). Raises NotFound and Temporary.

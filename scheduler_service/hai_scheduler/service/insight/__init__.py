@@ -1,1 +1,1 @@
-"""What users read: tasks, the cluster, decisions, explanations and forecasts."""
+"""The use cases of reading: tasks, the cluster, decisions, explanations and forecasts."""

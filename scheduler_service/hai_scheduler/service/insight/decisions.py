@@ -83,7 +83,7 @@ def _state(event: Event) -> str | None:
 
 
 def _saved(data: Mapping[str, Any]) -> str:
-    """Whether the run saved its work, as a part of a sentence; empty for a run that was not told to leave."""
+    """A part of a sentence that says whether the run saved its work; empty for a run that was not told to leave."""
     left, lost = data.get("left"), data.get("lost_s")
     back = f" ({span(timedelta(seconds=lost))} of work lost)" if isinstance(lost, int | float) and lost >= 1 else ""
     match left:

@@ -37,13 +37,13 @@ class Outcome(StrEnum):
 
     NOW = "now"
     LATER = "later"
-    #: It does not start within the horizon.
+    #: The task does not start within the horizon.
     BEYOND_HORIZON = "beyond_horizon"
     #: The processor time of the forecast was used up before the task started.
     BEYOND_COMPUTED = "beyond_computed"
     #: No event in the forecast lets it start.
     NEVER = "never"
-    #: It has its nodes already.
+    #: The task has its nodes already.
     RUNNING = "running"
 
 
@@ -74,7 +74,7 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """When a task would start under stated assumptions."""
+    """The forecast of a task's start, with its assumptions."""
 
     task: Task
     #: Whether the task is not submitted.
@@ -225,9 +225,7 @@ def _assumptions(task: Task, bases: Mapping[Basis, int], step: timedelta) -> tup
         Assumption(name="checkpoints", sentence="Checkpoints that running tasks will still make are not foreseen."),
     ]
     if step > step_for(0):
-        sentence = (
-            f"The queue is long: the forecast goes in steps of {span(step)}, so each turn may end that much late."
-        )
+        sentence = f"The queue is long: it is looked at every {span(step)}, so each turn in it may end that much late."
         found.append(Assumption(name="steps", sentence=sentence))
     if task.held:
         found.append(Assumption(name="held", sentence="It is held: counted as if it were resumed now."))

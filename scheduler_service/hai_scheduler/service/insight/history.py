@@ -1,4 +1,4 @@
-"""How long similar tasks have run: a forecast takes that as the length of a task without a time limit."""
+"""Estimates how long a task without a time limit runs, from similar tasks that have ended."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEPT: Final = 1000
 class Basis(StrEnum):
     """The source of the assumed length of a task."""
 
-    #: Its own time limit.
+    #: The task's own time limit.
     TIME_LIMIT = "time_limit"
     #: The user's ended tasks of the same name.
     NAME = "name"

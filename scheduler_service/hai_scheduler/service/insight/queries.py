@@ -1,4 +1,4 @@
-"""What users read: tasks with their runs and verdicts, a summary of the cluster, nodes, quota.
+"""Reads for users: tasks with their runs and verdicts, a summary of the cluster, nodes, quota.
 
 Each query reads the store in one transaction; only nodes and verdicts come from the last tick.
 """
@@ -149,7 +149,7 @@ class ClusterView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaView:
-    """What a user may hold at a level, the row that says so, and what the user holds."""
+    """The limit of a user at a level, the row that sets it, and the nodes that the user holds."""
 
     group: str
     priority: Priority
@@ -307,7 +307,7 @@ class Queries:
         return [row for row in rows if sees_quota_of(caller, row.subject) and (caller.admin or not expired(row, now))]
 
     async def own_quota(self, caller: Caller) -> Sequence[QuotaView]:
-        """What the caller may hold and holds, for levels with a row or a held node; highest level first."""
+        """The caller's limits and held nodes, for levels with a row or a held node; highest level first."""
         async with self.store.read() as tx:
             rows, tasks = await tx.quotas(), await tx.unfinished_tasks()
         book = QuotaBook(rows, {caller.name: caller.groups}, self.clock.now())

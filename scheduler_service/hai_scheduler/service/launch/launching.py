@@ -79,7 +79,7 @@ class Launching:
         return next((words for _, words in self._failed.values()), None)
 
     def words(self, run_id: RunId) -> str | None:
-        """What a queued launch waits for, in words; None if the run is not in the queue.
+        """The reason why the launch of a run is still queued, in words; None if the run is not in the queue.
 
         The words stay the same while it waits: they are stored with the task, and must not change with every launch.
         """

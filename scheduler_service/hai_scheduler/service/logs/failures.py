@@ -36,7 +36,7 @@ class Failure:
 
     @property
     def at(self) -> datetime | None:
-        """When the rank ended, by the clock of its node; None: not known."""
+        """The time when the rank ended, by the clock of its node; None: not known."""
         return self.rank.ended_at
 
 

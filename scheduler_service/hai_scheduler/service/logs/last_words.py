@@ -37,7 +37,7 @@ _RULE: Final = re.compile(r"={20,}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastWords:
-    """Why a rank has failed, as far as its log says.
+    """The reason why a rank has failed, as far as its log shows it.
 
     Attributes:
         lines: At most `COUNT` lines, in order.

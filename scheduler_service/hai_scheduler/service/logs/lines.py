@@ -20,7 +20,7 @@ _STAMPED = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a reader has read. offset None: before the line about the run's start."""
+    """A position in the log, up to which a reader has read; offset None: before the line about the run's start."""
 
     run: int
     offset: int | None = None

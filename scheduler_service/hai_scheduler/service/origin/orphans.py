@@ -1,4 +1,4 @@
-"""How admins list and end orphaned runs (decision 0016)."""
+"""Lists and ends orphaned runs for admins (decision 0016)."""
 
 from __future__ import annotations
 

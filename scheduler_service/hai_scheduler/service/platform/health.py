@@ -15,7 +15,7 @@ SILENCE: Final = timedelta(seconds=10)
 
 _NEVER: Final = "The scheduling loop has not ticked yet: its log says why."
 _BLIND: Final = "The cluster cannot be seen, and nothing is decided until it can: the scheduling loop's log says why."
-_HINDERED: Final = "What the scheduler wants done does not go through and is tried again: the loop's log says why."
+_HINDERED: Final = "Decisions of the scheduler cannot be carried out now and are tried again: the loop's log says why."
 _UNUSED: Final = "Policy numbers that admins have set do not fit the configuration: `hai policy` says why."
 _ORPHANS: Final = "Runs that belong to no task of this database hold nodes: `hai admin orphans list` shows them."
 _NO_VIEW: Final = "This process cannot see the cluster: explanations and lists of nodes are old. Its log says why."
@@ -69,5 +69,5 @@ class Health:
 
 
 def patience_of(lease_length: timedelta) -> timedelta:
-    """How long a loop may be silent before it is unhealthy: its status is written a few times in a lease's length."""
+    """The longest silence of a healthy loop, which writes its status a few times in a lease's length."""
     return max(SILENCE, 2 * lease_length)

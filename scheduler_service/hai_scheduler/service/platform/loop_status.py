@@ -210,12 +210,12 @@ class StatusReader:
             self._since = self.clock.steady()
 
     def silence(self) -> timedelta | None:
-        """How long ago the last tick succeeded; None before the first tick."""
+        """The time since the last successful tick; None before the first tick."""
         status = self.status
         if status is None or status.last_tick is None:
             return None
         return self.unheard() + max(timedelta(0), status.at - status.last_tick)
 
     def unheard(self) -> timedelta:
-        """How long ago the loop wrote its status; a live loop writes it even if its ticks fail."""
+        """The time since the loop wrote its status, which a live loop does even if its ticks fail."""
         return timedelta(seconds=max(0.0, self.clock.steady() - self._since))

@@ -19,7 +19,7 @@ from hai_scheduler.core.model.policy import Policy, PolicyError
 
 
 class Kind(StrEnum):
-    """How a number is written."""
+    """The form of a policy number."""
 
     #: A length of time: a text such as `15m`, or seconds.
     DURATION = "duration"

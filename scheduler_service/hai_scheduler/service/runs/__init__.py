@@ -1,1 +1,1 @@
-"""What live runs report to the service, and what it tells them."""
+"""Reports of live runs to the service, and notices to them."""

@@ -1,4 +1,4 @@
-"""How the ranks of a run learn each other's addresses."""
+"""Tells the ranks of a run each other's addresses."""
 
 from __future__ import annotations
 

@@ -33,16 +33,16 @@ class Report:
 
     kind: ReportKind
     at: datetime
-    #: With saving: how many more seconds the job needs. With leaving: how many seconds the rank has left.
+    #: Kind `saving`: how many more seconds the job needs. Kind `leaving`: how many seconds the rank has left.
     seconds: float | None = None
-    #: With saved and done.
+    #: Kinds `saved` and `done`: the step and the path of the checkpoint.
     step: int | None = None
     path: str | None = None
-    #: With saved: the evidence.
+    #: Kind `saved`: the evidence of the checkpoint.
     source: Source = Source.TOLD
-    #: With done: whether it is for all ranks.
+    #: Kind `done`: whether the report is for all ranks.
     all_ranks: bool = False
-    #: With state.
+    #: Kind `state`: the text that the job keeps.
     text: str | None = None
 
 

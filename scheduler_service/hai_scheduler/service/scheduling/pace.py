@@ -1,4 +1,4 @@
-"""How long the loop rests after a tick, so that requests get processor time too."""
+"""Computes the rest of the loop after a tick, so that requests get processor time too."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Steadiness:
     _looked: tuple[datetime, float] | None = None
 
     def look(self, now: datetime, steady: float) -> timedelta:
-        """How far the clock has jumped ahead since the last settled look; zero for less than `TOLERANCE`.
+        """The jump ahead of the clock since the last settled look; zero for less than `TOLERANCE`.
 
         A clock that is set back needs no handling: `Clock.now` goes slower until it is right.
         """

@@ -27,7 +27,7 @@ class Invalid(HaiError):
 
 
 class Unknown(HaiError):
-    """There is no such task, node or run, or it is not the caller's."""
+    """The task, node or run does not exist, or the caller may not see it."""
 
     code = "not_found"
 

@@ -19,7 +19,7 @@ MOST_HORIZON: Final = timedelta(days=90)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """How much one forecast may cost."""
+    """The limits of one forecast."""
 
     horizon: timedelta = HORIZON
     #: The most plans that are made.

@@ -1,4 +1,4 @@
-"""How admins list, write and delete mount rules. Each change is in the audit trail."""
+"""Lists, writes and deletes mount rules for admins. Each change is in the audit trail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How users list environments, and admins write and delete them. Each change is in the audit trail."""
+"""Lists environments for users, and writes and deletes them for admins. Each change is in the audit trail."""
 
 from __future__ import annotations
 
