@@ -45,7 +45,7 @@ class Belongings:
     #: The origin of runs that are started now.
     origin: Origin
     past: LostPast
-    #: Orphaned runs that an admin has ended, and those that have ended and are to be put aside.
+    #: Live orphaned runs that an admin has asked to end, and ended ones that are to be put aside.
     kill: Sequence[RunId]
     aside: Sequence[RunId]
     #: The ids of all runs that are not the database's own.

@@ -1,6 +1,6 @@
 """Orphaned runs as the store keeps them, in one setting that the tick writes (decision 0016).
 
-So all replicas know them, and a restart does not forget that an admin has ended one.
+So all replicas know them, and a restart does not forget that an admin has asked to end one.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def held_nodes(orphans: Iterable[Orphan]) -> dict[str, RunId]:
 
 
 def left_alone(orphans: Iterable[Orphan]) -> frozenset[RunId]:
-    """The ids of orphaned runs that no admin has ended: no effect may use these ids."""
+    """The ids of orphaned runs that no admin has asked to end: no effect may use these ids."""
     return frozenset(orphan.run_id for orphan in orphans if not orphan.ending)
 
 
