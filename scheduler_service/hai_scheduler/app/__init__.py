@@ -1,1 +1,1 @@
-"""Settings and the composition root: it opens the adapters and puts the use cases around them."""
+"""Settings and the composition root: opens the adapters and builds the use cases on them."""

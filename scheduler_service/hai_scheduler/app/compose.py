@@ -1,4 +1,4 @@
-"""The composition root: builds the adapters, puts the use cases around them, starts the loop or the interface."""
+"""The composition root: opens the adapters, builds the use cases on them, and serves the loop or the API."""
 
 from __future__ import annotations
 
@@ -70,16 +70,16 @@ from hai_scheduler.service.workspace.surroundings import Surroundings
 
 log = logging.getLogger(__name__)
 
-#: How much nicer than the scheduling loop the API is on one machine (`nice`).
+#: The increment of `nice` for the API on one machine: the scheduling loop gets the processor first.
 NICER: Final = 5
-#: How long a thread that computes may keep those waiting that have something to answer, in seconds. Each statement of
-#: the database passes from thread to thread several times, and each time it would wait Python's usual 5 ms.
+#: Python's switch interval, in seconds: how long a thread may compute before other threads get the interpreter. Each
+#: statement of the database changes threads several times, and would wait for Python's usual 5 ms each time.
 SWITCH_S = 0.0005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopParts:
-    """What decides and acts: the process of role `loop`."""
+    """The use cases of the process of role `loop`, which decides and acts."""
 
     cycle: Cycle
     housekeeping: Housekeeping
@@ -89,7 +89,7 @@ class LoopParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiParts:
-    """What answers: the process of role `api`."""
+    """The use cases of the process of role `api`, which answers requests."""
 
     following: Following
     services: Services
@@ -97,7 +97,7 @@ class ApiParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """Both around one world in memory, for tests."""
+    """The use cases of both roles on the same adapters, for tests."""
 
     cycle: Cycle
     following: Following
@@ -114,7 +114,9 @@ def assemble(
     holder: str,
     predecessor: str | None = None,
 ) -> Parts:
-    """Both sets of parts in one process, for tests: they share one view, which the ticks renew while this one leads.
+    """Build the use cases of both roles in one process, for tests.
+
+    They share one `Watch`, which the ticks renew while this process leads.
 
     The arguments are those of `assemble_loop` and `assemble_api`. Nothing is started.
     """
@@ -145,17 +147,17 @@ def assemble_loop(
     watch: Watch | None = None,
     book: PolicyBook | None = None,
 ) -> LoopParts:
-    """Put together what decides and acts on the cluster. Nothing is started.
+    """Build the use cases that decide and act on the cluster. Nothing is started.
 
     Args:
         world: The adapters.
         settings: Numbers of the service.
         tokens: Makes and checks the tokens of runs.
-        places: Where ranks find things.
-        holder: The name under which this loop asks for the leader lease, unlike any other's.
-        predecessor: The name of a loop that is known to be dead: its lease counts no more.
+        places: The API's address and the folder of checkpoints, as ranks see them.
+        holder: The name under which this loop asks for the leader lease; no other process has the same name.
+        predecessor: The name of a loop that is known to be dead: its lease no longer counts.
         watch: The view of the latest tick; None: a new one.
-        book: The policy numbers; None: new ones of the settings.
+        book: The policy numbers; None: those of the settings.
     """
     store, bus, clock = world.store, world.bus, world.clock
     leadership = Leadership(
@@ -198,7 +200,7 @@ def assemble_loop(
             clock=clock,
             watch=watch,
             holder=holder,
-            # One that stands by has nothing to look at.
+            # A standby replica makes no ticks: it is ready without one.
             looked=lambda: watch.last_tick is not None or not watch.leading,
         ),
         health=_health(world, settings, watch),
@@ -214,21 +216,21 @@ def assemble_api(
     watch: Watch | None = None,
     book: PolicyBook | None = None,
 ) -> ApiParts:
-    """Put together what answers: it reads, writes the store and rings, and leaves the cluster to the loop.
+    """Build the use cases that answer requests: they read and write the store, and leave the cluster to the loop.
 
     Args:
-        world: The adapters; of the cluster it reads nodes, addresses and logs.
+        world: The adapters; only nodes, addresses and logs are read from the cluster.
         settings: Numbers of the service.
-        places: Where ranks find things.
+        places: The API's address and the folder of checkpoints, as ranks see them.
         holder: The name of a loop in the same process, in tests.
-        watch: The view of the latest look; None: a new one.
-        book: The policy numbers; None: new ones of the settings.
+        watch: The view of the cluster; None: a new one.
+        book: The policy numbers; None: those of the settings.
     """
     store, bus, clock = world.store, world.bus, world.clock
     watch = watch if watch is not None else Watch()
     book = book if book is not None else PolicyBook(settings)
     following = Following(store=store, cluster=world.cluster, bus=bus, clock=clock, policies=book, watch=watch)
-    # Who reads is told what there is now, also where no ring was heard.
+    # A reader gets the current view, even if a ring was lost.
     watch.asked = following.asked
     surroundings = Surroundings(store=store)
     workers, news = world.workers or Here(store), News(store=store, bus=bus)
@@ -281,9 +283,9 @@ def _health(world: World, settings: ServiceSettings, watch: Watch) -> Health:
 
 
 async def serve(settings: Settings) -> None:
-    """Run one of the two processes until SIGTERM or SIGINT.
+    """Run the process of the settings' role until SIGTERM or SIGINT.
 
-    Runs go on without either; the next start of the loop finds them again.
+    Runs go on without the process; the next start of the loop finds them.
     """
     stop = asyncio.Event()
     sys.setswitchinterval(SWITCH_S)
@@ -303,11 +305,11 @@ async def serve(settings: Settings) -> None:
 
 
 def _prepare_state(settings: Settings) -> Secret:
-    """Make the state folder; the service's secret."""
+    """Make the state folder; returns the service's secret."""
     with writable("state-dir", settings.state_dir, ConfigError):
         settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         if settings.kubernetes is None:
-            # Made here, as ranks that make their own folder below it would make it for everybody to read.
+            # Made here: if a rank made it together with its own folder, all accounts could read it.
             checkpoints = settings.state_dir / "checkpoints"
             checkpoints.mkdir(mode=0o700, exist_ok=True)
             checkpoints.chmod(0o700)
@@ -343,7 +345,7 @@ async def _serve_loop(settings: Settings, secret: Secret, stop: asyncio.Event, *
 
 async def _serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *, alone: bool) -> None:
     if settings.kubernetes is None:
-        # Beside the loop, and all that runs on this machine: a flood of requests leaves them their share.
+        # The loop and all ranks of this machine keep their share of the processor during a flood of requests.
         os.nice(NICER)
     lock = await take_for_api(settings.state_dir, alone=alone, stop=stop)
     accounts = accounts_of(settings)
@@ -363,7 +365,10 @@ async def _serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *,
 
 
 async def _begin(settings: Settings, api_url: str, secret: Secret, accounts: Accounts | None) -> World:
-    """The world, fit for use. Raises Temporary while something of it is away: then nothing of it is left open."""
+    """Open the adapters and check that they can be used.
+
+    Raises Temporary while the database or the cluster cannot be reached; then all adapters are closed again.
+    """
     world = await open_world(settings, api_url, accounts)
     try:
         await decide(world.store, {node.group for node in await world.cluster.nodes()}, settings.service.default_quota)
@@ -398,12 +403,12 @@ async def _run_api(parts: ApiParts, settings: Settings, secret: Secret, places: 
     stopping = asyncio.create_task(stop.wait())
     server = make_server(make_application(parts.services, prefix=settings.prefix, auth=auth, limits=settings.limits))
     try:
-        # Who asks at once is told of the nodes that there are.
+        # The first request finds the nodes already known.
         await parts.following.asked()
         server.listen(settings.port, address=settings.ip)
         log.info("listening on http://%s:%d%s", settings.ip, settings.port, settings.prefix)
         if settings.kubernetes is None:
-            # Only now: what ranks are told to call, and to show their tokens to, must be this process.
+            # Only now: ranks send their tokens to this address, so this process must own the port.
             await _announce(settings, places.api_url)
         await asyncio.wait({following, stopping}, return_when=asyncio.FIRST_COMPLETED)
         server.stop()
@@ -421,7 +426,7 @@ async def _end(*tasks: asyncio.Task[Any]) -> None:
 
 
 async def _announce(settings: Settings, api_url: str) -> None:
-    """Tell running ranks where the service is; one that cannot must serve all the same."""
+    """Tell running ranks the address of the service. If that fails, the service starts all the same."""
     runs = settings.state_dir / "runs"
     try:
         await asyncio.to_thread(announce, runs, api_url, alone=settings.redis_url is None)

@@ -46,7 +46,7 @@ class ConfigError(ValueError):
 
 
 def _traits() -> dict[str, Any]:
-    """A trait for each number of the table."""
+    """A trait for each policy number of `NUMBERS`."""
     kinds: dict[Kind, Callable[..., Any]] = {
         Kind.DURATION: Unicode,
         Kind.FLOAT: Float,
@@ -72,7 +72,7 @@ class SchedulingPolicy(Configurable):
     ).tag(config=True)
 
     def numbers(self) -> tuple[Policies, frozenset[tuple[str | None, str]]]:
-        """The frozen form, and which numbers the configuration writes. Raises PolicyError."""
+        """The policies, and the numbers in the configuration as (node group or None, name). Raises PolicyError."""
         default = self._default()
         groups = {group: self._of_group(default, group, numbers) for group, numbers in self.groups.items()}
         for_all = {(None, name) for name in BY_NAME if name in self.config[type(self).__name__]}
@@ -103,17 +103,17 @@ def _duration(text: str, name: str = "duration") -> timedelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All that `app` needs to put the service together."""
+    """The checked settings of one process of the service."""
 
     #: Which of the two processes this is (docs/decisions/0017-the-loop-and-the-api-are-two-processes.md).
     role: Role
     state_dir: Path
-    #: It may hold a password.
+    #: The address of the database; it may hold a password.
     db_url: str = field(repr=False)
-    #: Where the process of role `api` listens; what ranks are told to call follows from it.
+    #: Address and port of the process of role `api`; the address that local ranks call follows from them.
     ip: str
     port: int
-    #: Where the process of role `loop` tells its health; port 0: any that is free.
+    #: Address and port at which the process of role `loop` answers health checks; port 0: any free port.
     health_ip: str
     health_port: int
     #: Path of the service under the Hub, with slashes at both ends.
@@ -122,17 +122,17 @@ class Settings:
     gpus_per_node: int | None
     nodes_file: Path | None
     service: ServiceSettings
-    #: How much of the interface each client may have.
+    #: The limits of the REST interface for each client.
     limits: LimitSettings = field(default_factory=LimitSettings)
-    #: How the Unix accounts are named that tasks run as; empty: they run as the service's own.
+    #: The pattern for the names of the Unix accounts that tasks run as; empty: tasks run as the service's own account.
     unix_users: str = ""
-    #: Ranks are pods there; None: they are processes of this machine.
+    #: The Kubernetes cluster on which ranks are pods; None: ranks are processes of this machine.
     kubernetes: ClusterSettings | None = None
-    #: Where the bus between replicas is; None: this is the only one. It may hold a password.
+    #: The address of the bus between replicas; None: this replica is the only one. It may hold a password.
     redis_url: Secret | None = None
-    #: Computations at a time beside the service; 0: as many as suit the machine.
+    #: How many computations run at once in worker processes; 0: half of the cores.
     workers: int = 0
-    #: What signs run tokens and cookies; None: the one in the state folder.
+    #: The secret that signs run tokens and cookies; None: the one in the state folder.
     service_secret: Secret | None = None
 
 
@@ -171,9 +171,9 @@ class HaiScheduler(Application):
     port = Int(
         0,
         help="Port that the API listens on; 0 takes it from JUPYTERHUB_SERVICE_URL. Both roles must be told the same: "
-        "the loop tells ranks of this machine where to call.",
+        "the loop tells ranks of this machine which address to call.",
     ).tag(config=True)
-    health_ip = Unicode("127.0.0.1", help="Address on which the loop tells its health.").tag(config=True)
+    health_ip = Unicode("127.0.0.1", help="Address on which the loop answers health checks.").tag(config=True)
     health_port = Int(
         0, help="Port on which the loop answers `/health`, `/health/live` and `/health/ready`; 0 is any free one."
     ).tag(config=True)
@@ -182,9 +182,11 @@ class HaiScheduler(Application):
         "local",
         help="Where ranks run: as processes of this machine, or as pods (see KubernetesSettings).",
     ).tag(config=True)
-    nodes = Int(None, allow_none=True, help="How many nodes this machine is cut into.").tag(config=True)
-    gpus_per_node = Int(None, allow_none=True, help="GPUs of each of them.").tag(config=True)
-    nodes_file = Unicode("", help="TOML file that describes the nodes instead.").tag(config=True)
+    nodes = Int(None, allow_none=True, help="How many nodes this machine is divided into.").tag(config=True)
+    gpus_per_node = Int(None, allow_none=True, help="GPUs of each node of this machine.").tag(config=True)
+    nodes_file = Unicode("", help="TOML file that describes the nodes, instead of `nodes` and `gpus_per_node`.").tag(
+        config=True
+    )
     unix_users = Unicode(
         "",
         help="On one machine: the Unix account that a user's tasks run as, `{username}` for the one of the user's own "
@@ -194,42 +196,42 @@ class HaiScheduler(Application):
     tick_every = Unicode("1s", help="Longest time between two looks at the cluster.").tag(config=True)
     lease_length = Unicode(
         "5s",
-        help="How long a replica that has died stays leader. Longer than the database ever takes to answer.",
+        help="How long a replica that has died stays leader. It must be longer than the database ever takes to answer.",
     ).tag(config=True)
     keep_ended = Unicode("720h", help="How long ended tasks and their logs are kept.").tag(config=True)
     workers = Int(
         0,
         min=0,
-        help="How many forecasts, what-ifs, searches of logs and readings of experiment files are computed at a time, "
-        "beside the service and behind it in line for the processor; 0 is half of the cores, at least one.",
+        help="How many forecasts, what-ifs, log searches and experiment files are computed at a time, in processes "
+        "of lower priority than the service; 0 is half of the cores, at least one.",
     ).tag(config=True)
-    tasks_per_user = Int(10_000, help="Unfinished tasks that a user may have.").tag(config=True)
+    tasks_per_user = Int(10_000, help="How many unfinished tasks a user may have.").tag(config=True)
     starts_at_once = Int(
         0,
-        help="How many ranks are being started at once; of the others, runs of the highest priority go first. 0 is one "
+        help="How many ranks are started at once; among waiting runs, those of the highest priority go first. 0 is one "
         "for each core of this machine and at least 4 or, on Kubernetes, KubernetesSettings.parallel.",
     ).tag(config=True)
 
     ended_per_user = Int(
-        20_000, help="Ended tasks that are kept of a user; beyond it the oldest are forgotten early, with their logs."
+        20_000, help="Ended tasks that are kept of each user; beyond it, the oldest are deleted early with their logs."
     ).tag(config=True)
     mib_per_user = Int(
         256,
         help="MiB that the descriptions of a user's tasks (command, variables, tags) may take. Ended tasks are "
-        "forgotten early to make room; what unfinished ones take beyond it is refused.",
+        "deleted early to make room; a submission is refused if unfinished tasks alone would take more.",
     ).tag(config=True)
     lines_per_task = Int(
-        10_000, help="Lines of history that are kept of a task; beyond it the oldest but the first are forgotten."
+        10_000, help="Lines of history that are kept of each task; beyond it, the oldest except the first are deleted."
     ).tag(config=True)
     default_quota = Unicode(
         "",
-        help="What everybody may use on a new platform: a number is so many nodes for each user at NORMAL and at each "
-        "level below it, and none above; `0` is nothing; `all` is no limit at any level. Empty is `all` on one machine "
-        f"and `{ON_A_CLUSTER}` on Kubernetes. It is written once, when the database is new; afterwards use "
+        help="Default quota on a new platform: a number is the nodes that each user may hold at NORMAL and at each "
+        "level below, and none above; `0` is none at all; `all` is no limit at any level. Empty is `all` on one "
+        f"machine and `{ON_A_CLUSTER}` on Kubernetes. It is written once, when the database is new; then use "
         "`hai admin quota`.",
     ).tag(config=True)
 
-    #: A configuration file that cannot be read must not mean the defaults.
+    #: A configuration file that cannot be read is an error: the defaults must not be used silently.
     raise_config_file_errors = True
 
     aliases = {  # noqa: RUF012  # traitlets reads it so
@@ -252,7 +254,7 @@ class HaiScheduler(Application):
     }
 
     def settings(self, argv: list[str]) -> Settings:
-        """Parse and check everything. Raises ConfigError."""
+        """Parse and check the command line and the configuration file. Raises ConfigError."""
         try:
             self.initialize(argv)
             if self.config_file:
@@ -286,7 +288,7 @@ class HaiScheduler(Application):
         if not self.state_dir:
             raise ConfigError("state-dir: name the folder that holds the service's state: --state-dir DIR")
         state_dir = Path(self.state_dir).resolve()
-        # `Auth` reads it; a file that is not there ends the service here, with a sentence.
+        # `Auth` reads it later; if the file is missing, the service ends here with a clear message.
         secret_of("JUPYTERHUB_API_TOKEN", os.environ)
         unix_users = self._accounts()
         policy, policy_written = SchedulingPolicy(parent=self).numbers()
@@ -325,7 +327,7 @@ class HaiScheduler(Application):
         )
 
     def _default_quota(self) -> int | None:
-        """Nodes for each user at NORMAL and below; None is no limit at any level."""
+        """The nodes that each user may hold at NORMAL and at each level below; None is no limit at any level."""
         text = self.default_quota.strip() or ("all" if self.cluster == "local" else str(ON_A_CLUSTER))
         if text == "all":
             return None
@@ -337,10 +339,10 @@ class HaiScheduler(Application):
 
 
 def _starts(number: int, kubernetes: ClusterSettings | None) -> int:
-    """How many ranks are being started at once."""
+    """The number of ranks that are started at once."""
     if number < 0:
         raise ConfigError(f"HaiScheduler.starts_at_once is {number}: give at least 1, or 0 for the default")
-    # More than the machine has cores would only make each of them, and the service, wait.
+    # More starts than cores would only make each start, and the service, slower.
     return number or (max(4, os.cpu_count() or 1) if kubernetes is None else kubernetes.parallel)
 
 
@@ -364,12 +366,12 @@ def _secret(text: str) -> Secret | None:
 
 
 def _address(prefix: str, written: str) -> str:
-    """The address in the environment, else the one that is written, with the environment's password. Raises Invalid."""
+    """The address from the environment, else `written`, with the environment's password. Raises Invalid."""
     return address_of(f"{prefix}_URL", f"{prefix}_PASSWORD", os.environ, default=written)
 
 
 def _service_secret() -> Secret | None:
-    """The secret that all replicas share, from the environment. Raises ConfigError, which does not show it."""
+    """The secret that all replicas share, from the environment. Raises ConfigError, without the secret in it."""
     secret = secret_of("HAI_SERVICE_SECRET", os.environ)
     if secret and len(secret) < LEAST_SECRET:
         raise ConfigError(

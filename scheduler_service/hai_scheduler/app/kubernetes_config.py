@@ -1,4 +1,4 @@
-"""Settings of a Kubernetes cluster: traitlets, turned into what the adapter takes. Needs no Kubernetes package."""
+"""Settings of a Kubernetes cluster: traitlets, turned into `ClusterSettings`. Needs no Kubernetes package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hai_scheduler.adapters.kubernetes import quantities
 from hai_scheduler.adapters.kubernetes.selectors import SelectorError, parse_selector
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 
-#: Where a pod reads the namespace that it is in.
+#: The file in which a pod finds its own namespace.
 OWN_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _TIMES: Final = (
@@ -42,12 +42,12 @@ class KubernetesSettings(Configurable):
     )
     api_url = Unicode(
         "",
-        help="What pods reach this service at, for example `http://hai.jupyter:8090/services/hai/api/v1`. "
+        help="Address at which pods reach this service, for example `http://hai.jupyter:8090/services/hai/api/v1`. "
         "Must be given.",
     ).tag(config=True)
     checkpoint_root = Unicode(
         "/checkpoints",
-        help="Folder, as pods see it, above the checkpoints of tasks that name none: a mount rule "
+        help="Folder, as pods see it, for the checkpoints of tasks that name no folder: a mount rule "
         "should put shared storage there.",
     ).tag(config=True)
     kubeconfig = Unicode(
@@ -55,7 +55,7 @@ class KubernetesSettings(Configurable):
     ).tag(config=True)
     context = Unicode("", help="Context of the kubeconfig file; empty is its current one.").tag(config=True)
     image = Unicode("python:3.12", help="Image of ranks whose environment names none.").tag(config=True)
-    init_image = Unicode("hai-init", help="Image of the init container that brings the supervisor.").tag(config=True)
+    init_image = Unicode("hai-init", help="Image of the init container that installs the supervisor.").tag(config=True)
     client_config_map = Unicode(
         "",
         help="ConfigMap of the namespace with the supervisor in its key `hai.pyz` "
@@ -64,8 +64,8 @@ class KubernetesSettings(Configurable):
     image_pull_policy = Enum(["Always", "IfNotPresent", "Never"], "IfNotPresent", help="When images are pulled.").tag(
         config=True
     )
-    image_pull_secrets = List(Unicode(), help="Secrets of the namespace that images are pulled with.").tag(config=True)
-    python = Unicode("python3", help="What the supervisor is started with in the image: 3.8 or newer.").tag(config=True)
+    image_pull_secrets = List(Unicode(), help="Secrets of the namespace for pulling images.").tag(config=True)
+    python = Unicode("python3", help="Python that starts the supervisor in the image: 3.8 or newer.").tag(config=True)
     gpu_resources = List(Unicode(), ["nvidia.com/gpu"], help="Resources that are GPUs.").tag(config=True)
     binding = Enum(
         ["affinity", "direct"],
@@ -76,7 +76,7 @@ class KubernetesSettings(Configurable):
     cpu_share = Float(
         0.8, help="Which part of a node's CPUs a whole-node rank requests; k GPUs request k shares of it; 0 is none."
     ).tag(config=True)
-    memory_share = Float(0.8, help="The same for memory.").tag(config=True)
+    memory_share = Float(0.8, help="The same share of a node's memory.").tag(config=True)
     cpu_reserve = Float(
         2.0,
         help="CPUs of each node that ranks never request, whatever their share: for the Hub, users' servers and the "
@@ -110,7 +110,9 @@ class KubernetesSettings(Configurable):
     rdma_groups = List(Unicode(), help="Node groups where users with the right `rdma` get RDMA devices.").tag(
         config=True
     )
-    rdma_resources = Dict(help='How many of which resource they get, for example `{"rdma/hca": 1}`.').tag(config=True)
+    rdma_resources = Dict(
+        help='RDMA resources of each pod of these users, and how many, for example `{"rdma/hca": 1}`.'
+    ).tag(config=True)
     master_port = Int(29500, help="MASTER_PORT: each pod has a network of its own.").tag(config=True)
     log_dir = Unicode(
         "", help="Where this service sees the shared log volume; empty: ranks send their logs to the service."
@@ -118,9 +120,7 @@ class KubernetesSettings(Configurable):
     log_claim = Unicode("", help="The persistent volume claim by which pods see the shared log volume.").tag(
         config=True
     )
-    log_max_bytes = Int(64 * 1024 * 1024, help="How much of each rank's log is kept on the volume, bytes.").tag(
-        config=True
-    )
+    log_max_bytes = Int(64 * 1024 * 1024, help="Bytes of each rank's log that are kept on the volume.").tag(config=True)
     group_label = Unicode("hai.jupyter.org/group", help="Label of nodes that names their group.").tag(config=True)
     leaf_label = Unicode("hai.jupyter.org/leaf", help="Label of nodes that names their leaf switch.").tag(config=True)
     zone_label = Unicode("topology.kubernetes.io/zone", help="Label of nodes that names their zone.").tag(config=True)
@@ -129,21 +129,27 @@ class KubernetesSettings(Configurable):
         "closed."
     ).tag(config=True)
     ignored_groups = List(Unicode(), ["jupyter"], help="Groups whose nodes are not for tasks.").tag(config=True)
-    term_wait = Unicode("10s", help="Between SIGTERM and SIGKILL of a rank's processes.").tag(config=True)
-    start_timeout = Unicode("10m", help="A gang that is not up after that is taken down and tried elsewhere.").tag(
-        config=True
-    )
+    term_wait = Unicode("10s", help="Time between SIGTERM and SIGKILL of a rank's processes.").tag(config=True)
+    start_timeout = Unicode(
+        "10m", help="A gang that is not up after this time is removed and started on other nodes."
+    ).tag(config=True)
     blocked_timeout = Unicode("2m", help="The same for a rank whose image cannot be pulled.").tag(config=True)
-    lost_after = Unicode("5m", help="Ranks on a node that has not been ready for so long are lost.").tag(config=True)
-    stale_after = Unicode("30s", help="Without a word from the API server for so long, nothing is decided.").tag(
+    lost_after = Unicode("5m", help="Ranks on a node that has not been ready for this time count as lost.").tag(
         config=True
     )
-    relist_every = Unicode("10m", help="Everything is read anew so often, whatever the watches said.").tag(config=True)
-    watch_for = Unicode("10s", help="Watches are opened anew so often; at most half of stale_after.").tag(config=True)
-    parallel = Int(32, help="Requests to the API server that may be under way at once.").tag(config=True)
+    stale_after = Unicode("30s", help="When the API server has not answered for this time, nothing is decided.").tag(
+        config=True
+    )
+    relist_every = Unicode("10m", help="Time between two complete lists of all objects, beside the watches.").tag(
+        config=True
+    )
+    watch_for = Unicode("10s", help="Length of a watch before it is opened again; at most half of stale_after.").tag(
+        config=True
+    )
+    parallel = Int(32, help="How many requests to the API server may run at once.").tag(config=True)
 
     def frozen(self) -> ClusterSettings:
-        """What the adapter takes, checked. Raises KubernetesError."""
+        """The checked settings, as the adapter takes them. Raises KubernetesError."""
         values = {name: getattr(self, name) for name in self.class_own_traits(config=True)}
         for name in _TIMES:
             values[name] = self._time(name)

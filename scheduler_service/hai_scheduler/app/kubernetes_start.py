@@ -1,4 +1,4 @@
-"""Opens a Kubernetes cluster. The package for it is imported here alone, and only when it is asked for."""
+"""Opens a Kubernetes cluster. Only this module imports the Kubernetes package, and only when it is needed."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from hai_scheduler.ports.logs import LogSource
 
 
 async def open_kubernetes(settings: ClusterSettings, kept: LogSource, clock: Clock, *, acts: bool) -> Cluster:
-    """Connect and see that the cluster can be used.
+    """Connect to the cluster, and check that it can be used.
 
     Args:
-        settings: The cluster.
-        kept: Where logs are that ranks have sent, for a cluster without a shared log volume.
-        clock: Time.
-        acts: Whether runs are to be started and ended through it, or only looked at.
+        settings: The settings of the cluster.
+        kept: The logs that ranks have sent, for a cluster without a shared log volume.
+        clock: The clock.
+        acts: Whether runs are started and ended through this connection, or only read.
 
     Raises:
-        ConfigError: the package is missing, or the cluster cannot be used; the message says what to do.
+        ConfigError: The package is missing, or the cluster cannot be used; the message says what to do.
     """
     try:
         from hai_scheduler.adapters.kubernetes.client import Unusable

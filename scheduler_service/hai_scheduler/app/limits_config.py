@@ -1,4 +1,4 @@
-"""Settings of the interface's limits: traitlets, turned into frozen numbers."""
+"""Settings of the limits of the REST interface: traitlets, turned into frozen numbers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from hai_scheduler.api.server.kinds import DEFAULTS, Budget, Kind, LimitSettings
 _NUMBERS: Final = tuple(field.name for field in fields(Budget))
 _MEANINGS: Final[Mapping[Kind, str]] = {
     Kind.PUBLIC: "Requests without a token (health, the interface's description), by address.",
-    Kind.LOGIN: "Requests with a token that the Hub must be asked about, by address; `rate` and `burst` count "
-    "those alone that the Hub does not know.",
+    Kind.LOGIN: "Requests with a token that must be checked with the Hub, by address; `rate` and `burst` count "
+    "only tokens that the Hub does not know.",
     Kind.READ: "Requests that read, by user.",
     Kind.WRITE: "Requests that change something, by user.",
     Kind.EXPENSIVE: "Requests that compute, by user: experiment files, forecasts, dry runs, explanations, "
@@ -46,11 +46,11 @@ def _traits() -> dict[str, Any]:
 
 
 class ApiLimits(Configurable):
-    """How much of the REST interface each client may have, in each process that serves it.
+    """Limits of the REST interface for each client, in each process that serves it.
 
-    Of each kind of request: `at_once` (of one client), `total` (of all clients, who take turns), `rate` (of one client,
-    a second), `burst` (beyond the rate, after a pause) and `waiting` (of one client, for their turn). A number that is
-    left out keeps its default.
+    For each kind of request: `at_once` (running requests of one client), `total` (running requests of all clients,
+    who take turns), `rate` (requests of one client in a second), `burst` (requests beyond the rate, after a pause)
+    and `waiting` (requests of one client that wait for their turn). A number that is left out keeps its default.
     """
 
     # The namespace of a class body: the traits are there when traitlets looks for them.
@@ -58,11 +58,11 @@ class ApiLimits(Configurable):
     wait = Unicode("5s", help="How long a request waits for its turn before it is refused (429).").tag(config=True)
     unit = Int(
         LimitSettings().unit,
-        help="Bytes of a user's body or answer that count as much as one more request: pages cost what they return.",
+        help="Bytes of a request's or an answer's body that count as one more request: large pages cost more.",
     ).tag(config=True)
 
     def frozen(self) -> LimitSettings:
-        """The frozen form. Raises LimitsError."""
+        """The checked limits. Raises LimitsError."""
         if self.unit < _SHORTEST_UNIT:
             raise LimitsError(f"ApiLimits.unit is {self.unit}: give {_SHORTEST_UNIT} bytes or more")
         return LimitSettings(

@@ -1,4 +1,4 @@
-"""What the scheduling loop answers over HTTP: how it is, and nothing else."""
+"""The HTTP server of the scheduling loop, which answers health checks and nothing else."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Health(RequestHandler):
 
 
 def listen(readiness: Readiness, health: Health, *, address: str, port: int) -> HTTPServer:
-    """Answer `/health`, `/health/live` and `/health/ready` there; port 0 is any free one. Raises OSError."""
+    """Serve `/health`, `/health/live` and `/health/ready` at the address; port 0 is any free port. Raises OSError."""
     handlers: list[Any] = [
         (r"/health/live", _Live),
         (r"/health/ready", _Ready, {"readiness": readiness}),
@@ -68,4 +68,4 @@ def listen(readiness: Readiness, health: Health, *, address: str, port: int) -> 
 
 
 def _say_nothing(_: RequestHandler) -> None:
-    """Probes come every few seconds."""
+    """Log nothing: probes come every few seconds."""

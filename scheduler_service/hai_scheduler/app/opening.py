@@ -1,4 +1,4 @@
-"""Opens what the settings choose: the store, the cluster and the bus of one process."""
+"""Opens the adapters that the settings choose: the store, the cluster and the bus of one process."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from hai_scheduler.worker.pool import ProcessWorkers, default_number
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """The adapters that were chosen."""
+    """The open adapters of one process."""
 
     store: Store
     cluster: Cluster
     bus: Bus
     clock: Clock
     files: Files | None = None
-    #: Who computes; None: this process does.
+    #: The worker processes that compute; None: this process computes.
     workers: Workers | None = None
 
 
 async def open_world(settings: Settings, api_url: str, accounts: Accounts | None) -> World:
-    """Connect to all of it. Raises ConfigError, Temporary, and what the adapters raise of wrong settings."""
+    """Open all adapters. Raises ConfigError, Temporary, and the adapters' own errors for wrong settings."""
     clock = SystemClock()
     if settings.kubernetes is not None:
         store = await _open_store(settings)
@@ -61,7 +61,7 @@ async def open_world(settings: Settings, api_url: str, accounts: Accounts | None
             nodes=nodes,
             api_url=api_url,
             path_prefix=(str(Path(sys.executable).parent),),
-            # The loop makes and removes folders; the API sees them only if it looks.
+            # Another process makes and removes folders of runs: the API must look at the disk each time.
             shared=settings.redis_url is not None or settings.role == "api",
             accounts=accounts,
         )
@@ -73,7 +73,7 @@ async def open_world(settings: Settings, api_url: str, accounts: Accounts | None
 
 
 def _workers(settings: Settings) -> Workers | None:
-    """Those of the process that answers. Nothing is started yet."""
+    """The workers of the API process, not started yet; None for the loop."""
     if settings.role == "loop":
         return None
     return ProcessWorkers(Secret(settings.db_url), number=settings.workers or default_number())
@@ -91,13 +91,13 @@ async def _open_store(settings: Settings) -> SqlStore:
 
 
 async def _open_bus(settings: Settings, clock: Clock) -> Bus:
-    """The doorbell of this process and of the others: those of this machine, or all replicas."""
+    """The bus that reaches the other processes: those of this machine or, with Redis, of all replicas."""
     here = MemoryBus(clock)
     if settings.redis_url is None:
         with writable("state-dir", settings.state_dir / "bus", ConfigError):
             return await open_socket_bus(settings.state_dir / "bus", here)
     try:
-        # Only where it is used must the client of Redis be installed.
+        # The Redis client must be installed only where it is used.
         from hai_scheduler.adapters.system.redis_bus import open_bus
 
         return await open_bus(settings.redis_url.reveal(), here)
@@ -110,7 +110,7 @@ async def _open_bus(settings: Settings, clock: Clock) -> Bus:
 
 
 async def close_world(world: World) -> None:
-    """Let go of all of it."""
+    """Close all adapters."""
     if world.workers is not None:
         await world.workers.close()
     await world.bus.close()
@@ -119,7 +119,7 @@ async def close_world(world: World) -> None:
 
 
 def accounts_of(settings: Settings) -> Accounts | None:
-    """Who runs as whom on this machine; None: everybody as this process. Raises ConfigError."""
+    """The Unix accounts of users on this machine; None: all tasks run as this process's account. Raises ConfigError."""
     if not settings.unix_users:
         return None
     try:
@@ -129,7 +129,7 @@ def accounts_of(settings: Settings) -> Accounts | None:
 
 
 def places_of(settings: Settings, accounts: Accounts | None) -> Places:
-    """Where ranks find things, as they see them."""
+    """The API's address and the folder of checkpoints, as ranks see them."""
     if settings.kubernetes is not None:
         return Places(api_url=settings.kubernetes.api_url, checkpoint_root=settings.kubernetes.checkpoint_root)
     return Places(

@@ -1,4 +1,4 @@
-"""The service's own secret: it signs run tokens and cookies, and is the same in every replica."""
+"""The service's own secret, which signs run tokens and cookies and is the same in every replica."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from hai_scheduler.ports.store import Store
 
 log = logging.getLogger(__name__)
 
-#: Name of the setting in the store that tells secrets apart without telling them.
+#: Name of the setting in the store with a fingerprint of the secret: it shows whether secrets differ.
 SETTING: Final = "service_secret_fingerprint"
 
 
 def kept_secret(path: Path) -> Secret:
-    """The secret in the file: made at the first start, 0600, the same for ever, so that run tokens outlive restarts."""
+    """The secret in the file, which the first start makes with mode 0600: run tokens stay valid after restarts."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
         file.write(secrets.token_hex(32))
         file.flush()
         os.fsync(file.fileno())
     try:
-        # Of replicas that start together one is the first, and none reads a file that is not whole.
+        # If replicas start together, one of them makes the file, and no other reads it half-written.
         path.hardlink_to(draft)
     except FileExistsError:
         pass
@@ -37,7 +37,11 @@ def kept_secret(path: Path) -> Secret:
 
 
 async def compare_secrets(store: Store, secret: Secret) -> bool:
-    """Say so if the secret is another than the last one used on this database; whether it is the same."""
+    """Compare the secret with the last one that was used on this database, and log an error if they differ.
+
+    Returns:
+        True if it is the same secret, or the first one.
+    """
     mine = hmac.new(secret.reveal().encode(), SETTING.encode(), hashlib.sha256).hexdigest()
     async with store.write() as tx:
         known = await tx.setting(SETTING)

@@ -28,7 +28,7 @@ c.SchedulingPolicy.groups = {"debug": {"slice": "10m", "min_run": "2m"}}
 c.HaiScheduler.keep_ended = "2160h"
 ```
 
-Lengths of time are texts such as `90s`, `15m` or `4h`. Options that `hai up` hands to the service (`--state-dir`,
+Lengths of time are texts such as `90s`, `15m` or `4h`. Options that `hai up` passes to the service (`--state-dir`,
 `--port`, and nodes where they are given) win over the file. A wrong value ends the service with one line that names
 it. `python -m hai_scheduler --help-all` shows the same list.
 
@@ -51,7 +51,7 @@ _PLACES = {number.name: place for place, number in enumerate(NUMBERS)}
 
 
 def reference() -> str:
-    """The whole page."""
+    """The text of the page."""
     parts = [_INTRODUCTION]
     for section in (HaiScheduler, SchedulingPolicy, ApiLimits, KubernetesSettings):
         parts += _section(section)
@@ -75,7 +75,7 @@ def _section(section: type[Configurable]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Print the page."""
+    """Print the page to standard output."""
     sys.stdout.write(reference())
     return 0
 

@@ -1,4 +1,4 @@
-"""Starting while what the service needs is away: it waits, says what for, and answers probes meanwhile."""
+"""Starting while the database or the cluster cannot be reached: the service waits, logs why, and answers probes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: Seconds that the first attempt has before anybody is told that the service waits.
+#: Seconds that an attempt has before the service answers probes and logs that it waits.
 PATIENCE: Final = 1.0
 #: Seconds between attempts: the first pause, and the longest.
 PAUSES: Final = (0.5, 10.0)
-#: Seconds after which an attempt that is not answered at all is given up; and until it must have let go.
+#: Seconds after which an attempt without an answer is cancelled, and seconds that it then has to clean up.
 ATTEMPT: Final = 30.0
 FAREWELL: Final = 10.0
-#: Seconds after which the log says again what is waited for.
+#: Seconds after which the log repeats the same reason for waiting.
 REMIND: Final = 60.0
 _WAITS: Final = "The service is starting and waits for its database, or for the cluster: its log says why."
 
@@ -45,10 +45,13 @@ class _NotYet(RequestHandler):
 
 
 class WaitingRoom:
-    """What answers on the service's port until the service does: it is live and not ready, so nobody restarts it."""
+    """The server on the service's port until the service itself is ready.
+
+    It answers probes as live and not ready, so that JupyterHub or Kubernetes does not restart the process.
+    """
 
     def __init__(self, *, address: str, port: int, root: str) -> None:
-        """Answer on that port; `root` is the path above `/health`."""
+        """Prepare the server for that address; `root` is the path above `/health`."""
         self._address, self._port = address, port
         live = (rf"{root}/health/live", _Live)
         self._server = HTTPServer(
@@ -56,25 +59,25 @@ class WaitingRoom:
         )
 
     def open(self) -> None:
-        """Answer. Raises OSError when the port is taken."""
+        """Begin to answer. Raises OSError when the port is taken."""
         self._server.listen(self._port, address=self._address)
 
     async def close(self) -> None:
-        """Make room for the service."""
+        """Free the port for the service."""
         self._server.stop()
         await self._server.close_all_connections()
 
 
 def _say_nothing(_: RequestHandler) -> None:
-    """Probes come every few seconds; the log says anyhow that the service waits."""
+    """Log nothing: probes come every few seconds, and the log already says that the service waits."""
 
 
 async def when_it_is_there(
     attempt: Callable[[], Awaitable[T]], room: WaitingRoom, stop: asyncio.Event, *, pauses: tuple[float, float] = PAUSES
 ) -> T | None:
-    """What `attempt` gives as soon as it raises Temporary no more; None once `stop` is set.
+    """Repeat `attempt` until it no longer raises Temporary; returns its result, or None once `stop` is set.
 
-    What else it raises is raised: wrong settings do not become right by waiting. Attempts that hang are given up.
+    Other errors are raised at once: wrong settings stay wrong. Attempts that hang are cancelled.
     """
     waiting = _Waiting(room)
     stopping = asyncio.ensure_future(stop.wait())
@@ -108,13 +111,13 @@ async def when_it_is_there(
 async def _let_go(trying: asyncio.Future[Any]) -> None:
     if not trying.done():
         trying.cancel()
-        # A driver may wait for a database that has frozen even then.
+        # A driver may ignore the cancellation while the database hangs.
         await asyncio.wait({trying}, timeout=FAREWELL)
     trying.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
 
 class _Waiting:
-    """What is said while the service waits, and whether its room is open."""
+    """The log messages while the service waits, and whether its waiting room is open."""
 
     def __init__(self, room: WaitingRoom) -> None:
         self._room = room
@@ -141,7 +144,7 @@ class _Waiting:
 
 @contextmanager
 def writable(what: str, path: object, error: type[Exception]) -> Iterator[None]:
-    """Trouble with a file or a folder of the service's own becomes `error`, a sentence with the remedy."""
+    """Turn an OSError about the service's own file or folder into `error`, with a message that names the remedy."""
     try:
         yield
     except OSError as trouble:

@@ -1,6 +1,6 @@
-"""One scheduling loop a state folder: the lock says so, and proves that the loop before this one is dead.
+"""The lock of a state folder: only one scheduling loop uses the folder, and the loop before it is surely dead.
 
-The API has a lock of its own beside it, which names nobody: it keeps a restored database from being put under it.
+The API has a lock of its own, without a name in it: it keeps `hai restore` from replacing the database under the API.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ log = logging.getLogger(__name__)
 
 #: The file's name in the state folder. It holds the name under which its owner asks for the leader lease.
 FILE: Final = "service.lock"
-#: The one that a process of the API holds.
+#: The name of the file that a process of the API locks.
 API_FILE: Final = "api.lock"
 _LONGEST_NAME: Final = 1000
-#: Seconds between two tries. The lock of a process is free as soon as the process is gone.
+#: Seconds between two attempts. The kernel frees a process's lock as soon as the process has ended.
 _AGAIN_S: Final = 0.05
 
 
 class StateLock:
     """The lock on a state folder, held until `free` is called or the process ends, in whatever way.
 
-    The kernel frees it when the last thread of the owner is gone. So whoever has the lock knows that the owner before
-    can write nothing any more, and needs not wait until that one's lease has run out.
+    The kernel frees the lock when the last thread of the owner has ended. So the next owner knows that the previous
+    one can write nothing more, and need not wait until the lease of that process has expired.
 
     Attributes:
-        predecessor: The name that the owner before this one has left; None where there was none.
+        predecessor: The name that the previous owner left in the file; None where there is none.
     """
 
     def __init__(self, descriptor: int, predecessor: str | None = None) -> None:
@@ -40,7 +40,7 @@ class StateLock:
 
     @classmethod
     def try_take(cls, folder: Path, name: str) -> Self | None:
-        """Take the lock and leave this name in it; None while another process has it.
+        """Take the lock and write this name into it; None while another process has the lock.
 
         Raises:
             OSError: The folder cannot be written, or its file system has no locks.
@@ -49,7 +49,7 @@ class StateLock:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             before = os.pread(descriptor, _LONGEST_NAME, 0).decode(errors="replace")
-            # Without its end of line the name was cut off when its owner died: it is nobody's.
+            # A name without its end of line was cut off when its owner died: it is not used.
             predecessor = before.removesuffix("\n") if before.endswith("\n") else None
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{name}\n".encode(), 0)
@@ -84,7 +84,7 @@ class StateLock:
         return cls(descriptor)
 
     def free(self) -> None:
-        """Let the next one have it."""
+        """Release the lock."""
         os.close(self._descriptor)
 
 
@@ -93,10 +93,10 @@ async def take(folder: Path, name: str, *, alone: bool, stop: asyncio.Event) -> 
 
     Args:
         folder: The state folder.
-        name: Under which this loop asks for the leader lease, unlike any other's.
+        name: The name under which this loop asks for the leader lease; no other process has the same name.
         alone: Whether the loop is the only one of its folder: then it waits for the lock. Replicas that share a
-            folder wait for nobody; their lease says who leads.
-        stop: Ends the wait.
+            folder do not wait; their lease says which one leads.
+        stop: Ends the wait when it is set.
 
     Returns:
         The lock; None where another replica has it, where the file system has no locks, or after `stop`.

@@ -1,1 +1,1 @@
-"""What the service needs of the world. One contract suite a port runs against every adapter (tests/contract)."""
+"""The interfaces between the service and its adapters, each with a contract suite for all adapters (tests/contract)."""

@@ -1,4 +1,4 @@
-"""What a store can say, and forget, of what each user has in it: the part of the Store port that bounds it."""
+"""The part of the Store port that measures what each user keeps in the store, and deletes from it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from hai_scheduler.core.model.ids import TaskId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """What a store keeps of one user's tasks.
+    """The amounts that a store keeps of one user's tasks.
 
-    Bytes are those of `core.model.sizes.size_of`. Tasks that were stored by a version that did not write them have
-    none.
+    Bytes are those of `core.model.sizes.size_of`. Tasks that were stored by a version without sizes count as 0 bytes.
     """
 
     unfinished_bytes: int = 0
@@ -23,24 +22,28 @@ class Stored:
 
 
 class BoundTx(Protocol):
-    """The part of a transaction that deals with how much there is."""
+    """The part of a transaction that deals with how much is stored."""
 
     async def stored(self, user: str) -> Stored:
-        """What is kept of the user's tasks."""
+        """The amounts that are kept of the user's tasks."""
         ...
 
     async def users_beyond(self, *, ended_tasks: int, size: int) -> Sequence[str]:
-        """Users of whom more ended tasks, or more bytes of tasks altogether, are kept; by name."""
+        """Users with more than `ended_tasks` ended tasks, or tasks of more than `size` bytes in all; sorted by name."""
         ...
 
     async def ended_of(self, user: str, *, limit: int) -> Sequence[tuple[TaskId, int]]:
-        """At most `limit` ended tasks of the user, the oldest end first, each with its bytes."""
+        """At most `limit` ended tasks of the user with their sizes in bytes; the one that ended first comes first."""
         ...
 
     async def delete_events(self, task_id: TaskId) -> None:
-        """Forget the events of a task."""
+        """Delete the events of a task."""
         ...
 
     async def trim_events(self, keep: int) -> int:
-        """Forget events of tasks that have more than `keep`: all but the first and the latest; how many that were."""
+        """Delete events of each task that has more than `keep`: its first event and its latest ones stay.
+
+        Returns:
+            How many events were deleted.
+        """
         ...

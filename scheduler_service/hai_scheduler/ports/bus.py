@@ -1,4 +1,4 @@
-"""The bus: it wakes up who waits for a topic."""
+"""The bus: wakes up everything that waits for a topic."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ class Bus(Protocol):
     """A doorbell. A ring carries no fact; a lost ring costs latency, never a task."""
 
     async def ring(self, topic: str) -> None:
-        """Wake everybody who listens to the topic. Never raises."""
+        """Wake up all listeners of the topic. Never raises."""
         ...
 
     def listen(self, *topics: str) -> AbstractAsyncContextManager[Ears]:
-        """Rings from the moment of entering on are kept until waited for."""
+        """A subscription to the topics: rings are kept for it from the moment the context is entered."""
         ...
 
     async def close(self) -> None:
-        """Ring what was still to be rung and let go of every connection. Never raises."""
+        """Send the rings that are not sent yet, and close every connection. Never raises."""
         ...
 
 
 class Ears(Protocol):
-    """What `Bus.listen` gives."""
+    """A subscription, as `Bus.listen` gives it."""
 
     async def wait(self, timeout: float | None) -> bool:  # noqa: ASYNC109  # virtual time needs it
-        """Wait for the next ring, at most `timeout` seconds; whether there was one. Rings are merged."""
+        """Wait for the next ring, at most `timeout` seconds (None: without a limit); True if there was one.
+
+        Rings that came before the call are merged into one.
+        """
         ...

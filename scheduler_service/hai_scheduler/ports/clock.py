@@ -7,16 +7,16 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Time."""
+    """The present time, and waiting."""
 
     def now(self) -> datetime:
-        """Aware UTC. Never goes back within a process."""
+        """The current time, timezone-aware in UTC. Never goes back within a process."""
         ...
 
     def steady(self) -> float:
-        """Seconds since some moment, as they pass, also while this process is stopped: nobody sets this clock."""
+        """Seconds of a monotonic clock: it cannot be set, and it runs on while the process is stopped."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for that many seconds."""
         ...

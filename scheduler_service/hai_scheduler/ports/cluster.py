@@ -1,4 +1,4 @@
-"""The cluster: it launches runs, tells and ends them, and shows what there is."""
+"""The cluster: launches and ends runs, and shows its nodes and what runs on them."""
 
 from __future__ import annotations
 
@@ -33,96 +33,99 @@ class Launch:
     #: The same for every rank. The cluster adds what only it knows: rank, node, addresses, GPUs, folders.
     env: Mapping[str, str]
     profile: str
-    #: How often the command runs on each node, under a launcher; None: once, without one.
+    #: How many processes of the command a launcher starts on each node; None: one, without a launcher.
     ranks_per_node: int | None = None
-    #: What the ranks speak to the service with.
+    #: The run token: ranks authenticate to the service with it.
     token: Secret
-    #: Its node group.
+    #: The node group of the task.
     group: str = "training"
-    #: How long it has to save after a notice.
+    #: How long the job has to save after a notice.
     grace: timedelta = timedelta(seconds=120)
-    #: The signal of its user's choice; None: what the profile says.
+    #: The signal that the user chose; None: the one of the profile.
     signal: Signal | None = None
-    #: Profile `auto`: how long a job that neither catches a signal nor polls is let go on, to save; at most its grace.
+    #: Profile `auto`: how long a job that neither catches a signal nor polls goes on after a notice, to save; at most
+    #: its grace.
     patience: timedelta = timedelta(seconds=30)
     #: Paths whose changes count as checkpoints, beside those below `HAI_CHECKPOINT_DIR`.
     watch: tuple[str, ...] = ()
-    #: The image that its ranks run in, where ranks have images; None is the cluster's default.
+    #: The image of the ranks, where ranks have images; None is the cluster's default.
     image: str | None = None
-    #: The Python of its environment, an absolute path: its folder comes first on the ranks' PATH.
+    #: The Python of the task's environment, an absolute path: its folder comes first on the ranks' PATH.
     python: str | None = None
-    #: Folders that its ranks see, where ranks have file systems of their own; a folder before those below it.
+    #: Folders that the ranks see, where ranks have file systems of their own; a folder comes before its subfolders.
     mounts: tuple[Mount, ...] = ()
     #: Rights of the user beyond the ordinary: `rdma`.
     rights: frozenset[str] = frozenset()
-    #: Who decided the run; shown again by `Cluster.observe`.
+    #: Which database decided the run; `Cluster.observe` shows it again.
     origin: Origin | None = None
 
 
 class Cluster(MarkedCluster, Protocol):
-    """The machines. Everything is idempotent by run id; all truth is read by `observe`.
+    """The machines that runs are launched on. Every method is idempotent by run id; `observe` reads the true state.
 
-    Ranks learn of notices from the service's REST interface through their supervisor, on every cluster alike.
+    On every kind of cluster, ranks learn of notices from the service's REST interface, through their supervisor.
     """
 
     async def nodes(self) -> Sequence[Node]:
-        """Every node, unmarked. Raises Temporary."""
+        """All nodes, without the marks of admins. Raises Temporary."""
         ...
 
     async def observe(self) -> Sequence[Observation]:
-        """Every run that it has not forgotten and is not sure to have ended long ago. Raises Temporary.
+        """All runs that the cluster still knows, except those that surely ended long ago. Raises Temporary.
 
-        One that was killed before its launch shows no ranks. A rank is EXITED or LOST only when no process is left.
+        A run that was killed before its launch shows no ranks. A rank is EXITED or LOST only when none of its processes
+        is left.
         """
         ...
 
     def changes(self) -> AsyncIterator[None]:
-        """Bare wake-ups: something may have changed. May be late, may be too many, carries no fact."""
+        """Yields whenever something on the cluster may have changed; it may yield late, or more often than needed."""
         ...
 
     async def launch(self, launch: Launch) -> None:
-        """Order every rank of the run. Repeating it starts no rank twice and completes a partial start.
+        """Start every rank of the run. A repeated call starts no rank twice, and completes a partial start.
 
-        One that comes late starts nothing: the run was killed or settled, or a later one of its task was launched.
+        A late call starts nothing: when the run was killed or settled, or a later run of its task was launched.
+        A rank that cannot be started is observed as EXITED with a `start_error`.
 
-        Raises Temporary when it should be tried again, and while a run of another origin has the id. A rank that cannot
-        be started is observed EXITED with a `start_error`.
+        Raises:
+            Temporary: The call should be repeated, or a run of another origin has the id.
         """
         ...
 
     async def kill(self, run_id: RunId) -> None:
-        """End every rank: SIGTERM, ten seconds later SIGKILL, with all their descendants. Raises Temporary.
+        """End every rank with all its descendants: SIGTERM, then SIGKILL ten seconds later. Raises Temporary.
 
-        From then on the run, also one that is not known yet, is `killed`: no launch of any replica starts it.
+        From then on the run is `killed`, even if the cluster did not know it: no launch of any replica starts it.
         """
         ...
 
     async def addresses(self, run_id: RunId) -> tuple[str, ...] | None:
-        """Where its ranks reach each other, in rank order; None until every rank's supervisor is up.
+        """The addresses at which the ranks reach each other, in rank order; None until every rank's supervisor is up.
 
-        Raises NotFound for a run that it does not know.
+        Raises NotFound for a run that the cluster does not know.
         """
         ...
 
     async def settle(self, run_id: RunId) -> None:
-        """The end of the run was recorded: all but its logs may go. Unknown runs are fine."""
+        """Release what is kept of a run whose end was recorded, except its logs. Does nothing for an unknown run."""
         ...
 
     async def read_log(self, run_id: RunId, rank: int, *, offset: int, limit: int) -> LogChunk:
-        """At most about `limit` bytes from `offset`; an offset behind the end is the end.
+        """About `limit` bytes of a rank's log at most, from byte `offset`; an offset behind the end is the end.
 
-        Raises NotFound for a run or rank it does not know.
+        Raises NotFound for a run or rank that the cluster does not know.
         """
         ...
 
     def log_place(self, run_id: RunId) -> LogPlace | None:
-        """Where a worker process can read the run's logs, if there are any; None: only `read_log` can."""
+        """The place where a worker process can read the run's logs, if there are any; None: only `read_log` can."""
         ...
 
     async def forget(self, run_id: RunId) -> None:
-        """Remove all that is kept of an ended run, its logs included."""
+        """Remove everything that is kept of an ended run, including its logs."""
         ...
 
     async def close(self) -> None:
-        """Let go of resources; runs go on."""
+        """Close connections and release resources; runs go on."""
         ...

@@ -1,14 +1,14 @@
-"""What a port raises."""
+"""The exceptions that ports raise."""
 
 from __future__ import annotations
 
 
 class NotFound(LookupError):
-    """There is no such thing."""
+    """The object that was asked for does not exist."""
 
 
 class Conflict(Exception):
-    """Somebody else changed it meanwhile; nothing was written."""
+    """Another process changed the object in the meantime; nothing was written."""
 
 
 class LeaseLost(Conflict):
@@ -16,7 +16,7 @@ class LeaseLost(Conflict):
 
 
 class Misplaced(Conflict):
-    """A piece of a log that does not follow what is kept of it; nothing was written. `expected` is where it ends."""
+    """A piece of a log does not follow the stored part, which ends at byte `expected`; nothing was written."""
 
     def __init__(self, expected: int) -> None:
         super().__init__(f"the log goes on at {expected}")
@@ -24,4 +24,4 @@ class Misplaced(Conflict):
 
 
 class Temporary(Exception):
-    """The cluster or the database cannot do it now; the loop tries again at its next tick."""
+    """The cluster or the database cannot do what was asked now; the loop tries again at its next tick."""

@@ -1,4 +1,4 @@
-"""The files that ranks will see."""
+"""The port to the files that ranks will see."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hai_scheduler.core.workspace.mounts import Mount
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What is wrong with a path of a submission: the field, its value, what to do."""
+    """A fault of a path in a submission: the field, its value, and what to do."""
 
     field: str
     value: str
@@ -19,7 +19,7 @@ class Fault:
 
 
 class Files(Protocol):
-    """What can be known, where the service runs, of the files that ranks will see."""
+    """Checks, from the machine of the service, the files that ranks will see."""
 
     async def fault(
         self,
@@ -30,16 +30,23 @@ class Files(Protocol):
         user: str = "",
         own_python: str | None = None,
     ) -> Fault | None:
-        """The first path that no rank could use; None when all is well or nothing can be known.
+        """The first path of a submission that no rank could use; None if there is none, or the service cannot know.
 
-        `python` is that of the task's environment, if that has one; `user` whose ranks they are; `own_python` the
-        folder of the user's own venv or conda environment, if the task brings one.
+        Args:
+            command: The command of the task.
+            cwd: Its working directory.
+            checkpoint_dir: The folder of its checkpoints, if the task names one.
+            python: The Python of the task's environment, if that has one.
+            user: The user whose task it is.
+            own_python: The folder of the user's own venv or conda environment, if the task brings one.
         """
         ...
 
     async def unseen(self, folder: str, mounts: Sequence[Mount]) -> str | None:
-        """Why a folder with a Python will not be seen by ranks, and what follows; None: it may well be.
+        """The reason why ranks will not see a folder with a Python, and what to do; None: they probably see it.
 
-        `mounts` is what they see where they have file systems of their own.
+        Args:
+            folder: The folder of the venv or conda environment.
+            mounts: The folders that ranks see where they have file systems of their own.
         """
         ...

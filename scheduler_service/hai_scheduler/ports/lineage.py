@@ -10,46 +10,46 @@ from hai_scheduler.core.model.marks import LostPast, Mark
 
 
 class Superseded(Exception):
-    """The cluster has been told more than the mark says: another process leads, or the database went back."""
+    """The cluster's mark is newer than the given one: another process leads, or the database was set back."""
 
 
 class DatabaseTx(Protocol):
-    """What a transaction knows of its database."""
+    """The part of a transaction that identifies its database and its history."""
 
     async def origins(self, task_ids: Collection[TaskId]) -> Mapping[RunId, Origin | None]:
-        """By run id, the origin of every run of those tasks; tasks that are not there are left out."""
+        """The origin of every run of those tasks, by run id; unknown tasks are left out."""
         ...
 
     async def mark(self) -> Mark:
-        """Who this database is, and how far it has come."""
+        """The mark of this database: its identity, and how many starts and ends of runs it has recorded."""
         ...
 
     async def lost_past(self) -> LostPast:
-        """What must not be used again."""
+        """The ids that must not be used again."""
         ...
 
     async def count_steps(self, count: int, *, number: int) -> None:
-        """So many more runs have been started or ended; the greatest number of a started one is `number`."""
+        """Count `count` more starts and ends of runs; `number` is the greatest run number among the started ones."""
         ...
 
     async def begin_epoch(self, epoch: int, *, steps: int, after_task: int, past: LostPast) -> None:
-        """The database was restored, or is new on its cluster.
+        """Begin a new epoch: the database was restored, or is new on its cluster.
 
         Args:
             epoch: The new epoch.
-            steps: How many starts and ends of runs there have been at least.
-            after_task: Ids that are given from now on are greater than this.
-            past: What must not be used again.
+            steps: The least number of starts and ends of runs that there have been.
+            after_task: New task ids are greater than this one.
+            past: The ids that must not be used again.
         """
         ...
 
 
 class MarkedCluster(Protocol):
-    """What a cluster keeps of the databases whose runs it has had."""
+    """The part of a cluster that keeps a mark of each database whose runs it has had."""
 
     @property
     def exclusive(self) -> bool:
-        """Whether all runs on it are this platform's, whatever their database; else another platform may be there."""
+        """True if all runs on the cluster belong to this platform; False if another platform may share the cluster."""
         ...
 
     async def marks(self) -> Sequence[Mark]:
@@ -57,16 +57,20 @@ class MarkedCluster(Protocol):
         ...
 
     async def put_mark(self, mark: Mark) -> None:
-        """Keep the mark in place of its database's last one; it survives whatever the runs survive.
+        """Replace the database's last mark with this one; it survives every failure that the runs survive.
 
-        Raises Superseded if a number of it is smaller than that one's, Temporary when it should be tried again.
+        Raises:
+            Superseded: A number of the mark is smaller than in the last one.
+            Temporary: The call should be repeated.
         """
         ...
 
     async def put_aside(self, run_id: RunId) -> str | None:
-        """An ended run that no task belongs to: show it no more, but keep its logs. Unknown runs are fine.
+        """Hide an ended run that belongs to no task, but keep its logs. Does nothing for an unknown run.
+
+        Raises Temporary if the run has not ended.
 
         Returns:
-            Where an admin finds what is left of it, if that is anywhere. Raises Temporary if it has not ended.
+            Where an admin finds what is left of the run; None if nothing is left.
         """
         ...

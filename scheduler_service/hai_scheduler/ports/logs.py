@@ -1,4 +1,4 @@
-"""Logs: what the service needs of those that the store keeps, and of those in folders."""
+"""The ports to the logs of ranks: those that the store keeps, and those in folders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hai_scheduler.core.model.ids import RunId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogChunk:
-    """A piece of a rank's log, whole lines only unless one line is longer than the limit.
+    """A piece of a rank's log: whole lines, unless one line is longer than the limit.
 
     Offsets are bytes since the first line; they stay valid when old parts are rotated away: then
     `start` is greater than the offset asked for.
@@ -19,35 +19,41 @@ class LogChunk:
     start: int
     next: int
     data: bytes
-    #: Nothing will ever be added.
+    #: True if the log ends here and nothing will be added.
     final: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogPlace:
-    """Where another process of this machine can read the logs of a run by itself."""
+    """The place where another process of this machine can read the logs of a run by itself."""
 
-    #: The run's folder, which holds one for each rank; None: the store keeps them (`KeptLogs`).
+    #: The run's folder, with a subfolder for each rank; None: the store keeps the logs (`KeptLogs`).
     folder: str | None = None
-    #: Where the parts of a rank's log are, below the rank's folder.
+    #: The folder of the parts of a rank's log, relative to the rank's folder.
     below: str = ""
-    #: The folders are the platform's own: rights on them that a job has taken away may be given back.
+    #: True if the platform owns the folders: it may restore file permissions that a job has removed.
     own: bool = False
 
 
 class LogSource(Protocol):
-    """Where a cluster whose nodes are not this machine finds the logs of its ranks."""
+    """The logs of ranks on a cluster whose nodes are other machines."""
 
     def place(self, run_id: RunId) -> LogPlace:
-        """Where the logs of the run are, if there are any."""
+        """The place of the run's logs, if there are any."""
         ...
 
     async def read(self, run_id: RunId, rank: int, *, offset: int, limit: int, ended: bool) -> LogChunk:
-        """At most about `limit` bytes from `offset`; an offset behind the end is the end.
+        """About `limit` bytes of a rank's log at most; an offset behind the end counts as the end.
 
-        Raises NotFound if nothing was ever kept of that rank.
+        Args:
+            run_id: The run.
+            rank: The rank.
+            offset: Where to begin: bytes since the first line.
+            limit: Bytes to read.
+            ended: Whether the cluster is sure that the rank has ended, so that the end of its log is final.
 
-        `ended`: the cluster is sure that the rank is gone, so that the end of what is there is final.
+        Raises:
+            NotFound: Nothing of that rank's log was ever kept.
         """
         ...
 
@@ -57,14 +63,14 @@ class LogSource(Protocol):
 
 
 class KeptLogs(LogSource, Protocol):
-    """Logs that ranks have sent, the newest part of each.
+    """The logs that ranks have sent; of each log the newest part is kept.
 
-    Every call is a transaction of its own: logs come often and concern nobody else, so that neither waits for the
-    writers of a store's other facts longer than the database makes it.
+    Every call is a transaction of its own: logs arrive often and do not affect other facts of the store, so that
+    neither waits for the other longer than the database requires.
     """
 
     async def append(self, run_id: RunId, rank: int, *, offset: int, data: bytes, keep: int, skip: bool = False) -> int:
-        """Add a piece to the end of a rank's log, and drop the oldest ones beyond about `keep` bytes.
+        """Add a piece to the end of a rank's log, and drop its oldest pieces beyond about `keep` bytes.
 
         Args:
             run_id: The run.
@@ -72,12 +78,12 @@ class KeptLogs(LogSource, Protocol):
             offset: Where the piece begins: bytes since the first line.
             data: The piece, whole lines; not empty.
             keep: How much of the log is kept, in bytes.
-            skip: Whether what is missing before the piece is lost for good.
+            skip: Whether the bytes missing before the piece are lost and will not be sent.
 
         Returns:
-            Where the log goes on.
+            The offset at which the next piece begins, in bytes.
 
         Raises:
-            Misplaced: The log does not end at `offset`, or, with `skip`, ends behind it.
+            Misplaced: The log does not end at `offset`; with `skip`, only if the log ends behind `offset`.
         """
         ...

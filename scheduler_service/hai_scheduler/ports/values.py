@@ -1,4 +1,4 @@
-"""What a store keeps besides the values of the core."""
+"""The values that a store keeps besides those of the core."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from hai_scheduler.core.model.task import Task, TaskSpec, TaskState
 class Event:
     """One line of history, of the feed and of the audit trail.
 
-    `kind` is a word of `core.event_kinds.EventKind`; what an earlier or later version has written may be another.
-    `user` is whose task it is about (None: the cluster's), `actor` who caused it (`scheduler` for the loop).
+    `kind` is a word of `core.model.event_kinds.EventKind`; an earlier or later version may have written other words.
+    `user` is the owner of the task (None: the event is about the cluster). `actor` is the user who caused the event,
+    or `scheduler` for the loop.
     """
 
     seq: int = 0
@@ -31,7 +32,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFilter:
-    """Which tasks to list; None is any. Newest first."""
+    """Which tasks to list; None is any."""
 
     user: str | None = None
     states: frozenset[TaskState] | None = None
@@ -44,7 +45,7 @@ class TaskFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserRecord:
-    """A user as the Hub last showed him."""
+    """A user as the Hub last showed them."""
 
     name: str
     groups: frozenset[str] = frozenset()
@@ -61,7 +62,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTask:
-    """A task that is to be stored; `task.id` is given then."""
+    """A task that is to be stored; the store gives it its id."""
 
     task: Task
     spec: TaskSpec

@@ -1,1 +1,1 @@
-"""The application: async, orchestrates the ports around the core; no SQL, no HTTP."""
+"""The use cases: async code that calls the core and the ports; no SQL, no HTTP."""

@@ -1,1 +1,1 @@
-"""The process beside the service that computes what would hold it up, and the pool that starts it."""
+"""The worker process, which computes what would delay the service, and the pool that starts it."""

@@ -1,11 +1,11 @@
-"""`python -m hai_scheduler.worker`: carries out orders beside the service; pool.py starts and speaks to it.
+"""`python -m hai_scheduler.worker`: carries out orders in a process of its own, which pool.py starts.
 
-It reads the store itself and keeps what it has read, so that an order brings little with it. What takes time is
-computed by a child for each order (child.py). Orders and answers are JSON (`service.computing.work.PLAIN`).
+The worker reads the store itself and caches what it has read, so that orders are small. A child process for each
+order does the long computation (child.py). Orders and answers are JSON (`service.computing.work.PLAIN`).
 
 Messages on standard input: first `{"db_url": ..., "memory": BYTES}`; then `{"facts": true}` with the facts of the
 orders that follow, `{"order": N, "seconds": S}` with an order, and `{"cancel": N}`. On standard output:
-`{"done": N}` with the answer, or `{"done": N, "failed": KIND}`, where a fault of ours has its traceback as body.
+`{"done": N}` with the answer, or `{"done": N, "failed": KIND}`; for a bug of HAI the body is the traceback.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from hai_scheduler.service.shared.orders import Facts, Order
 from hai_scheduler.worker.child import Child
 from hai_scheduler.worker.frames import pack, read_frame
 
-#: Whatever waits for the processor elsewhere on the machine goes first.
+#: The increment of `nice`: all other processes of the machine get the processor first.
 _NICE: Final = 10
 
 
 class Worker:
-    """Takes orders from one pipe and answers into another."""
+    """Reads orders from one pipe and writes answers to another."""
 
     def __init__(self, store: Store, memory: int, out: asyncio.StreamWriter) -> None:
         self._desk = Desk(store=store, read_log=read_place)
@@ -46,7 +46,7 @@ class Worker:
         self._under_way: dict[int, asyncio.Task[None]] = {}
 
     async def run(self, reader: asyncio.StreamReader) -> None:
-        """Until the service closes the pipe, or is gone."""
+        """Carry out orders until the service closes the pipe or ends."""
         while (message := await read_frame(reader)) is not None:
             self._take(*message)
         left = list(self._under_way.values())
@@ -85,7 +85,7 @@ class Worker:
 
 
 def read_place(place: LogPlace, rank: int, offset: int, limit: int) -> LogChunk:
-    """A piece of a rank's log, from a place that is a folder. Raises NotFound and Temporary."""
+    """A piece of a rank's log from a folder, of `limit` bytes at most. Raises NotFound and Temporary."""
     assert place.folder is not None
     folder = Path(place.folder)
 
@@ -103,7 +103,7 @@ def read_place(place: LogPlace, rank: int, offset: int, limit: int) -> LogChunk:
 
 async def _main() -> None:
     loop = asyncio.get_running_loop()
-    # Nothing else may ever write into the pipe of the answers.
+    # Only answers may be written to this pipe: prints go to standard error.
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     reader = asyncio.StreamReader()

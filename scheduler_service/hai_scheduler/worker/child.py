@@ -1,7 +1,7 @@
-"""A child of the worker process that computes one thing: it begins in milliseconds, has limits, and can be killed.
+"""A child of the worker process that computes one order: it starts in milliseconds, has limits, and can be killed.
 
-It is forked, so that it has everything that was imported and read. It touches nothing that is shared with its parent
-but the pipe of its answer, runs none of the parent's cleaning up, and no database and no event loop.
+It is forked, so that all imports and all data that the parent has read are there. Of what it shares with its parent
+it uses only the pipe of its answer: no database, no event loop, and none of the parent's exit handlers.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.worker.frames import pack, unpack
 
-#: Where the kernel runs out of memory, it ends these before the service and the tasks.
+#: When the machine runs out of memory, the kernel kills these children before the service and the tasks.
 _OOM_SCORE: Final = "800"
 
 
 @dataclass(slots=True)
 class Child:
-    """A child at work."""
+    """A child process that computes."""
 
     pid: int
     _answer: int
@@ -36,24 +36,24 @@ class Child:
 
     @classmethod
     def begin(cls, compute: Callable[[], bytes], *, memory: int, seconds: int) -> Child:
-        """Start a child.
+        """Fork a child.
 
         Args:
-            compute: What it does; it gives the answer.
-            memory: Bytes that it may take beyond what its parent has.
-            seconds: Processor time that it may take.
+            compute: The function that the child calls; it returns the answer.
+            memory: Bytes that the child may use beyond those of its parent.
+            seconds: Processor time that the child may use, in seconds.
         """
         here, there = os.pipe2(os.O_CLOEXEC)
         parent, pid = os.getpid(), os.fork()
         if pid == 0:
-            # Else nothing would tell it, while it writes, that nobody reads any more.
+            # Otherwise the child would not notice, while it writes, that the reader has gone.
             os.close(here)
             _be_the_child(parent, there, compute, memory, seconds)
         os.close(there)
         return cls(pid, here)
 
     async def answer(self) -> tuple[dict[str, Any], bytes]:
-        """What it has found, or how it has failed: `memory`, `time`, `temporary`, `fault`."""
+        """The head and body of the answer; after a failure `failed` is `memory`, `time`, `temporary` or `fault`."""
         reader = asyncio.StreamReader()
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(self._answer, "rb", 0)
@@ -70,7 +70,7 @@ class Child:
         return {"failed": "memory" if status else "fault"}, b"it ended without an answer"
 
     def end(self) -> int:
-        """End it, if it has not; its status, 0 when it was asked for before."""
+        """Kill the child if it has not ended; returns its wait status, and 0 from the second call on."""
         if self._ended:
             return 0
         self._ended = True
@@ -104,9 +104,9 @@ def _set_apart(parent: int, memory: int, seconds: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
-        # It was killed before it was asked for, and nobody wants the answer.
+        # The parent has died before the line above took effect, so no process reads the answer.
         os._exit(1)
-    # What was there before is neither looked through nor, by that, copied.
+    # The collector must not touch the parent's objects: that would copy their memory pages.
     gc.freeze()
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)

@@ -1,4 +1,4 @@
-"""Messages between the service and its worker process: two lengths, a head of JSON and a body of bytes."""
+"""Messages between the service and its worker process: two lengths, then a JSON head and a body of bytes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _LENGTHS: Final = struct.Struct(">II")
 
 
 def pack(head: Mapping[str, Any], body: bytes = b"") -> bytes:
-    """One message as bytes."""
+    """The bytes of a message."""
     text = json.dumps(head).encode("ascii")
     return _LENGTHS.pack(len(text), len(body)) + text + body
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], bytes] | None:
-    """A message that is all of the bytes; None if they are something else, such as a part of one."""
+    """The head and the body of the message in `data`; None if the bytes are not exactly one message."""
     if len(data) < _LENGTHS.size:
         return None
     head, body = _LENGTHS.unpack_from(data)
@@ -29,7 +29,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], bytes] | None:
 
 
 async def read_frame(reader: asyncio.StreamReader) -> tuple[dict[str, Any], bytes] | None:
-    """The next message; None if the other side is gone."""
+    """The head and the body of the next message; None if the other side has closed the pipe."""
     try:
         head, body = _LENGTHS.unpack(await reader.readexactly(_LENGTHS.size))
         return json.loads(await reader.readexactly(head)), await reader.readexactly(body)

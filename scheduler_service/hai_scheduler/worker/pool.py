@@ -1,4 +1,4 @@
-"""Orders are carried out by a worker process: started when the first comes, ended when none has come for a while."""
+"""The pool that passes orders to a worker process, which it starts when needed and ends when idle."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from hai_scheduler.worker.frames import pack, read_frame
 
 log = logging.getLogger(__name__)
 
-#: Bytes that one computation may take beyond what has been read of the store.
+#: Bytes that one computation may use beyond what the worker has read from the store.
 MEMORY: Final = 1024 * 1024 * 1024
-#: Processor seconds that one computation may take. They bound what its own bounds do not: a forecast, for example,
-#: ends by itself after five seconds of plans.
+#: Processor seconds that one computation may use. They limit what the order's own bounds do not: a forecast, for
+#: example, ends by itself after five seconds of plans.
 SECONDS: Final[dict[type[Order], int]] = {
     ForecastOrder: 20,
     WhatIfOrder: 20,
     SearchOrder: 20,
     ExperimentOrder: 5,
 }
-#: Seconds after which nobody waits for an answer any more, however busy the machine is.
+#: Seconds that a request waits for an answer at most, however busy the machine is.
 PATIENCE: Final = 60.0
-#: The process ends when it has had nothing to do for so long, in seconds.
+#: Seconds without an order after which the process ends.
 IDLE: Final = 300.0
-#: Variables that the process is given, besides those of these beginnings: none of the service's secrets.
+#: Environment variables that the process gets, beside those with these prefixes: none of the service's secrets.
 _VARIABLES: Final = frozenset({"PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH"})
 _BEGINNINGS: Final = ("LC_", "PYTHON", "PG", "SSL_")
 
@@ -46,13 +46,14 @@ def default_number() -> int:
 
 
 class ProcessWorkers:
-    """See `orders.Workers`.
+    """Carries out orders in a worker process; see `orders.Workers`.
 
     Args:
-        db_url: Where the store is; it may hold a password.
-        number: Computations at a time.
-        memory: Bytes that each may take.
+        db_url: The address of the database; it may hold a password.
+        number: How many orders are computed at once.
+        memory: Bytes that each order may use, beyond what the worker has read.
         idle: Seconds without an order after which the process ends.
+        patience: Seconds that a request waits for its answer at most.
     """
 
     def __init__(
@@ -66,11 +67,11 @@ class ProcessWorkers:
 
     @property
     def pid(self) -> int | None:
-        """The process, if there is one."""
+        """The id of the worker process; None if there is none."""
         return None if self._process is None else self._process.pid
 
     async def do(self, user: str, order: Order, facts: Facts | None = None) -> Any:
-        """Carry out the order when its user's turn has come; cancelled, it ends at once. Raises TooCostly too."""
+        """See `orders.Workers.do`. Raises TooCostly too, when the order exceeds its limits."""
         async with self._queue.place(user):
             self._stay()
             process, began = None, time.monotonic()
@@ -80,7 +81,7 @@ class ProcessWorkers:
                     return await process.carry_out(order, facts)
             except TimeoutError:
                 if process is not None and process.heard_at < began:
-                    # It has answered nobody meanwhile: it hangs, and would keep everybody waiting who comes.
+                    # It has answered no request since: it hangs, and would delay all later requests.
                     log.warning("the worker process %d does not answer and is ended", process.pid)
                     await process.end()
                 raise Unavailable("The machine is too busy to compute this now: try again later.") from None
@@ -88,7 +89,7 @@ class ProcessWorkers:
                 self._leave_later()
 
     async def close(self) -> None:
-        """End the process and whatever it does."""
+        """End the worker process, and with it all orders."""
         self._stay()
         if self._starting is not None:
             with contextlib.suppress(OSError):
@@ -102,7 +103,7 @@ class ProcessWorkers:
             if self._starting is None:
                 self._starting = asyncio.create_task(self._start())
             try:
-                # Who hangs up does not take the process from the others.
+                # A caller that is cancelled must not cancel the start for the other callers.
                 await asyncio.shield(self._starting)
             except OSError as error:
                 log.error("no worker process can be started: %s", error)
@@ -113,7 +114,7 @@ class ProcessWorkers:
     async def _start(self) -> None:
         try:
             self._process = await _Process.start(self._db_url, self._memory)
-            self._leave_later()  # whoever wanted it may be gone
+            self._leave_later()  # the request that started it may be over
         finally:
             self._starting = None
 
@@ -141,17 +142,17 @@ class _Process:
         self._process, self._in, self._out = process, process.stdin, process.stdout
         self._numbers = count(1)
         self._asked: dict[int, asyncio.Future[tuple[dict[str, Any], bytes]]] = {}
-        #: What it has been told.
+        #: The facts that the process was last sent.
         self._facts: Facts | None = None
         self.gone = False
-        #: When it answered last, or was started, by the clock that nobody sets.
+        #: When the process last answered, or was started, by `time.monotonic`.
         self.heard_at = time.monotonic()
         self._listening = asyncio.create_task(self._listen())
 
     @classmethod
     async def start(cls, db_url: Secret, memory: int) -> _Process:
-        """Raises OSError."""
-        # -P: what lies in the folder where the service was started is not imported.
+        """Start the process. Raises OSError."""
+        # -P: nothing is imported from the folder in which the service was started.
         command = (sys.executable, "-P", "-m", "hai_scheduler.worker")
         process = await asyncio.create_subprocess_exec(
             *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=_environment()
@@ -169,7 +170,7 @@ class _Process:
         return bool(self._asked)
 
     async def carry_out(self, order: Order, facts: Facts | None) -> Any:
-        """Raises Unavailable, TooCostly and, for a fault of ours, RuntimeError."""
+        """The answer to the order. Raises Unavailable, TooCostly and, for a bug of HAI, RuntimeError."""
         number = next(self._numbers)
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
         seconds = SECONDS[type(order)]
@@ -190,12 +191,12 @@ class _Process:
         return _answer(head, body, seconds)
 
     def let_go(self) -> None:
-        """Let it end by itself."""
+        """Close the pipe: the process ends by itself."""
         self.gone = True
         self._in.close()
 
     async def end(self) -> None:
-        """End it now."""
+        """Kill the process."""
         self.gone = True
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
@@ -206,7 +207,7 @@ class _Process:
             self._in.write(pack(head, body))
 
     async def _drain(self) -> None:
-        with contextlib.suppress(ConnectionError):  # `_listen` says so to everybody
+        with contextlib.suppress(ConnectionError):  # `_listen` passes it to all waiting callers
             await self._in.drain()
 
     async def _listen(self) -> None:
@@ -227,7 +228,7 @@ class _Process:
 
 
 def _gone() -> Unavailable:
-    return Unavailable("What computes this has just ended: try again.")
+    return Unavailable("The process that computes this has just ended: try again.")
 
 
 def _answer(head: Mapping[str, Any], body: bytes, seconds: int) -> Any:
@@ -235,12 +236,12 @@ def _answer(head: Mapping[str, Any], body: bytes, seconds: int) -> Any:
         case None:
             return PLAIN.read(body)
         case "time":
-            raise TooCostly(f"To compute this takes more than {seconds} seconds of a processor, which is the most.")
+            raise TooCostly(f"To compute this takes more than {seconds} seconds of processor time, which is the limit.")
         case "memory":
             raise TooCostly("To compute this takes more memory than one request may have.")
         case "temporary":
             log.warning("the worker process: %s", body.decode(errors="replace"))
-            raise Unavailable("What this is computed from cannot be read now: try again in a moment.")
+            raise Unavailable("The data for this cannot be read now: try again in a moment.")
         case _:
             raise RuntimeError(f"in the worker process: {body.decode(errors='replace')}")
 

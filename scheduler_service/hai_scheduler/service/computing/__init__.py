@@ -1,1 +1,1 @@
-"""What is computed outside of the service's own process: orders as JSON, carried out for users in turn."""
+"""Computations outside of the service's own process: orders as JSON, for users in turn."""

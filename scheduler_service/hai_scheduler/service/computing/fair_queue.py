@@ -1,4 +1,4 @@
-"""Who computes next: one thing at a time for each user, and users in turn."""
+"""The queue of orders: one order at a time for each user, and users take turns."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from typing import Final
 
 from hai_scheduler.service.shared.errors import TooMany, Unavailable
 
-#: Requests that wait, of all users and of one.
+#: The most requests that may wait, of all users and of one.
 MOST_WAITING: Final = 512
 MOST_WAITING_OF_ONE: Final = 64
-#: When a user who has too many waiting may try again, seconds.
+#: Seconds after which a user with too many waiting requests may try again.
 RETRY_AFTER: Final = 5
 
 
 class FairQueue:
-    """Lets so many in at a time, never two of one user; users who wait take turns, whatever each has sent.
+    """Lets `slots` requests run at a time, never two of one user; users take turns, however many requests each has.
 
     Args:
-        slots: How many are in at a time.
-        most: How many may wait.
-        most_of_one: How many of one user may wait.
+        slots: How many requests run at a time.
+        most: How many requests may wait.
+        most_of_one: How many requests of one user may wait.
     """
 
     def __init__(self, slots: int, *, most: int = MOST_WAITING, most_of_one: int = MOST_WAITING_OF_ONE) -> None:
         self._free = slots
         self._most, self._most_of_one = most, most_of_one
-        #: Users who are in.
+        #: Users with a running request.
         self._in: set[str] = set()
-        #: Who waits, by user.
+        #: The waiting requests, by user.
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
-        #: When users who are in or wait have had their last turn: numbers that grow.
+        #: The growing number of the last turn of each user with a running or waiting request.
         self._turns: dict[str, int] = {}
         self._numbers = count(1)
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """The number of waiting requests."""
         return sum(map(len, self._waiting.values()))
 
     @asynccontextmanager
     async def place(self, user: str) -> AsyncIterator[None]:
-        """Wait for a place, and hold it. Raises TooMany and Unavailable."""
+        """Wait for a slot, and hold it in the context. Raises TooMany and Unavailable."""
         await self._enter(user)
         try:
             yield
@@ -69,7 +69,7 @@ class FairQueue:
             await here
         except asyncio.CancelledError:
             if here.done() and not here.cancelled():
-                self._leave(user)  # it had just been let in
+                self._leave(user)  # the slot had just been given to it
             else:
                 self._forget(user, here)
             raise
@@ -87,13 +87,13 @@ class FairQueue:
         self._let_in()
 
     def _let_in(self) -> None:
-        """Give what is free to those users of the waiting whose last turn is the longest ago."""
+        """Give free slots to the waiting users whose last turn is longest ago."""
         while self._free and (user := self._next()) is not None:
             line = self._waiting[user]
             here = line.popleft()
             if not line:
                 del self._waiting[user]
-            if not here.done():  # else he has hung up, and his task has not heard of it yet
+            if not here.done():  # otherwise the request was cancelled, and its asyncio task has not run since
                 self._take(user)
                 here.set_result(None)
 

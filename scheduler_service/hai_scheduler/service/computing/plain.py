@@ -1,6 +1,6 @@
-"""Values as JSON and back, without loss: what a worker process is asked, and what it answers.
+"""Writes values as JSON and reads them back without loss: the orders to a worker process, and its answers.
 
-It reads no class but those that it was made with, so that nothing but values of ours can come out of what was sent.
+Only listed classes are read, so that a message cannot create any other object.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Final
 
-#: Says what a JSON object stands for; its value is under `_OF`.
+#: The key with the class of a JSON object; its value is under `_OF`.
 _KIND: Final = "$"
 _OF: Final = "of"
 _AS_IT_IS: Final = frozenset({str, int, float, bool, type(None)})
@@ -35,11 +35,11 @@ class Plain:
         }
 
     def write(self, value: object) -> bytes:
-        """The value as JSON, in ASCII. Raises TypeError for a class that it does not know."""
+        """The value as JSON, in ASCII. Raises TypeError for a value of an unlisted class."""
         return json.dumps(self._down(value), separators=(",", ":")).encode("ascii")
 
     def read(self, data: bytes) -> Any:
-        """The value again. Raises ValueError for what `write` has not written."""
+        """The value of `data`. Raises ValueError if `write` has not written it."""
         try:
             return self._up(json.loads(data))
         except (KeyError, TypeError) as error:
@@ -61,7 +61,7 @@ class Plain:
         if isinstance(value, Enum) and self._kinds.get(kind.__name__) is kind:
             return {_KIND: kind.__name__, _OF: value.value}
         if isinstance(value, str):
-            return str(value)  # of a class that only says where the text comes from
+            return str(value)  # a subclass of str: its class carries no data
         if isinstance(value, frozenset | set):
             return {_KIND: "set", _OF: [self._down(one) for one in value]}
         if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""How orders are carried out: what is read from the store first, then a computation that needs nothing else."""
+"""Carries out orders: first the reads from the store, then a computation without I/O."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from hai_scheduler.service.shared.orders import (
 from hai_scheduler.service.tasks.experiments import InvalidExperiment, read_experiment
 from hai_scheduler.service.tasks.submissions import Submission
 
-#: All that orders and their answers are made of.
+#: The JSON form of all classes in orders and answers.
 PLAIN: Final = Plain(
     *(Assumption, Basis, Blame, Bounds, ChangeKind, Checkpoint, Cost, Cursor, ExperimentOrder, Facts, Fault, Faults),
     *(Forecast, ForecastOrder, Hits, Holder, Line, LogPlace, Node, NodeMark, Notice, Origin, Outcome, Policies, Policy),
@@ -57,17 +57,18 @@ _ENDED: Final = frozenset(state for state in TaskState if state.ended)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """Where orders are carried out."""
+    """The store and the reader of logs with which orders are carried out."""
 
     store: Store
-    #: Gives a piece of a rank's log, from a place that is a folder. Raises NotFound and Temporary.
+    #: Reads a piece of a rank's log from a folder: (place, rank, offset, limit). Raises NotFound and Temporary.
     read_log: Callable[[LogPlace, int, int, int], LogChunk]
 
 
 async def begin(order: Order, facts: Facts | None, desk: Desk) -> Callable[[], object]:
-    """Read what the order needs; what is left to do needs no store, and may take as long as it is let.
+    """Read what the order needs from the store. Raises Temporary.
 
-    Raises Temporary.
+    Returns:
+        The computation: a function that needs no store and may take long.
     """
     match order:
         case ExperimentOrder():
@@ -79,7 +80,7 @@ async def begin(order: Order, facts: Facts | None, desk: Desk) -> Callable[[], o
             return lambda: search(order, lambda log, rank, offset: desk.read_log(log.place, rank, offset, CHUNK))
         case WhatIfOrder():
             snapshot, policies = await _snapshot(order, facts, desk.store), _policies(facts)
-            # The task may have changed, or come, since it was read; plans are slow enough to keep others waiting.
+            # The task may be newer than the queue that was read here.
             now = with_task(snapshot, order.task)
             return lambda: counterfactuals(now, policies, order.task.id, most_plans=order.most_plans)
         case ForecastOrder():
@@ -98,7 +99,7 @@ async def _forecast(order: ForecastOrder, facts: Facts | None, store: Store) -> 
 
 
 async def _snapshot(order: ForecastOrder | WhatIfOrder, facts: Facts | None, store: Store) -> Snapshot:
-    """The cluster as the latest tick saw it, and the queue as it is."""
+    """A snapshot with the nodes of the latest tick and the present queue."""
     assert facts is not None, "plans need nodes"
     async with store.read() as tx:
         tasks, uses, strikes = await tx.unfinished_tasks(), await tx.uses(), await tx.strikes()
@@ -132,5 +133,5 @@ async def _search_kept(order: SearchOrder, store: Store) -> Hits:
                 break
             found.take(log.run, rank, chunk)
             offset = chunk.next
-            await asyncio.sleep(0)  # others may have something to say
+            await asyncio.sleep(0)  # lets other orders run
     return found.hits()

@@ -1,4 +1,4 @@
-"""Workers without a process of their own: for a store that lives in this one."""
+"""Workers in this process, for a store in memory."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from hai_scheduler.service.shared.orders import Facts, Order
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """See `orders.Workers`: computes in a thread. A computation that has begun cannot be ended."""
+    """Computes in a thread; see `orders.Workers`. A computation that has begun cannot be cancelled."""
 
     store: Store
     queue: FairQueue = field(default_factory=lambda: FairQueue(1))
 
     async def do(self, user: str, order: Order, facts: Facts | None = None) -> Any:
-        """Carry out the order when its user's turn has come."""
+        """See `orders.Workers.do`."""
         async with self.queue.place(user):
             compute = await begin(order, facts, Desk(store=self.store, read_log=_no_folders))
             return await asyncio.to_thread(compute)
 
     async def close(self) -> None:
-        """There is nothing to end."""
+        """Do nothing: there is no process to end."""
 
 
 def _no_folders(place: LogPlace, rank: int, offset: int, _limit: int) -> LogChunk:

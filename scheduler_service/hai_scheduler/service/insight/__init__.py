@@ -1,1 +1,1 @@
-"""What users read of the scheduler's mind: tasks, the cluster, decisions, explanations, forecasts."""
+"""The use cases of reading: tasks, the cluster, decisions, explanations and forecasts."""

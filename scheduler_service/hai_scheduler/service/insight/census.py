@@ -1,4 +1,4 @@
-"""How many unfinished tasks there are of each kind, found from what has changed since they were last counted."""
+"""Counts the unfinished tasks of each kind, from the changes since the last count."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from hai_scheduler.service.shared.undisturbed import undisturbed
 
 
 class TaskKind(NamedTuple):
-    """What tasks are counted by."""
+    """The key by which tasks are counted."""
 
     group: str
     state: TaskState
-    #: What it counts as now (Q4); None for a task of AUTO that no tick has looked at.
+    #: The task's present level (Q4); None for a task of AUTO before its first tick.
     level: Priority | None
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Tasks of one kind."""
+    """The number of tasks of one kind, and of their nodes."""
 
     tasks: int
-    #: Nodes that they hold or wait for.
+    #: Nodes that the tasks hold or wait for.
     nodes: int
 
 
 class Census:
-    """The counts of the latest tasks and verdicts that were asked for.
+    """The counts of the tasks and verdicts of the latest call.
 
-    Only a waiting task of AUTO counts by its verdict; all others say themselves at which level they are.
+    Only the level of a waiting task of AUTO depends on its verdict; other tasks know their level.
     """
 
     def __init__(self) -> None:
@@ -44,12 +44,12 @@ class Census:
         self._verdicts: Mapping[TaskId, Verdict] = {}
         self._known: Counter[TaskKind] = Counter()
         self._nodes: Counter[TaskKind] = Counter()
-        #: Those that count by their verdicts.
+        #: Tasks whose level depends on their verdict.
         self._auto: dict[TaskId, Task] = {}
         self._found: Mapping[TaskKind, Count] = {}
 
     def of(self, tasks: Sequence[Task], verdicts: Mapping[TaskId, Verdict]) -> Mapping[TaskKind, Count]:
-        """How many there are of each kind; kinds of which there is none are left out. `tasks` are by id."""
+        """The count of each kind; kinds without tasks are left out. `tasks` are in the order of their ids."""
         if tasks is not self._tasks or verdicts is not self._verdicts:
             gone, come = differences(self._tasks, tasks)
             for task in gone:
@@ -82,13 +82,13 @@ class Census:
 
 
 def own_level(task: Task) -> Priority | None:
-    """What the task counts as whatever its verdict is: the level of its run or, while it waits, that asked for."""
+    """The level of the task without its verdict: that of its run or, while it waits, the one asked for."""
     run = task.live_run
     return run.priority if run is not None else task.priority
 
 
 def level_of(task: Task, verdicts: Mapping[TaskId, Verdict]) -> Priority | None:
-    """What the task counts as now (Q4), if that is known."""
+    """The present level of the task (Q4); None if it is not known."""
     level = own_level(task)
     if level is None and task.state.waiting:
         level = _by_verdict(task.id, verdicts)
@@ -101,5 +101,5 @@ def level_of(task: Task, verdicts: Mapping[TaskId, Verdict]) -> Priority | None:
 
 def _by_verdict(task_id: TaskId, verdicts: Mapping[TaskId, Verdict]) -> Priority | None:
     if isinstance(verdicts, Verdicts):
-        return verdicts.level_of(task_id)  # without all else that a verdict says
+        return verdicts.level_of(task_id)  # faster than to build the whole verdict
     return verdicts[task_id].priority if task_id in verdicts else None

@@ -1,4 +1,4 @@
-"""What was decided on a task, in order: the lines of its history that are decisions, as sentences."""
+"""The decisions on a task, in order: lines of its history as sentences."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ PAGE: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """A line of history with what it says."""
+    """A line of history, and its text."""
 
     event: Event
-    #: With a capital and a full stop.
+    #: The text of the line, with a capital and a full stop.
     sentence: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decisions:
-    """The reader of the decision log."""
+    """Reads the decision log."""
 
     store: Store
 
     async def of_task(self, caller: Caller, ref: str, *, after: int, limit: int) -> Sequence[Decision]:
-        """At most `limit` decisions on the task after that number, in order. Raises Unknown."""
+        """At most `limit` decisions on the task with a seq greater than `after`, in order. Raises Unknown."""
         found: list[Decision] = []
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
@@ -55,13 +55,13 @@ class Decisions:
 
 
 def sentence_of_event(event: Event) -> str | None:
-    """What a line of history says of a decision on a task; None if it tells of none."""
+    """The sentence about the decision in a line of history; None if the line is not a decision."""
     write = _SENTENCES.get(event.kind)
     return None if write is None else write(event)
 
 
 def _because(data: Mapping[str, Any]) -> str:
-    """The reason as a part of a sentence; words of other versions are shown as they are."""
+    """The reason as a part of a sentence; unknown words of other versions are shown unchanged."""
     word = data.get("reason")
     if word is None:
         return "no reason was kept"
@@ -69,7 +69,7 @@ def _because(data: Mapping[str, Any]) -> str:
 
 
 def _state(event: Event) -> str | None:
-    """A start or an end. That a run is told to leave is in its notice, and that it is up is no decision."""
+    """The sentence about a start or an end; None for other changes, which a notice tells or which are no decisions."""
     data = event.data
     after = data.get("to")
     if after == TaskState.STARTING:
@@ -83,7 +83,7 @@ def _state(event: Event) -> str | None:
 
 
 def _saved(data: Mapping[str, Any]) -> str:
-    """What is known of its work, as a part of a sentence; nothing of a run that nobody asked to leave."""
+    """A part of a sentence that says whether the run saved its work; empty for a run that was not told to leave."""
     left, lost = data.get("left"), data.get("lost_s")
     back = f" ({span(timedelta(seconds=lost))} of work lost)" if isinstance(lost, int | float) and lost >= 1 else ""
     match left:

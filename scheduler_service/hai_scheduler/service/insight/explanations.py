@@ -1,4 +1,4 @@
-"""Why a task waits, with what would let it start: the latest tick's view, asked of `plan` itself."""
+"""Explains why a task waits and what would let it start, with the latest view and the planner itself."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.orders import Facts, WhatIfOrder, Workers
 from hai_scheduler.service.shared.watch import Watch
 
-#: How long one explanation may take, about: the longer a plan takes, the fewer are made.
+#: About how many seconds one explanation may take: the longer a plan takes, the fewer are made.
 SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """A task as it is now, and what would let it start."""
+    """A task as it is now, and changes that would let it start."""
 
     view: TaskView
     what_if: Sequence[WhatIf]
@@ -29,7 +29,7 @@ class Explanation:
 
 @dataclass(slots=True, kw_only=True)
 class Explanations:
-    """The use case. What was found for a task holds until the next tick."""
+    """The use case. A result is kept until the next tick."""
 
     queries: Queries
     clock: Clock
@@ -40,7 +40,7 @@ class Explanations:
     _tick: int = -1
 
     async def explain(self, caller: Caller, ref: str) -> Explanation:
-        """The task and its counterfactuals, none before the first look. Raises Unknown, TooMany, Unavailable."""
+        """The task with its what-ifs (none before the first look). Raises Unknown, TooMany and Unavailable."""
         await self.watch.asked()
         view = await self.queries.summary(caller, ref)
         return Explanation(view=view, what_if=await self._what_if(caller, view.task))
@@ -48,7 +48,7 @@ class Explanations:
     async def _what_if(self, caller: Caller, task: Task) -> tuple[WhatIf, ...]:
         snapshot, tick = self.watch.snapshot, self.watch.ticks
         most_plans = min(MOST_PLANS, int(SECONDS / max(self.watch.plan_seconds, 1e-6)))
-        # The first plan only shows how it is.
+        # The first plan is the one without a change.
         if snapshot is None or not task.state.waiting or most_plans < 2:
             return ()
         if self._tick != tick:
@@ -59,6 +59,6 @@ class Explanations:
             facts = Facts(nodes=snapshot.nodes, policies=self.watch.policies)
             found = tuple(await self.workers.do(caller.name, order, facts))
             if self._tick != tick:
-                return found  # of a tick that is over: it is not kept
+                return found  # not kept: there has been a newer tick
             self._found[task] = found
         return self._found[task]

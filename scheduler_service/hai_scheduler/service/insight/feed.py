@@ -1,4 +1,4 @@
-"""History as it happens: the events of the store, read once for all who follow, resumable from any number."""
+"""The feed: events of the store as they come, read once for all followers, resumable from any seq."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hai_scheduler.service.insight.queries import sees_quota_of, whose
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.news import PAGE, News
 
-#: Kinds of events without an owner that every reader gets. They tell what `GET /nodes`, `/cluster` and `/policy`, which
-#: every reader may ask, show anyway. A kind that is not listed is for admins.
+#: Kinds of events without an owner that all users get: `GET /nodes`, `/cluster` and `/policy` show all users the same.
+#: Other kinds without an owner are for admins.
 FOR_EVERYBODY: Final = frozenset(
     {EventKind.NODE_MARK, EventKind.CLUSTER_PAUSED, EventKind.CLUSTER_RESUMED, EventKind.POLICY_CHANGED}
 )
-#: Kinds of events that tell of a row of quota: for those for whom the row can count.
+#: Kinds of events about a row of quota: for users for whom the row can count.
 OF_QUOTA: Final = frozenset({EventKind.QUOTA_PUT, EventKind.QUOTA_DELETED})
 
 
@@ -26,17 +26,19 @@ OF_QUOTA: Final = frozenset({EventKind.QUOTA_PUT, EventKind.QUOTA_DELETED})
 class Feed:
     """Events of a user and of the cluster, in order, each once.
 
-    What a task waits for (`task.verdict`) is left out: such lines are many, nothing has happened to the task, and
-    every panel would read everything again for each. They are in the task's own history.
+    Reasons for waiting (`task.verdict`) are left out: there are many of them, the task has not changed, and every
+    panel would read everything again for each. They are in the task's own history.
     """
 
     store: Store
     news: News
 
     async def begin(self, after: int | None) -> int:
-        """Where a reader starts who has seen everything up to `after` (None: who wants only what comes now).
+        """The seq after which a reader starts.
 
-        A number from the future, as after a restored backup, starts now.
+        Args:
+            after: The last seq that the reader has seen; None: only new events. A seq from the future, as after a
+                restored backup, counts as now.
         """
         async with self.store.read() as tx:
             last = await tx.last_event_seq()
@@ -45,7 +47,7 @@ class Feed:
     async def follow(
         self, caller: Caller, *, after: int, user: str | None = None
     ) -> AsyncGenerator[Event | None, None]:
-        """Events after that number, for ever; None when a look has found nothing new.
+        """Events with a seq greater than `after`, without an end; None when a look has found no new event.
 
         `user` is as in `Queries.tasks`. Raises NotAllowed at the first step.
         """
@@ -62,27 +64,27 @@ class Feed:
                 if (behind and paper.begun and not paper.holds(after)) or paper.later(after):
                     continue
                 yield None
-                # More may have come while the reader took his time.
+                # More events may have come while the reader handled this one.
                 if not paper.later(after):
                     await paper.more(self.news.look_every)
 
     async def _page(self, after: int, only: str | None) -> tuple[Sequence[Event], int]:
-        """Events after that number from the store, and up to where there are no others."""
+        """A page of events from the store after `after`, and the seq up to which there are no others."""
         async with self.store.read() as tx:
             page = await tx.events(after=after, limit=PAGE, user=only)
             return page, after if len(page) == PAGE else await tx.last_event_seq()
 
 
 def _concerns(event: Event, only: str | None) -> bool:
-    """Whether it is about that user, or about the cluster; None is any user."""
+    """True if the event is about that user (None: any user) or about the cluster."""
     return only is None or event.user is None or event.user == only
 
 
 def may_see(caller: Caller, event: Event) -> bool:
-    """Whether an event is for the caller.
+    """True if the caller may see the event.
 
-    An admin may see all. Everybody else sees what happens to his own tasks, the listed events of the cluster, and
-    changes of quota that can count for him.
+    Admins may see all. Other users see events of their own tasks, the listed events of the cluster, and changes of
+    quota that can count for them.
     """
     if caller.admin:
         return True

@@ -1,4 +1,4 @@
-"""When would it start? The planner is run forward in virtual time over the current queue (`sim`)."""
+"""Forecasts when a task starts: the planner runs in virtual time over the current queue (`sim`)."""
 
 from __future__ import annotations
 
@@ -26,58 +26,58 @@ from hai_scheduler.service.shared.orders import HORIZON, Bounds
 from hai_scheduler.sim.engine import Engine
 from hai_scheduler.sim.scenario import Job
 
-#: For so many tasks the planner is run forward a second more at a time, up to a minute: in a long queue something
-#: happens at almost every second, and the time there is would be used up before much of it is foreseen.
+#: The step in virtual time grows by a second for every 50 tasks, up to a minute: in a long queue something happens at
+#: almost every second, and small steps would use up the processor time too early.
 _TASKS_A_SECOND: Final = 50
 _LONGEST_STEP: Final = timedelta(minutes=1)
 
 
 class Outcome(StrEnum):
-    """What was found."""
+    """The result of a forecast."""
 
     NOW = "now"
     LATER = "later"
-    #: It does not start within the horizon.
+    #: The task does not start within the horizon.
     BEYOND_HORIZON = "beyond_horizon"
-    #: The time for one forecast was over before it started.
+    #: The processor time of the forecast was used up before the task started.
     BEYOND_COMPUTED = "beyond_computed"
-    #: Nothing that is foreseen will ever let it start.
+    #: No event in the forecast lets it start.
     NEVER = "never"
-    #: It has its nodes already.
+    #: The task has its nodes already.
     RUNNING = "running"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """A task that would be told to leave, and what that would cost it."""
+    """A task that would be told to leave, and the cost for it."""
 
     task: Task
     at: datetime
-    #: What its run holds, and at which level.
+    #: The nodes that its run holds, and the level of the run.
     nodes: int
     priority: Priority
-    #: Running time since its latest checkpoint, times nodes: lost unless it saves when it is told.
+    #: Running time since its latest checkpoint, multiplied by nodes: lost unless the task saves after the notice.
     unsaved: timedelta
-    #: What a suspension and the resume after it have cost it before, times nodes (P6).
+    #: Time that a suspension with the resume after it has cost the task before, multiplied by nodes (P6).
     switch: timedelta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumption:
-    """Something that the forecast takes for granted."""
+    """An assumption of the forecast."""
 
     name: str
     sentence: str
-    #: Of how many tasks, by what it is known from; empty where that does not apply.
+    #: The number of tasks by the source of their length; empty where that does not apply.
     tasks: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """When a task would start under stated assumptions."""
+    """The forecast of a task's start, with its assumptions."""
 
     task: Task
-    #: Whether the task is only thought of.
+    #: Whether the task is not submitted.
     hypothetical: bool
     outcome: Outcome
     sentence: str
@@ -86,7 +86,7 @@ class Forecast:
     nodes: tuple[str, ...] = ()
     gpus: tuple[tuple[int, ...], ...] = ()
     suspends: Sequence[Cost] = ()
-    #: Why it waits now, if it does.
+    #: Why the task waits now, if it does.
     verdict: Verdict | None = None
     assumptions: Sequence[Assumption] = ()
     horizon: timedelta = HORIZON
@@ -98,9 +98,9 @@ class Forecast:
 def foretell(
     snapshot: Snapshot, policies: Policies, task: Task, history: History, bounds: Bounds, *, hypothetical: bool
 ) -> Forecast:
-    """Run the planner forward from the snapshot until the task is started. A worker does it (computing/work.py).
+    """Run the planner in virtual time from the snapshot until the task starts. A worker calls it (computing/work.py).
 
-    A task that is held is taken as released now.
+    A held task counts as released now.
     """
     snapshot = with_task(of_group(snapshot, task.group), replace(task, held=False))
     bases: Counter[Basis] = Counter()
@@ -131,12 +131,12 @@ def foretell(
 
 
 def step_for(tasks: int) -> timedelta:
-    """How far apart the planner looks in a forecast over so many tasks."""
+    """The step in virtual time of a forecast over that number of tasks."""
     return min(_LONGEST_STEP, timedelta(seconds=max(1, tasks // _TASKS_A_SECOND)))
 
 
 def of_running(task: Task, now: datetime) -> Forecast:
-    """The forecast of a task that has its nodes."""
+    """The forecast of a task that already holds its nodes."""
     run = task.live_run
     assert run is not None, f"task {task.id} holds no nodes"
     return Forecast(
@@ -154,18 +154,18 @@ def of_running(task: Task, now: datetime) -> Forecast:
 
 @dataclass(slots=True)
 class _Run:
-    """The engine, watched for one task."""
+    """The simulation engine, observed for one task."""
 
     engine: Engine
     task_id: TaskId
     bounds: Bounds
-    #: Who is told to leave for it.
+    #: The tasks that are told to leave for it.
     costs: dict[TaskId, Cost] = field(default_factory=dict)
     nodes: tuple[str, ...] = ()
     gpus: tuple[tuple[int, ...], ...] = ()
 
     def until_started(self) -> Outcome:
-        """Go on until it is started, nothing will happen any more, or a bound is reached."""
+        """Run until the task starts, no event is left, or a bound is reached."""
         engine, began = self.engine, time.thread_time()
         end = engine.now + self.bounds.horizon
         self._note(list(engine.tasks))
@@ -183,7 +183,7 @@ class _Run:
         return Outcome.NEVER
 
     def _note(self, told: Iterable[TaskId]) -> None:
-        """Take down what it costs those who are told to leave for the task."""
+        """Note the costs of the tasks that are told to leave for the task."""
         for task_id in told:
             task = self.engine.tasks.get(task_id)
             run = task.run if task is not None else None
@@ -205,19 +205,19 @@ class _Run:
 
 
 def _job(task: Task, history: History, now: datetime, bases: Counter[Basis]) -> Job:
-    """How a task is taken to behave: it ends as its kind does, and takes to leave what it took the last time."""
+    """The assumed behaviour of a task: it runs as long as similar ones, and leaves as fast as the last time."""
     basis, left = history.left(task, now)
     bases[basis] += 1
     return Job(task=task, work=left, saves_in=task.leaving_took)
 
 
 def _assumptions(task: Task, bases: Mapping[Basis, int], step: timedelta) -> tuple[Assumption, ...]:
-    """What the forecast takes for granted, in words and as data."""
+    """The assumptions of the forecast, as sentences and as data."""
     counts = {basis.value: bases[basis] for basis in Basis if bases.get(basis)}
     known = ", ".join(f"{count} {_BASES[Basis(name)]}" for name, count in counts.items())
     found = [
         Assumption(name="lengths", sentence=f"How long the tasks of the group run: {known}.", tasks=counts),
-        Assumption(name="submissions", sentence="Nobody submits anything, changes anything or fails meanwhile."),
+        Assumption(name="submissions", sentence="Until then there are no other submissions, changes or failures."),
         Assumption(
             name="leaving",
             sentence="A task that is told to leave takes as long as the last time, else all of its grace.",
@@ -237,12 +237,12 @@ _BASES: Final[Mapping[Basis, str]] = {
     Basis.NAME: "as their user's tasks of the same name did",
     Basis.SIZE: "as their user's tasks of the same size did",
     Basis.GROUP: "as tasks of the group did",
-    Basis.UNKNOWN: "unknown, as if for ever",
+    Basis.UNKNOWN: "unknown, taken as without an end",
 }
 
 
 def sentence_of_forecast(forecast: Forecast) -> str:
-    """The answer in one sentence, with a capital and a full stop."""
+    """The forecast as one sentence, with a capital and a full stop."""
     horizon = span(forecast.horizon)
     match forecast.outcome:
         case Outcome.BEYOND_HORIZON:

@@ -1,4 +1,4 @@
-"""Forecasts for users: of a task that waits, or of one that is only thought of."""
+"""Forecasts for users: of a task that waits, or of one that is not submitted yet."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HOLDS_NODES = (TaskState.STARTING, TaskState.RUNNING)
 
 @dataclass(slots=True, kw_only=True)
 class Forecasts:
-    """The use case. Forecasts are computed by workers, in turn for all users."""
+    """The use case. Workers compute the forecasts; users take turns."""
 
     store: Store
     clock: Clock
@@ -31,14 +31,14 @@ class Forecasts:
     bounds: Bounds = field(default_factory=Bounds)
 
     async def of_task(self, caller: Caller, ref: str, *, horizon: timedelta | None = None) -> Forecast:
-        """When a task will have its next turn. Raises Unknown, InTheWay, Invalid, TooMany and Unavailable."""
+        """The forecast of a task's next turn. Raises Unknown, InTheWay, Invalid, TooMany and Unavailable."""
         bounds = self._bounds(horizon)
         await self.watch.asked()
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
             if task.state.ended or task.state is TaskState.STOPPING:
                 raise InTheWay(
-                    f"Task {task.id} is {task.state.value}: nothing of it is still to start. "
+                    f"Task {task.id} is {task.state.value} and will not start again. "
                     "`hai submit --dry-run` forecasts a new one."
                 )
             if task.state in _HOLDS_NODES:
@@ -48,9 +48,9 @@ class Forecasts:
     async def of_submission(
         self, caller: Caller, submission: Submission, *, horizon: timedelta | None = None
     ) -> Forecast:
-        """When a task would start that is not submitted; it is checked like one that is.
+        """The forecast of a task that is not submitted; it is checked like a submission.
 
-        Raises as `submit`, and TooMany and Unavailable.
+        Raises the same as `submit`, and TooMany and Unavailable.
         """
         bounds = self._bounds(horizon)
         await self.watch.asked()

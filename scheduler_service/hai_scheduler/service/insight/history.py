@@ -1,4 +1,4 @@
-"""How long tasks like one have run: what a forecast takes for its length where no time limit says it."""
+"""Estimates how long a task without a time limit runs, from similar tasks that have ended."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from typing import Final
 
 from hai_scheduler.core.model.task import Task
 
-#: Ended tasks of a node group that are looked at, the newest.
+#: How many ended tasks of a node group are used, the newest.
 KEPT: Final = 1000
 
 
 class Basis(StrEnum):
-    """What the length of a task is taken from."""
+    """The source of the assumed length of a task."""
 
-    #: Its own time limit.
+    #: The task's own time limit.
     TIME_LIMIT = "time_limit"
     #: The user's ended tasks of the same name.
     NAME = "name"
     #: The user's ended tasks of the same size.
     SIZE = "size"
-    #: Everybody's ended tasks of the node group.
+    #: All users' ended tasks of the node group.
     GROUP = "group"
-    #: Nothing: it never ends by itself.
+    #: There is no source: the task is taken as without an end.
     UNKNOWN = "unknown"
 
 
 class History:
-    """The running times of ended tasks of one node group, by what they have in common with others."""
+    """The running times of ended tasks of one node group, by the keys that similar tasks share."""
 
     def __init__(self, ended: Iterable[Task]) -> None:
         #: In seconds.
@@ -42,10 +42,10 @@ class History:
                     self._times[key].append(task.served.total_seconds())
 
     def left(self, task: Task, now: datetime) -> tuple[Basis, timedelta | None]:
-        """How much longer the task runs by itself, over all its turns; None is for ever.
+        """The remaining running time of the task over all its turns, and its source; None is without an end.
 
-        A time limit is not counted here: the plan itself ends a task that reaches it. Else it is the median
-        of those that ran longer than the task has run so far.
+        For a task with a time limit the time is None: the plan itself ends the task at the limit. For others it is
+        the median of similar tasks that ran longer than this one so far, less its own running time.
         """
         if task.time_limit is not None:
             return Basis.TIME_LIMIT, None
@@ -61,7 +61,7 @@ class History:
 
 
 def _keys(task: Task) -> dict[Basis, tuple[object, ...]]:
-    """What a task is found under, the closest kin first."""
+    """The keys of a task, the one with the most similar tasks first."""
     return {
         Basis.NAME: ("name", task.user, task.name),
         Basis.SIZE: ("size", task.user, task.nodes, task.gpus),

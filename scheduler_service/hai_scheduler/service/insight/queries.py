@@ -1,6 +1,6 @@
-"""What users read: tasks with their runs and verdicts, the cluster at a glance, nodes, quota.
+"""Reads for users: tasks with their runs and verdicts, a summary of the cluster, nodes, quota.
 
-Everything is read from the store in one view; only nodes and verdicts come from the last tick.
+Each query reads the store in one transaction; only nodes and verdicts come from the last tick.
 """
 
 from __future__ import annotations
@@ -34,46 +34,46 @@ from hai_scheduler.service.shared.quota_rows import expired
 from hai_scheduler.service.shared.watch import Watch
 from hai_scheduler.service.workspace.environment import Places, checkpoint_dir
 
-#: Tasks that are read, or looked at, without letting others on: some milliseconds.
+#: Tasks that are read at once, before other requests have their turn: some milliseconds.
 PIECE = 50
-#: How old the reasons why tasks wait may be for those who read tasks, in seconds. Rings renew them at once; one may be
-#: lost, and what depends on the time alone does not ring.
+#: How old the verdicts may be for readers of tasks, in seconds. Rings renew them at once, but a ring may be lost, and
+#: changes by time alone do not ring.
 VIEW_BEARABLE: Final = 15.0
-#: `?user=` of an admin who asks for everybody.
+#: `?user=` of an admin who asks for the tasks of all users.
 EVERYBODY = "*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskView:
-    """A task with what can be said of it now."""
+    """A task with its present state for readers."""
 
     task: Task
-    #: Why it waits, if it does and a tick has looked at it.
+    #: Why the task waits, if it does and a tick has looked at it.
     verdict: Verdict | None
-    #: One sentence on what it does now, or why it ended.
+    #: One sentence on what the task does now, or why it ended.
     message: str
-    #: What it counts as now (Q4), if that is known.
+    #: The present level of the task (Q4), if it is known.
     effective: Priority | None
-    #: Running time over all runs, the present one included.
+    #: Running time over all runs, including the present one.
     served: timedelta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskStory:
-    """A task with what it executes and all its runs, by number."""
+    """A task with its specification and all its runs, by number."""
 
     view: TaskView
     spec: TaskSpec
     runs: Sequence[Run]
-    #: Where it keeps its checkpoints: its own choice or the platform's.
+    #: The folder of its checkpoints: the one that the task names, or the platform's.
     checkpoint_dir: str
-    #: What its owner should know and can do, as sentences.
+    #: A warning for its owner with what they can do, as sentences.
     hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskList:
-    """A page of tasks, newest first; cursor None says that it is the last."""
+    """A page of tasks, newest first; cursor None means that it is the last page."""
 
     items: Sequence[TaskView]
     cursor: str | None
@@ -84,36 +84,36 @@ class NodeHolder:
     """A task that holds a node, or GPUs of it."""
 
     task_id: TaskId
-    #: Whose it is. Every reader is told: who holds nodes is no secret among those who share them (docs/security.md).
+    #: The owner of the task. All users see who holds the shared nodes (docs/security.md).
     user: str
-    #: Indices of the GPUs that it holds there; empty is the whole node (U2).
+    #: Indices of the GPUs that the task holds there; empty is the whole node (U2).
     gpus: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeView:
-    """A node and what holds it: one task all of it, or several some of its GPUs each."""
+    """A node and its holders: one task with the whole node, or several tasks with some of its GPUs each."""
 
     node: Node
-    #: In the order of their GPUs.
+    #: The holders, in the order of their GPUs.
     holders: tuple[NodeHolder, ...] = ()
 
     @property
     def gpus_free(self) -> int:
-        """GPUs that no task holds, and no orphaned run."""
+        """The number of GPUs that neither a task nor an orphaned run holds."""
         if self.node.orphan is not None or any(not holder.gpus for holder in self.holders):
             return 0
         return self.node.gpus - sum(len(holder.gpus) for holder in self.holders)
 
     @property
     def only(self) -> NodeHolder | None:
-        """The task that holds it, if it is held by one."""
+        """The only task that holds the node; None if there is none, or several."""
         return self.holders[0] if len(self.holders) == 1 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelView:
-    """Tasks and nodes at one priority."""
+    """The numbers of tasks and nodes at one priority."""
 
     priority: Priority
     running_tasks: int
@@ -124,24 +124,24 @@ class LevelView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupView:
-    """A node group at a glance. Every node is held, free or unavailable; one that is held in part is held."""
+    """A summary of a node group. Each node is held, free or unavailable; a partly held node counts as held."""
 
     group: str
     nodes: int
     held: int
     free: int
     unavailable: int
-    #: Of those held: nodes that have GPUs left.
+    #: Held nodes that have free GPUs.
     shared: int
     gpus: int
-    #: On nodes that take new runs.
+    #: Free GPUs on nodes that take new runs.
     gpus_free: int
     levels: Sequence[LevelView]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterView:
-    """The cluster at a glance."""
+    """A summary of the cluster."""
 
     paused: bool
     groups: Sequence[GroupView]
@@ -149,7 +149,7 @@ class ClusterView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaView:
-    """What a user may hold at a level, by which row, and holds."""
+    """The limit of a user at a level, the row that sets it, and the nodes that the user holds."""
 
     group: str
     priority: Priority
@@ -157,15 +157,15 @@ class QuotaView:
     source: str
     #: Nodes; k GPUs of a node count k / GPUs-of-the-node (Q1).
     used: float
-    #: Up to what he may raise it himself (Q3).
+    #: Up to where users may raise the limit themselves (Q3).
     ceiling: int | None = None
-    #: When the row that counts runs out.
+    #: When that row expires.
     expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queries:
-    """All reads of the interface."""
+    """The use cases of reading tasks, nodes, the cluster and quota."""
 
     store: Store
     clock: Clock
@@ -175,7 +175,7 @@ class Queries:
     live: LiveTasks = field(default_factory=LiveTasks)
 
     async def task(self, caller: Caller, ref: str) -> TaskStory:
-        """One task with everything. Raises Unknown."""
+        """One task with its specification and runs. Raises Unknown."""
         await self.watch.asked(VIEW_BEARABLE)
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
@@ -183,7 +183,7 @@ class Queries:
         return self._story(task, spec, runs)
 
     def fresh(self, task: Task, spec: TaskSpec) -> TaskStory:
-        """A task that was stored a moment ago, as `task` shows it before its first run; nothing is read."""
+        """A task that was just stored, as `task` shows it before its first run; the store is not read."""
         return self._story(task, spec, ())
 
     def _story(self, task: Task, spec: TaskSpec, runs: Sequence[Run]) -> TaskStory:
@@ -202,18 +202,18 @@ class Queries:
             return self.view(await find(tx, caller, ref))
 
     async def runs(self, caller: Caller, ref: str) -> Sequence[Run]:
-        """Its runs, by number. Raises Unknown."""
+        """The runs of the task, by number. Raises Unknown."""
         async with self.store.read() as tx:
             return await tx.runs((await find(tx, caller, ref)).id)
 
     async def events(self, caller: Caller, ref: str, *, after: int, limit: int) -> Sequence[Event]:
-        """Its history after that number. Raises Unknown."""
+        """The history of the task: at most `limit` events with a seq greater than `after`. Raises Unknown."""
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
             return await tx.events(after=after, limit=limit, task_id=task.id)
 
     async def tasks(self, caller: Caller, where: TaskFilter, *, cursor: str | None, limit: int) -> TaskList:
-        """A page of tasks; `where.user` None is the caller himself. Raises NotAllowed and Invalid."""
+        """A page of tasks; `where.user` None is the caller. Raises NotAllowed and Invalid."""
         where = replace(where, user=whose(caller, where.user))
         before = None if cursor is None else _before(cursor)
         await self.watch.asked(VIEW_BEARABLE)
@@ -226,7 +226,7 @@ class Queries:
         return TaskList(items=[self.view(task) for task in page], cursor=str(page[-1].id) if more and page else None)
 
     async def _check_filter(self, tx: Tx, caller: Caller, where: TaskFilter) -> None:
-        """Nothing was found: say so if that is because a name is misspelt. Raises Invalid."""
+        """Raise Invalid if the list is empty because a name in the filter is unknown."""
         user, groups = where.user, self.watch.groups()
         if user not in (None, caller.name) and user not in {known.name for known in await tx.users()}:
             raise Invalid("user", user, f"no user {user!r} has used HAI yet: check the spelling")
@@ -238,11 +238,11 @@ class Queries:
             )
 
     def now(self) -> datetime:
-        """What time it is for the service."""
+        """The present time of the service."""
         return self.clock.now()
 
     def view(self, task: Task) -> TaskView:
-        """The task as it looks now."""
+        """The task with its present state."""
         now, verdict = self.clock.now(), self._verdict(task)
         return TaskView(
             task=task,
@@ -265,11 +265,11 @@ class Queries:
         return verdict
 
     async def nodes(self) -> Sequence[NodeView]:
-        """Every node, by name, with the tasks that hold it."""
+        """All nodes with the tasks that hold them, sorted by name."""
         return (await self.everything())[1]
 
     async def everything(self) -> tuple[Mapping[TaskKind, Count], Sequence[NodeView]]:
-        """How many unfinished tasks there are of each kind, and all nodes, for nobody in particular."""
+        """The number of unfinished tasks of each kind, and all nodes; the same for every caller."""
         await self.watch.asked()
         async with self.store.read() as tx:
             nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
@@ -283,13 +283,13 @@ class Queries:
         raise Unknown(f"There is no node {name!r}: `hai nodes` lists them.")
 
     async def _nodes(self, tx: Tx) -> list[Node]:
-        # A mark is shown from the moment it is written, not from the next tick on.
+        # A new mark is shown at once, not only after the next tick.
         marks = await tx.node_marks()
         nodes = (replace(node, mark=marks.get(node.name, NodeMark.NONE)) for node in self.watch.nodes)
         return sorted(nodes, key=lambda node: node.name)
 
     async def cluster(self) -> ClusterView:
-        """The cluster at a glance."""
+        """A summary of the cluster."""
         await self.watch.asked()
         async with self.store.read() as tx:
             nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
@@ -300,14 +300,14 @@ class Queries:
         return ClusterView(paused=paused, groups=[_group_view(name, held, counts) for name in names])
 
     async def quotas(self, caller: Caller) -> Sequence[Quota]:
-        """All rows for an admin; for others those that can count for them, without what has expired."""
+        """All rows of quota for an admin; for other users the rows that can count for them and have not expired."""
         now = self.clock.now()
         async with self.store.read() as tx:
             rows = await tx.quotas()
         return [row for row in rows if sees_quota_of(caller, row.subject) and (caller.admin or not expired(row, now))]
 
     async def own_quota(self, caller: Caller) -> Sequence[QuotaView]:
-        """What the caller may hold and holds, wherever there is a row or a held node; highest level first."""
+        """The caller's limits and held nodes, for levels with a row or a held node; highest level first."""
         async with self.store.read() as tx:
             rows, tasks = await tx.quotas(), await tx.unfinished_tasks()
         book = QuotaBook(rows, {caller.name: caller.groups}, self.clock.now())
@@ -336,12 +336,12 @@ class Queries:
         return views
 
     def groups(self) -> list[str]:
-        """Names of the node groups."""
+        """The names of the node groups, sorted."""
         return sorted(self.watch.groups())
 
 
 def whose(caller: Caller, user: str | None) -> str | None:
-    """Whose things to show: None is everybody's. Raises NotAllowed."""
+    """The user whose tasks to show; None is all users. Raises NotAllowed."""
     if user is None or user == caller.name:
         return caller.name
     if not caller.admin:
@@ -350,14 +350,14 @@ def whose(caller: Caller, user: str | None) -> str | None:
 
 
 def sees_quota_of(caller: Caller, subject: str) -> bool:
-    """Whether rows of that subject can count for the caller."""
+    """True if rows of that subject can count for the caller."""
     kinds = ("group", "total")
     own = {"public", f"user:{caller.name}", *(f"{kind}:{group}" for kind in kinds for group in caller.groups)}
     return caller.admin or subject in own
 
 
 async def _in_pieces(tx: Tx, where: TaskFilter, *, before: TaskId | None, limit: int) -> Sequence[Task]:
-    """A page as `Tx.list_tasks` gives it, read so that nobody else waits for all of it."""
+    """A page as `Tx.list_tasks` gives it, read in pieces so that other requests have their turn in between."""
     found: list[Task] = []
     while len(found) < limit:
         part = await tx.list_tasks(where, before=before, limit=min(PIECE, limit - len(found)))
@@ -409,7 +409,7 @@ def _group_view(group: str, nodes: Iterable[NodeView], counts: Mapping[TaskKind,
 
 
 def _level_view(priority: Priority, counts: Mapping[TaskKind, Count]) -> LevelView | None:
-    """One row; a task of AUTO that no tick has looked at counts as NORMAL. None if there is nothing."""
+    """The numbers of one level; a task of AUTO before its first tick counts as NORMAL. None: no tasks."""
     at_level = {kind: count for kind, count in counts.items() if (kind.level or Priority.NORMAL) is priority}
     if not at_level:
         return None

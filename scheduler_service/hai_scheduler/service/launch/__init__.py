@@ -1,1 +1,1 @@
-"""What is done to the cluster after a commit: runs are launched, told and ended."""
+"""Effects on the cluster after a commit: runs are launched, notified and ended."""

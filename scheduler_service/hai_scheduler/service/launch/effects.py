@@ -1,4 +1,4 @@
-"""Carries out what a committed change wants of the world. Everything is idempotent by run id, so repeating is safe."""
+"""Carries out the effects of a committed change. All of them are idempotent by run id, so repeating is safe."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effects:
-    """The hands of the service."""
+    """Carries out effects: launches, notifies, kills and settles runs."""
 
     store: Store
     cluster: Cluster
@@ -39,14 +39,14 @@ class Effects:
     clock: Clock
     orders: LaunchOrders
     policies: PolicyBook
-    #: What keeps runs from being launched.
+    #: The latest failures to launch runs.
     troubles: Troubles = field(default_factory=Troubles)
 
     async def carry_out(self, effects: Iterable[Effect], *, nodes: Mapping[str, Node]) -> str | None:
-        """Do all of them. What fails for now is wanted again by the next tick, so it is only logged.
+        """Carry out all these effects. A failure is only logged: the next tick wants the effect again.
 
         Returns:
-            What stands in the way of one of them, if something does.
+            The message of one of the failures; None if there is none.
         """
         done = await asyncio.gather(*(self._one(effect, nodes) for effect in effects))
         return next((trouble for trouble in done if trouble is not None), None)
@@ -92,7 +92,7 @@ class Effects:
             await self.cluster.launch(order)
 
     async def _cannot_start(self, effect: Launch, why: str) -> None:
-        """What the run needs cannot be had: a start error that no node has to do with."""
+        """Record a start error that is no node's fault: an environment or a mount of the run cannot be resolved."""
         now = self.clock.now()
         async with self.store.write() as tx:
             task = await tx.get_task(effect.task_id)
@@ -100,7 +100,7 @@ class Effects:
             if not still_wanted(run, effect):
                 return
             if any(rank.state is not RankState.PENDING for rank in run.ranks):
-                # A part of it is up: its nodes are free when that has gone (B4).
+                # Some ranks are up: the nodes are free when these have ended (B4).
                 none = timedelta(0)
                 left = AskedToSuspend(at=now, reason=Reason.START_FAILED, at_most=none, limit=none)
                 await change(tx, task, left, actor=SCHEDULER)

@@ -1,7 +1,7 @@
-"""What the cluster is told when runs are to start: read for all that begin together, in one look at the store.
+"""The orders with which the cluster launches runs, read for all waiting runs in one transaction.
 
-Many runs start at once, and most of what a look costs it costs once. So whoever wants an order while another look is
-under way waits in a line, and the next look takes the line whole. What keeps one run from its order keeps no other.
+Many runs start at once, and a transaction costs almost the same for one run as for many. So calls during a
+transaction wait in a line, and the next transaction takes the whole line. An error of one run affects no other.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Waiting:
 
 @dataclass(slots=True, kw_only=True)
 class LaunchOrders:
-    """The line of runs that are to start."""
+    """Makes the orders, for the whole line of waiting runs at a time."""
 
     store: Store
     tokens: RunTokens
@@ -44,7 +44,7 @@ class LaunchOrders:
     _work: asyncio.Task[None] | None = None
 
     async def order(self, effect: Launch, nodes: Mapping[str, Node]) -> Order | None:
-        """All that the cluster needs; None for a run that was stopped meanwhile.
+        """The order for the cluster; None for a run that was stopped or told to leave in the meantime.
 
         Raises Unresolvable, NotFound, and what the store raises.
         """
@@ -59,7 +59,7 @@ class LaunchOrders:
             taken, self._line = self._line, []
             try:
                 await self._read(taken)
-            except Exception as error:  # noqa: BLE001 - those who wait are told
+            except Exception as error:  # noqa: BLE001 - the waiting callers get it
                 for waiting in taken:
                     _fail(waiting, error)
             finally:
@@ -120,11 +120,11 @@ def _fail(waiting: _Waiting, error: Exception) -> None:
 
 
 def still_wanted(run: Run | None, effect: Launch) -> TypeGuard[Run]:
-    """Whether it is still the run that is to start."""
+    """True if the run of the effect still has to start."""
     return run is not None and run.id == effect.run_id and run.notice is None and run.killed_at is None
 
 
 def _gpus_per_node(run: Run, nodes: Mapping[str, Node]) -> int:
-    """How many GPUs each of its ranks has: those that it was given, else all of the node's (U2)."""
+    """The least number of GPUs of a rank: those that it was given, else all of its node (U2)."""
     held = (len(rank.gpus) or nodes[rank.node].gpus for rank in run.ranks if rank.gpus or rank.node in nodes)
     return min(held, default=0)

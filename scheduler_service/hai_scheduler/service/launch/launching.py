@@ -1,7 +1,7 @@
-"""What ticks want done of the cluster, done beside them: ends at once, launches by priority and a few at a time.
+"""The queue of effects, carried out beside the ticks: ends at once, launches by priority and a few at a time.
 
-A tick decides, commits, hands over what follows, and is over: the next one sees the world while runs are still being
-launched. Nothing is lost with this queue, as every tick wants again what the cluster does not show yet.
+A tick decides, commits and hands over its effects; the next tick can run while runs are still being launched. The
+queue is not stored: every tick wants again what the cluster does not show yet.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from hai_scheduler.service.launch.effects import Effects
 
 log = logging.getLogger(__name__)
 
-#: How many runs are ended, settled or told of their notice at once. They have slots of their own: no launch is in
-#: their way.
+#: How many runs are killed, settled or notified at once. They have slots of their own, so that no launch delays them.
 ENDS_AT_ONCE: Final = 32
 
 #: The higher priority first, then in the order in which they were decided.
@@ -33,74 +32,74 @@ _Turn = tuple[int, int]
 
 @dataclass(slots=True, kw_only=True)
 class _Waiting:
-    """A launch whose turn has not come."""
+    """A launch in the queue."""
 
     effect: Launch
     ranks: int
     priority: Priority
     turn: _Turn
-    #: How many were before it when it was queued, in words.
+    #: The number of launches before it when it was queued, in words.
     words: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class Launching:
-    """The queue between the loop of ticks and the cluster. One event loop; nothing here waits but its own tasks.
+    """The queue between the loop of ticks and the cluster, in one event loop.
 
-    Of one run, at most one launch and one end are under way. A kill does not wait for a launch that is under way: the
-    cluster keeps a mark for what of it comes late (`Cluster.kill`), and the next tick wants the kill again as long as
-    anything of the run shows.
+    For each run at most one launch and one end are running. A kill does not wait for a running launch: the cluster
+    refuses the late part of the launch (`Cluster.kill`), and each tick wants the kill again while the cluster shows the
+    run.
     """
 
     effects: Effects
     clock: Clock
-    #: Whether this replica leads for certain. When it does not, nothing is begun and the queue is emptied.
+    #: True if this replica surely leads. Otherwise no effect is begun and the queue is emptied.
     leads: Callable[[], bool]
-    #: How many ranks may be being launched at once of runs of a priority and above: who is more urgent than all that is
-    #: under way waits for none of it. A run of more ranks has its turn when there is room for one.
+    #: How many ranks of runs of a priority and above are launched at once: a run of higher priority does not wait for
+    #: running launches of lower ones. A run with more ranks than this starts as soon as one slot is free.
     ranks_at_once: int
     _waiting: dict[RunId, _Waiting] = field(default_factory=dict)
-    #: The turns of `_waiting`, and some of launches that wait no more.
+    #: A heap of the turns of `_waiting`, with outdated entries of launches that have left the queue.
     _turns: list[tuple[_Turn, RunId]] = field(default_factory=list)
     _decided: int = 0
-    #: Kills, settlements and notices that are not under way yet, in the order in which they were wanted.
+    #: Kills, settlements and notices that have not begun, in order.
     _ends: dict[Effect, None] = field(default_factory=dict)
-    #: What is under way, by its task: ends, and launches with their turns.
+    #: The running effects by asyncio task: ends, and launches with their turns.
     _under_way: dict[asyncio.Task[None], Effect | _Waiting] = field(default_factory=dict)
-    #: Runs that have been launched, and what has failed and why; each with its number among all that was done.
+    #: Launched runs, and failed effects with their messages; each with the number that `_done` had.
     _launched: dict[RunId, int] = field(default_factory=dict)
     _failed: dict[Effect, tuple[int, str]] = field(default_factory=dict)
     _done: int = 0
-    #: As the latest tick saw them.
+    #: The nodes of the latest tick, by name.
     _nodes: Mapping[str, Node] = field(default_factory=dict)
 
     @property
     def trouble(self) -> str | None:
-        """What stands in the way of something that is still wanted; None if nothing does."""
+        """The message of a failed effect that is still wanted; None if there is none."""
         return next((words for _, words in self._failed.values()), None)
 
     def words(self, run_id: RunId) -> str | None:
-        """What a run waits for that is to be launched; None if its turn has come.
+        """The reason why the launch of a run is still queued, in words; None if the run is not in the queue.
 
-        They stay the same while it waits: they are stored with its task, and must not change with every launch.
+        The words stay the same while it waits: they are stored with the task, and must not change with every launch.
         """
         found = self._waiting.get(run_id)
         return None if found is None else found.words
 
     def mark(self) -> int:
-        """To be taken before a look at the cluster and given to `hand_over`: what is launched later may not show."""
+        """The number of effects done so far; take it before reading the cluster, and pass it to `hand_over`."""
         return self._done
 
     def hand_over(
         self, effects: Iterable[Effect], tasks: Mapping[TaskId, Task], nodes: Mapping[str, Node], *, since: int
     ) -> None:
-        """Take over what a committed tick wants. What waits already, or is under way, is not doubled.
+        """Take over the effects of a committed tick. Effects that are queued or running are not doubled.
 
         Args:
-            effects: What the tick wants.
-            tasks: The tasks as the tick has left them.
+            effects: The effects that the tick wants.
+            tasks: The tasks after the tick, by id.
             nodes: All nodes by name.
-            since: The mark that was taken before the tick looked at the cluster.
+            since: The `mark` from before the tick read the cluster: later launches may be missing in what it read.
         """
         effects = list(effects)
         self._nodes = nodes
@@ -114,7 +113,7 @@ class Launching:
         self._fill()
 
     def _forget(self, wanted: set[Effect], since: int) -> None:
-        """Forget what the tick has seen, or wants no more."""
+        """Forget launches that the tick has seen, and failures of effects that it no longer wants."""
         self._launched = {run_id: number for run_id, number in self._launched.items() if number > since}
         kept = {effect: failed for effect, failed in self._failed.items() if effect in wanted or failed[0] > since}
         self._failed = {effect: failed for effect, failed in kept.items() if effect.run_id not in self._launched}
@@ -126,7 +125,7 @@ class Launching:
         task = tasks.get(effect.task_id)
         run = None if task is None else task.live_run
         if run is None or run.id != run_id:
-            # A later run of its task is another matter, and gets an effect of its own.
+            # A later run of the task gets an effect of its own.
             return
         self._decided += 1
         turn = (-run.priority, self._decided)
@@ -137,7 +136,7 @@ class Launching:
     def _end(self, effect: Kill | Settle | Notify) -> None:
         if isinstance(effect, Kill):
             self._waiting.pop(effect.run_id, None)
-        # Who is being told now may have looked at the notice before it changed.
+        # A running notification may have read the notice before it changed.
         if isinstance(effect, Notify) or not self._is_under_way(effect):
             self._ends[effect] = None
 
@@ -146,11 +145,11 @@ class Launching:
 
     @property
     def _launches(self) -> list[_Waiting]:
-        """Those under way."""
+        """The running launches."""
         return [one for one in self._under_way.values() if isinstance(one, _Waiting)]
 
     def _count_ahead(self) -> None:
-        """Say of those that are new in the queue how many are before them."""
+        """Write into each new launch how many launches are before it."""
         if all(waiting.words is not None for waiting in self._waiting.values()):
             return
         for ahead, waiting in enumerate(sorted(self._waiting.values(), key=lambda one: one.turn), len(self._launches)):
@@ -160,7 +159,7 @@ class Launching:
     # -- doing it ---------------------------------------------------------------------------------
 
     def _fill(self) -> None:
-        """Begin what there is room for."""
+        """Begin as many effects as there are free slots."""
         if not (self._waiting or self._ends):
             return
         if not self.leads():
@@ -177,7 +176,7 @@ class Launching:
             self._begin(waiting)
 
     def _first(self) -> _Waiting | None:
-        """The launch whose turn is next; it stays in the queue."""
+        """The next launch in turn, without removing it from the queue."""
         while self._turns:
             turn, run_id = self._turns[0]
             waiting = self._waiting.get(run_id)
@@ -201,9 +200,9 @@ class Launching:
 
     async def _do(self, effect: Effect) -> None:
         try:
-            # It reads the store afresh: what was stopped or told to leave meanwhile is not launched.
+            # `carry_out` reads the store again: a run that was stopped or told to leave is not launched.
             trouble = await self.effects.carry_out((effect,), nodes=self._nodes)
-        except Exception as error:  # what goes wrong with one run must keep no other from its turn
+        except Exception as error:  # a failure of one run must not stop the others
             log.exception("%s of run %s failed and will be tried again", type(effect).__name__, effect.run_id)
             trouble = type(error).__name__
         self._done += 1
@@ -217,20 +216,20 @@ class Launching:
     # -- its end ----------------------------------------------------------------------------------
 
     def drop(self) -> None:
-        """Empty the queue: this replica leads no more, and who leads wants it all again. What is under way goes on."""
+        """Empty the queue, as another leader wants the same effects; running effects go on."""
         if self._waiting or self._ends:
-            log.info("%d launches and %d ends are left to who leads", len(self._waiting), len(self._ends))
+            log.info("%d launches and %d ends are left to the leader", len(self._waiting), len(self._ends))
         self._waiting.clear()
         self._turns.clear()
         self._ends.clear()
 
     async def idle(self) -> None:
-        """Wait until nothing is queued and nothing under way."""
+        """Wait until the queue is empty and no effect is running."""
         while self._under_way:
             await asyncio.wait(set(self._under_way))
 
     async def finish(self, within: float) -> None:
-        """Go on for so many seconds at most, then give up what is left. No tick comes any more."""
+        """Go on for at most `within` seconds after the last tick, then cancel what is left."""
         waits = [asyncio.ensure_future(self.idle()), asyncio.ensure_future(self.clock.sleep(within))]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -241,7 +240,7 @@ class Launching:
             await asyncio.gather(*waits, return_exceptions=True)
 
     async def abandon(self) -> None:
-        """Give everything up at once, as a process does that dies: done in part is as good as not begun."""
+        """Cancel all effects at once; like after a crash, the next leader repeats them."""
         self.drop()
         tasks = list(self._under_way)
         for task in tasks:

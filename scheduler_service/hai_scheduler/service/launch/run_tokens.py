@@ -1,7 +1,7 @@
-"""Each run's own token: it speaks for that run and can do nothing else.
+"""The token of a run, which allows the requests of that run and nothing else.
 
-The token is a MAC over the run's id, so that a run which must be launched again after a crash gets the same
-one, and nothing secret is stored. It is worth something only while the run is live, which the caller checks.
+The token is a MAC over the run's id, so that a second launch after a crash gets the same token, and no secret is
+stored. It is valid only while the run is live, which the caller checks.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class RunTokens:
         self._secret = secret
 
     def make(self, run_id: RunId) -> Secret:
-        """`run:<run id>:<mac>`."""
+        """The token of the run: `run:<run id>:<mac>`."""
         return Secret(f"{_PREFIX}:{run_id}:{self._mac(run_id)}")
 
     def check(self, text: str) -> RunId | None:
-        """The run that the token speaks for, or None if it is not one of ours."""
+        """The id of the run that the token belongs to; None if this service has not made the token."""
         prefix, _, rest = text.partition(":")
         run_id, _, mac = rest.partition(":")
         if prefix != _PREFIX or not mac.isascii():

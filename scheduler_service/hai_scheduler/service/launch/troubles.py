@@ -1,4 +1,4 @@
-"""What keeps runs from being launched for now: said to their owners, and tried again less and less often."""
+"""Failures to launch runs: owners see the message, and the pause before the next attempt grows."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 
 from hai_scheduler.core.model.ids import RunId
 
-#: How many launches of a run may fail before the next one has to wait: most of what fails is over at the next tick ...
+#: How many launches of a run may fail before a pause begins: most failures are over at the next tick.
 _AT_ONCE: Final = 3
-#: ... how long that one waits, each later one twice as long, and how long at most.
+#: The first pause, which doubles with each further failure, and the longest.
 _FIRST_WAIT: Final = timedelta(seconds=2)
 _LONGEST_WAIT: Final = timedelta(seconds=30)
 
@@ -29,22 +29,22 @@ class Troubles:
     _known: dict[RunId, _Trouble] = field(default_factory=dict)
 
     def note(self, run_id: RunId, words: str, now: datetime) -> None:
-        """A launch has failed; `words` say why."""
+        """Note that a launch has failed; `words` is the reason."""
         failed = 1 + (self._known[run_id].failed if run_id in self._known else 0)
         more = failed - _AT_ONCE
         wait = timedelta(0) if more < 0 else min(_LONGEST_WAIT, _FIRST_WAIT * (1 << min(more, 10)))
         self._known[run_id] = _Trouble(words, failed, now + wait)
 
     def clear(self, run_id: RunId) -> None:
-        """The run has been launched, or is not to be."""
+        """Forget the failures of the run: it was launched, or has to end."""
         self._known.pop(run_id, None)
 
     def of(self, run_id: RunId) -> str | None:
-        """Why the latest launch of the run failed; None if it did not."""
+        """The reason why the latest launch of the run failed; None if it did not fail."""
         found = self._known.get(run_id)
         return None if found is None else found.words
 
     def waits(self, run_id: RunId, now: datetime) -> str | None:
-        """The same while it is too early to try again, else None."""
+        """The same reason during the pause before the next attempt; None if a launch may be tried now."""
         found = self._known.get(run_id)
         return None if found is None or now >= found.again_at else found.words

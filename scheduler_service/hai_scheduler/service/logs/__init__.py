@@ -1,1 +1,1 @@
-"""The log of a task: stored, read as one story, followed, searched, and what its end says."""
+"""The logs of tasks: stored, read as one log over all runs, followed, searched, and scanned for errors."""

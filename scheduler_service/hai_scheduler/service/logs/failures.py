@@ -1,4 +1,4 @@
-"""Why a task has failed: the rank that failed first, and the last lines that it wrote."""
+"""Finds why a task has failed: the rank that failed first, and its last lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hai_scheduler.service.logs.lines import Line, lines_of
 
 #: How much of the end of the log is read, in bytes.
 READ_BYTES: Final = 64 * 1024
-#: Behind the end of any log.
+#: An offset behind the end of any log.
 _BEHIND: Final = 10**15
 
 
@@ -27,7 +27,7 @@ class Failure:
     Attributes:
         run: Number of the run.
         rank: The rank that failed first; others may have failed because of it.
-        words: What it said; no lines where there is no log, or it cannot be read now.
+        words: Its last lines; none if there is no log, or it cannot be read now.
     """
 
     run: int
@@ -36,20 +36,20 @@ class Failure:
 
     @property
     def at(self) -> datetime | None:
-        """When it had ended, by the clock of its node; None: not known."""
+        """The time when the rank ended, by the clock of its node; None: not known."""
         return self.rank.ended_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failures:
-    """Finds out why runs have failed."""
+    """The use case: finds out why runs have failed."""
 
     cluster: Cluster
 
     async def of(self, runs: Sequence[Run]) -> Failure | None:
-        """Why the latest run failed that has ended or is being ended for it; None if it did not fail.
+        """The first failure of the latest run that has ended or has failed ranks; None if that run did not fail.
 
-        A run that has been started since, as a retry, does not hide it. Logs that cannot be read hide the lines alone.
+        A later run without a failure, such as a retry, is skipped. If the log cannot be read, the lines are missing.
         """
         run = next((one for one in reversed(runs) if not one.live or one.failed_ranks), None)
         if run is None or run.reason not in (None, Reason.FAILED):
@@ -72,5 +72,5 @@ class Failures:
                 offset = chunk.next
         except (NotFound, Temporary):
             return []
-        # Of the first line the beginning may be missing.
+        # The first line may be cut off at its beginning.
         return [line.text for line in (lines[1:] if begin else lines)]

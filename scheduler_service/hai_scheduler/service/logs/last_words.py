@@ -1,8 +1,8 @@
-"""What of the end of a log says why a rank has failed.
+"""Finds the lines at the end of a log that say why a rank has failed.
 
-torchrun ends with a traceback of its own and a summary (`ChildFailedError`), some fifty lines that hide what the worker
-itself said before. They are told apart here, and what the worker said is shown. The texts are those that PyTorch
-prints (torch/distributed/elastic/multiprocessing/errors, `ChildFailedError.format_msg`).
+torchrun ends with a traceback of its own and a summary (`ChildFailedError`): some fifty lines that hide the worker's
+own error. This module skips them and shows the worker's lines. The texts are those that PyTorch prints
+(torch/distributed/elastic/multiprocessing/errors, `ChildFailedError.format_msg`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-#: How many lines are shown.
+#: How many lines are shown at most.
 COUNT: Final = 20
-#: How much of a line is shown, in characters.
+#: How many characters of a line are shown.
 MOST_CHARACTERS: Final = 1000
-#: So many lines before its last one, at most, torchrun's own traceback begins.
+#: The most lines of torchrun's own traceback.
 _LONGEST_TRACEBACK: Final = 60
 
 _TRACEBACK: Final = "Traceback (most recent call last):"
@@ -24,7 +24,7 @@ _WRAPPER: Final = re.compile(
     r"(?:torch\.distributed\.elastic\.multiprocessing\.(?:errors|api)\.)?"
     r"(?:(?P<failed>ChildFailedError): ?|SignalException: Process \d+ got signal: \d+)"
 )
-#: How torchrun's own log lines begin: since PyTorch 2.3, before, and with 2.0 and older.
+#: The beginnings of torchrun's own log lines: since PyTorch 2.3, before 2.3, and with 2.0 and older.
 _LOGGED: Final = re.compile(
     r"[WEIF]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ \S*torch/distributed/"
     r"|\[[-0-9 :,]+\] torch\.distributed\.\S+: \["
@@ -37,11 +37,11 @@ _RULE: Final = re.compile(r"={20,}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastWords:
-    """Why a rank has failed, as far as its log says.
+    """The reason why a rank has failed, as far as its log shows it.
 
     Attributes:
         lines: At most `COUNT` lines, in order.
-        worker: Whom the launcher names as the first of its workers that failed, in words; None: no launcher does.
+        worker: The worker that the launcher names as the first that failed, in words; None: no launcher names one.
     """
 
     lines: tuple[str, ...]
@@ -49,11 +49,11 @@ class LastWords:
 
 
 def last_words(lines: Sequence[str], count: int = COUNT) -> LastWords:
-    """The last lines of a log that say why its rank has failed.
+    """The last lines of a log that say why the rank has failed.
 
     Args:
-        lines: The end of the log, without times.
-        count: How many to give, at most.
+        lines: The end of the log, without time stamps.
+        count: How many lines to return at most.
     """
     end, failed = _wrapper(lines)
     if end is None:
@@ -72,7 +72,7 @@ def last_words(lines: Sequence[str], count: int = COUNT) -> LastWords:
 
 
 def _wrapper(lines: Sequence[str]) -> tuple[int | None, bool]:
-    """Where the last line of torchrun's own traceback is, and whether it has a summary; None: it has said nothing."""
+    """The index of the last line of torchrun's own traceback (None: there is none), and if it has a summary."""
     for index in range(len(lines) - 1, -1, -1):
         found = _WRAPPER.fullmatch(lines[index])
         if found:
@@ -81,7 +81,7 @@ def _wrapper(lines: Sequence[str]) -> tuple[int | None, bool]:
 
 
 def _beginning(lines: Sequence[str], end: int) -> int:
-    """Where the traceback begins whose last line is at `end`."""
+    """The index of the first line of the traceback whose last line is at `end`."""
     for index in range(end - 1, max(-1, end - _LONGEST_TRACEBACK), -1):
         if lines[index] == _TRACEBACK:
             return index
@@ -89,7 +89,7 @@ def _beginning(lines: Sequence[str], end: int) -> int:
 
 
 def _root_cause(summary: Sequence[str]) -> dict[str, str]:
-    """The fields of the failure that torchrun saw first."""
+    """The fields of the first failure in torchrun's summary."""
     if _ROOT_CAUSE not in summary:
         return {}
     fields: dict[str, str] = {}
@@ -108,7 +108,7 @@ def _root_cause(summary: Sequence[str]) -> dict[str, str]:
 
 
 def _named(cause: dict[str, str]) -> str | None:
-    """`rank 1 (local_rank: 1), exitcode -9 (SIGKILL)`."""
+    """The worker in words: `rank 1 (local_rank: 1), exitcode -9 (SIGKILL)`; None if no rank is named."""
     if "rank" not in cause:
         return None
     code = re.sub(r" *\(pid: \d+\) *", " ", cause.get("exitcode", "")).strip()
@@ -116,7 +116,7 @@ def _named(cause: dict[str, str]) -> str | None:
 
 
 def _last(lines: Sequence[str], count: int) -> tuple[str, ...]:
-    """The last lines without the empty ones at the end, none too long."""
+    """The last lines, shortened where necessary, without empty lines at the end."""
     end = len(lines)
     while end and not lines[end - 1].strip():
         end -= 1

@@ -1,7 +1,7 @@
 """The lines of a task's log, and cursors into it.
 
-A cursor says what has been read: `<run>:<bytes of that run's log>`, or `<run>:start` when not even the line
-that says that the run started has been. Users hand cursors on unchanged.
+A cursor says what has been read: `<run>:<bytes of that run's log>`, or `<run>:start` before the line about the run's
+start. Users pass cursors on unchanged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STAMPED = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a reader is. offset None: before the line that says that the run started."""
+    """A position in the log, up to which a reader has read; offset None: before the line about the run's start."""
 
     run: int
     offset: int | None = None
@@ -40,7 +40,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One line of the story; rank None is the platform's own. `cursor` is behind it."""
+    """One line of a task's log; rank None is a line of the platform. `cursor` points behind the line."""
 
     run: int
     rank: int | None
@@ -51,18 +51,18 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Lines in order. `final` says that nothing will ever be added behind the cursor."""
+    """Lines in order. `final` means that no line will be added behind the cursor."""
 
     lines: Sequence[Line]
     cursor: Cursor
     final: bool
-    #: What has been made of it for somebody, such as the bytes that are sent: once for all who read it.
+    #: Forms of the page, such as the bytes that are sent, made once for all readers.
     made: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """What a search found: hits by (run, rank), the first lines, and whether everything was read."""
+    """The result of a search: the number of hits by (run, rank), the first lines, and whether all logs were read."""
 
     counts: dict[tuple[int, int], int]
     lines: Sequence[Line]
@@ -70,7 +70,7 @@ class Hits:
 
 
 def lines_of(run: int, rank: int, chunk: LogChunk) -> list[Line]:
-    """The lines of a chunk. What does not begin with a time is shown as it is."""
+    """The lines of a chunk. A line without a time stamp is kept unchanged."""
     lines, offset = [], chunk.start
     for raw in chunk.data.removesuffix(b"\n").split(b"\n"):
         offset = min(offset + len(raw) + 1, chunk.next)
@@ -79,7 +79,7 @@ def lines_of(run: int, rank: int, chunk: LogChunk) -> list[Line]:
 
 
 def line_of(run: int, rank: int, raw: bytes, behind: int) -> Line:
-    """The line of these bytes, without their line break; `behind` is where the next one begins."""
+    """The line of these bytes, which have no line break; `behind` is the offset of the next line."""
     match = _STAMPED.match(raw)
     at = _time(match.group(1)) if match else None
     text = raw[match.end() :] if match and at else raw

@@ -10,9 +10,9 @@ from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.reasons import Reason, sentence_of
 from hai_scheduler.core.model.run import Run
 
-#: So many interruptions in a row without a checkpoint are told of.
+#: The number of interruptions in a row without a checkpoint from which the line mentions them.
 _OFTEN: Final = 2
-#: Nodes, or ranks, that a line names before it says how many more there are.
+#: How many nodes or ranks a line names; of the others it says only how many.
 _NAMED: Final = 4
 
 
@@ -22,7 +22,7 @@ def start_of(run: Run) -> str:
 
 
 def end_of(run: Run, runs: Sequence[Run] = ()) -> str:
-    """The line at the end of a run: how it ended, when, why and what was saved.
+    """The line at the end of a run: how, when and why it ended, and what it saved.
 
     Args:
         run: The run.
@@ -31,7 +31,7 @@ def end_of(run: Run, runs: Sequence[Run] = ()) -> str:
     at = f" at {run.ended_at:%H:%M:%S} UTC" if run.ended_at else ""
     parts = [f"run {run.number} {_ending(run)}{at}: {_because(run)}", *_saving(run)]
     if run.lost:
-        # Lost work is counted over all nodes; what a reader sees is how far back the task starts again.
+        # Lost work is counted over all nodes; readers see how far back the task starts again.
         parts.append(f"{span(run.lost / max(1, len(run.ranks)))} of work lost")
     often = _unsaved([one for one in runs if one.number < run.number] + [run])
     if often >= _OFTEN:
@@ -41,12 +41,12 @@ def end_of(run: Run, runs: Sequence[Run] = ()) -> str:
 
 
 def no_log(run: Run) -> str:
-    """The line in place of a log that is not there."""
+    """The line in place of a missing log."""
     return f"-- no log of run {run.number} is kept --"
 
 
 def lost_bytes(run: Run, count: int) -> str:
-    """The line in place of what rotation has removed."""
+    """The line in place of bytes that log rotation has removed."""
     return f"-- {count:,} bytes of the log of run {run.number} are no longer kept --"
 
 
@@ -78,7 +78,7 @@ def _because(run: Run) -> str:
 
 
 def _ranks(run: Run) -> str:
-    """Exit statuses of the ranks that failed, and why ranks could not start."""
+    """The exit statuses of failed ranks, or the messages of ranks after an unplanned end, in brackets."""
     if run.reason is Reason.FAILED:
         told = [f"rank {r.rank} on {r.node} exited with status {r.exit_code}" for r in run.failures if r.exit_code]
     elif run.reason is not None and run.reason.unplanned:
@@ -89,7 +89,7 @@ def _ranks(run: Run) -> str:
 
 
 def _saving(run: Run) -> Iterator[str]:
-    """What is known of its work."""
+    """The parts of the line about the run's checkpoints."""
     checkpoint = run.checkpoint
     step = "" if checkpoint is None or checkpoint.step is None else f" at step {checkpoint.step}"
     match run.left:
@@ -108,7 +108,7 @@ def _saving(run: Run) -> Iterator[str]:
 
 
 def _unsaved(runs: Sequence[Run]) -> int:
-    """How many of the latest were interrupted in a row without evidence of a checkpoint, as `Task.unsaved` counts."""
+    """The number of latest runs interrupted in a row without evidence of a checkpoint, as `Task.unsaved` counts."""
     count = 0
     for run in reversed(runs):
         if run.checkpoint is not None or run.left is Left.SAVED:

@@ -1,4 +1,4 @@
-"""Logs that ranks send, where no volume is shared with the service."""
+"""Takes the logs that ranks send, where they share no volume with the service."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hai_scheduler.ports.store import Store
 from hai_scheduler.service.runs.jobs import live_rank
 from hai_scheduler.service.shared.errors import Invalid
 
-#: How much of each rank's log is kept, in bytes; the oldest lines go first.
+#: Bytes of each rank's log that are kept; the oldest lines are dropped first.
 KEEP_BYTES: Final = 16 * 1024 * 1024
 
 
@@ -22,20 +22,20 @@ class RankLogs:
     keep_bytes: int = KEEP_BYTES
 
     async def take(self, run_id: RunId, rank: int, *, offset: int, data: bytes, skip: bool) -> int:
-        """Add a piece to the end of a rank's log; where the log goes on.
+        """Add a piece to the end of a rank's log; returns the offset at which the next piece begins.
 
         Args:
             run_id: The run.
             rank: The rank.
             offset: Where the piece begins: bytes since the first line.
             data: The piece.
-            skip: Whether what is missing before the piece is lost for good.
+            skip: Whether the bytes missing before the piece are lost and will not be sent.
 
         Raises:
             InTheWay: The run is over.
             Invalid: The run has no such rank, or the piece is empty.
             Misplaced: The log does not end at `offset`.
-            Temporary: The store cannot do it now.
+            Temporary: The store cannot write now.
         """
         if not data:
             raise Invalid("", None, "there is no body: send a piece of the log")

@@ -1,7 +1,7 @@
-"""The log of a task as one story over its runs.
+"""Reads the log of a task as one text over all its runs.
 
-Between what the runs have written stand lines of the platform that say when a run started, where, and how it
-ended. They are made from the history of the runs, so that they are the same whenever they are read.
+Between the logs of the runs are lines of the platform that say when and where a run started and how it ended. They
+are made from the stored runs, so that they are the same at each reading.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.orders import RunLog, SearchOrder, Workers
 
-#: Lines of a page, unless one asks for another number.
+#: Lines of a page, unless the reader asks for another number.
 PAGE_LINES = 1000
-#: Text after which a page ends, though it has fewer lines than asked for.
+#: Characters after which a page ends, even if it has fewer lines than asked for.
 PAGE_BYTES = 1024 * 1024
-#: Bytes of a log that a tail looks at, at most.
+#: The most bytes of a log that `tail` reads.
 TAIL_BYTES = 8 * 1024 * 1024
-#: Behind the end of any log.
+#: An offset behind the end of any log.
 _BEHIND = 10**15
-#: Bytes that one search reads at most.
+#: The most bytes that one search reads.
 SEARCH_BYTES = 256 * 1024 * 1024
-#: Seconds that one search takes at most.
+#: The most seconds that one search takes.
 SEARCH_SECONDS = 10.0
-#: Lines that one search shows at most; all hits are counted.
+#: The most lines that one search returns; all hits are counted.
 SEARCH_LINES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A step of the story: lines, and where to go on. `waits`: nothing there yet, but there may be."""
+    """Lines, and the cursor behind them. `waits`: there are no lines now, but more may come."""
 
     lines: Sequence[Line]
     cursor: Cursor
@@ -76,7 +76,7 @@ class Logs:
         cursor: Cursor | None = None,
         limit: int = PAGE_LINES,
     ) -> Page:
-        """At most `limit` lines behind the cursor, of one run or of all. Raises Unknown, Invalid, Unavailable."""
+        """At most `limit` lines behind the cursor, of one run or of all. Raises Unknown, Invalid and Unavailable."""
         facts = await self._read(caller, ref)
         _check(*facts, rank, run, cursor)
         return await self._page(facts, rank, run, cursor or Cursor(run or 1), limit)
@@ -97,7 +97,7 @@ class Logs:
         return Page(lines=lines, cursor=here, final=_over(task, runs, run, here))
 
     async def tail(self, caller: Caller, ref: str, *, rank: int = 0, run: int | None = None, lines: int) -> Page:
-        """The last lines of the story. The cursor is behind them, so that a follower can go on."""
+        """The last `lines` lines of the log. The cursor is behind them, so that a reader can go on from there."""
         task, runs = await self._read(caller, ref)
         _check(task, runs, rank, run, None)
         wanted = [r for r in runs if run is None or r.number == run]
@@ -113,7 +113,7 @@ class Logs:
         return Page(lines=kept, cursor=end, final=_over(task, runs, run, end))
 
     async def _last_of_run(self, run: Run, runs: Sequence[Run], rank: int, count: int) -> tuple[list[Line], Cursor]:
-        """At most the last `count` lines of a run, the platform's included, and the cursor behind them."""
+        """The last `count` lines of a run at most, including the platform's, and the cursor behind them."""
         chunks, offset, begins = await self._last_chunks(run, rank, count)
         lines = [_own(run, run.started_at, start_of(run), Cursor(run.number, 0))] if begins == 0 else []
         if chunks is None and not run.live:
@@ -126,9 +126,12 @@ class Logs:
         return lines[max(0, len(lines) - count) :], behind
 
     async def _last_chunks(self, run: Run, rank: int, count: int) -> tuple[list[LogChunk] | None, int, int]:
-        """The end of a rank's log with so many lines, if it has, where it ends, and where was begun to read.
+        """The last pieces of a rank's log, with at least `count` lines if the log has them.
 
-        Of a long log no more than that is read. None for a log that there is none of.
+        No more than `TAIL_BYTES` are read of a long log.
+
+        Returns:
+            The pieces in order (None: there is no log), the offset of their end, and the offset where reading began.
         """
         end = await self._chunk(run, rank, _BEHIND)
         if end is None:
@@ -139,7 +142,7 @@ class Logs:
             while (chunk := await self._chunk(run, rank, offset)) is not None and chunk.data:
                 chunks.append(chunk if chunks or not begins else _from_a_line_on(chunk, begins))
                 offset = chunk.next
-                await asyncio.sleep(0)  # a long log must not keep others waiting
+                await asyncio.sleep(0)  # other requests have their turn
             if not begins or sum(one.data.count(b"\n") for one in chunks) >= count:
                 break
         return chunks, offset, begins
@@ -153,10 +156,10 @@ class Logs:
         run: int | None = None,
         cursor: Cursor | None = None,
     ) -> AsyncGenerator[Page, None]:
-        """Pages as they come, empty ones when a look has found nothing; ends with the final page.
+        """Pages as they come, with an empty page when a look has found no lines; ends with the final page.
 
-        Whoever is behind reads by himself. Whoever has reached the end goes on with all the others who have: for them
-        the log is read once.
+        A reader who is behind reads the log alone. Readers who have reached the end share one `Story`, which reads it
+        once for all of them.
         """
         facts = await self._read(caller, ref)
         _check(*facts, rank, run, cursor)
@@ -177,7 +180,7 @@ class Logs:
             facts = await self._facts(task_id)
 
     async def _along(self, story: Story, here: Cursor) -> AsyncGenerator[Page, None]:
-        """Pages of a story from the cursor on; ends when it does not hold what comes next."""
+        """Pages of a story behind the cursor; ends when the story no longer holds the next page."""
         number: int | None = None
         while True:
             if number is None:
@@ -207,7 +210,7 @@ class Logs:
 
     @asynccontextmanager
     async def _story(self, task_id: TaskId, rank: int, run: int | None, here: Cursor) -> AsyncIterator[Story]:
-        """What is read for all who follow, from about there on."""
+        """The story that all followers of this log share; a new one begins at the cursor `here`."""
         key = (task_id, rank, run)
         story = self._stories.get(key)
         if story is None or story.failed:
@@ -232,7 +235,7 @@ class Logs:
                 raise Unknown(f"There is no task {task_id} any more.") from None
 
     async def search(self, caller: Caller, ref: str, text: str) -> Hits:
-        """Lines of any rank and run that hold the text, letter case ignored.
+        """Search the text in the logs of all ranks and runs; letter case is ignored.
 
         Raises Unknown, TooMany and Unavailable.
         """
@@ -256,14 +259,14 @@ class Logs:
         return await self._search_here(order, runs)
 
     async def _search_here(self, order: SearchOrder, runs: Sequence[Run]) -> Hits:
-        """Search logs that nobody but the cluster can read."""
+        """Search logs that only the cluster can read, in this process."""
         found = Search(order)
         for run, rank in ((one, rank) for one in runs for rank in range(len(one.ranks))):
             offset = 0
             while found.goes_on and (chunk := await self._chunk(run, rank, offset)) is not None and chunk.data:
                 found.take(run.number, rank, chunk)
                 offset = chunk.next
-                await asyncio.sleep(0)  # a long log must not keep others waiting
+                await asyncio.sleep(0)  # other requests have their turn
         return found.hits()
 
     async def _read(self, caller: Caller, ref: str) -> Facts:
@@ -272,8 +275,8 @@ class Logs:
             return task, await tx.runs(task.id)
 
     async def _piece(self, runs: Sequence[Run], rank: int, here: Cursor, limit: int) -> _Piece:
-        """The next step from the cursor on, at most `limit` lines."""
-        # Numbers grow, and some may be left out (decision 0016).
+        """The next lines behind the cursor, at most `limit`."""
+        # Run numbers grow, but some may be missing (decision 0016).
         run = next((r for r in runs if r.number >= here.run), None)
         if run is None:
             return _Piece([], here, waits=True)
@@ -294,7 +297,7 @@ class Logs:
         return _Piece(own, behind)
 
     async def _chunk(self, run: Run, rank: int, offset: int) -> LogChunk | None:
-        """A piece of a rank's log; None if the cluster has none."""
+        """A piece of a rank's log from `offset`; None if the cluster has no such log."""
         if rank >= len(run.ranks):
             return None
         try:
@@ -317,14 +320,14 @@ def _check(task: Task, runs: Sequence[Run], rank: int, run: int | None, cursor: 
 
 
 def _numbers(runs: Sequence[Run]) -> str:
-    """`1 to 3`, or all of them where some numbers are left out."""
+    """The run numbers in words: `1 to 3`, or a list if some numbers are missing."""
     numbers = [run.number for run in runs]
     whole = numbers == list(range(1, len(numbers) + 1))
     return f"1 to {numbers[-1]}" if whole else ", ".join(map(str, numbers))
 
 
 def _over(task: Task, runs: Sequence[Run], run: int | None, here: Cursor) -> bool:
-    """Whether nothing can follow behind the cursor."""
+    """True if no line can follow behind the cursor."""
     if run is not None:
         return here.run > run
     return task.state.ended and here.run > (runs[-1].number if runs else 0)
@@ -344,6 +347,6 @@ def _data_piece(run: Run, rank: int, asked: int, chunk: LogChunk, limit: int) ->
 
 
 def _from_a_line_on(chunk: LogChunk, asked: int) -> LogChunk:
-    """The chunk without the line whose beginning may lie before it."""
+    """The chunk without its first line, which may have begun before the chunk."""
     cut = chunk.data.find(b"\n") + 1 if chunk.start == asked else 0
     return replace(chunk, start=chunk.start + cut, data=chunk.data[cut:]) if cut < len(chunk.data) else chunk

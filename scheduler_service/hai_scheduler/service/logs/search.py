@@ -1,4 +1,4 @@
-"""Looking for a text in logs, bounded in bytes, time and what is shown. It is a text, never a pattern."""
+"""Searches a plain text in logs, with limits on bytes, time and returned lines. It is not a pattern."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.service.logs.lines import Hits, Line, line_of
 from hai_scheduler.service.shared.orders import RunLog, SearchOrder
 
-#: Bytes that are asked for at once.
+#: Bytes that are read at once.
 CHUNK = 256 * 1024
 
 
 class Search:
-    """One search: takes piece after piece of the logs."""
+    """One search, which takes the logs piece by piece."""
 
     def __init__(self, order: SearchOrder) -> None:
         self._sought = order.text.casefold()
@@ -28,15 +28,15 @@ class Search:
 
     @property
     def goes_on(self) -> bool:
-        """Whether it may read more."""
+        """True while the limits allow to read more."""
         return self._left > 0 and time.monotonic() < self._ends
 
     def take(self, run: int, rank: int, chunk: LogChunk) -> None:
-        """Look through whole lines of a rank's log; letter case is ignored."""
+        """Search a piece of a rank's log, of whole lines; letter case is ignored."""
         self._left -= len(chunk.data)
         whole = chunk.data.decode("utf-8", "replace").casefold()
         if self._sought not in whole:
-            return  # most pieces: as fast as the memory is
+            return  # the common case, and fast
         offset = chunk.start
         raws = chunk.data.removesuffix(b"\n").split(b"\n")
         for raw, folded in zip(raws, whole.removesuffix("\n").split("\n"), strict=True):
@@ -44,22 +44,22 @@ class Search:
             if self._sought not in folded:
                 continue
             line = line_of(run, rank, raw, offset)
-            if self._sought in line.text.casefold():  # and not only in its time
+            if self._sought in line.text.casefold():  # the text is not only in the time stamp
                 self._counts[run, rank] += 1
                 if len(self._shown) < self._most_lines:
                     self._shown.append(line)
 
     def hits(self) -> Hits:
-        """What was found. It is complete if it could have read more."""
+        """The hits so far; `complete` if no limit was reached."""
         return Hits(counts=dict(self._counts), lines=self._shown, complete=self.goes_on)
 
 
 def search(order: SearchOrder, read: Callable[[RunLog, int, int], LogChunk]) -> Hits:
-    """Search logs that can be read without waiting for anybody.
+    """Search logs that can be read without asyncio.
 
     Args:
-        order: What to look for, and where.
-        read: Gives a piece of the log of a run's rank from an offset on. It may raise NotFound.
+        order: The text, the logs, and the limits.
+        read: Reads a piece of a log: (log, rank, offset). It may raise NotFound.
     """
     found = Search(order)
     for log, rank in ranks_of(order.logs):
@@ -77,5 +77,5 @@ def search(order: SearchOrder, read: Callable[[RunLog, int, int], LogChunk]) -> 
 
 
 def ranks_of(logs: Iterable[RunLog]) -> Iterable[tuple[RunLog, int]]:
-    """Every rank of every run, in order."""
+    """All ranks of all runs, in order."""
     return ((log, rank) for log in logs for rank in range(log.ranks))

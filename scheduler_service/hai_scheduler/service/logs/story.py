@@ -1,4 +1,4 @@
-"""The log of a task as it grows, read once for all who follow it."""
+"""The growing log of a task, read once for all its followers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hai_scheduler.service.logs.lines import Cursor, Page
 from hai_scheduler.service.shared.news import News, Newspaper, tells_of
 from hai_scheduler.service.shared.shared_reading import SharedReading
 
-#: Pages that are held for followers who are a little behind; whoever is further behind reads the log himself.
+#: Pages that are held for followers who are a little behind; a follower who is further behind reads the log alone.
 HELD: Final = 32
-#: The task and its runs are read again after this time, in seconds, whatever the news say.
+#: Seconds after which the task and its runs are read again, even without an event.
 FACTS_EVERY: Final = 5.0
 
 Facts = tuple[Task, Sequence[Run]]
@@ -25,10 +25,10 @@ Facts = tuple[Task, Sequence[Run]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How a story is read."""
+    """The functions with which a story reads."""
 
     facts: Callable[[TaskId], Awaitable[Facts]]
-    #: The page behind a cursor, of a task and its runs.
+    #: Reads the page behind a cursor, given the task and its runs.
     page: Callable[[Facts, Cursor], Awaitable[Page]]
     news: News
     #: Longest time between two looks at the log, in seconds.
@@ -36,29 +36,29 @@ class Reading:
 
 
 class Story(SharedReading):
-    """The pages behind a cursor, in order and without a gap, the latest of them held.
+    """Pages of a log in order and without gaps; the latest pages are held.
 
-    Each page is one object for all, so that what is made of it is made once.
+    All followers get the same page objects, so that other forms of a page are made once.
     """
 
     def __init__(self, task_id: TaskId, begins: Cursor, reading: Reading) -> None:
         super().__init__()
         self._task_id, self._how = task_id, reading
-        #: With the cursor that each begins at.
+        #: The held pages, each with the cursor at its beginning.
         self._pages: deque[tuple[Cursor, Page]] = deque(maxlen=HELD)
         #: The number of the next page, from 0.
         self._next = 0
         self._head = begins
 
     def place_of(self, cursor: Cursor) -> int | None:
-        """The number of the page that begins there, which may be still to come."""
+        """The number of the page that begins at the cursor, which may not be read yet; None if no page begins there."""
         if cursor == self._head:
             return self._next
         first = self._next - len(self._pages)
         return next((first + n for n, (begins, _) in enumerate(self._pages) if begins == cursor), None)
 
     def rest_of(self, cursor: Cursor) -> tuple[Page, int] | None:
-        """What is left of the page within which the cursor is, and the number of the page behind it."""
+        """The rest of the page that contains the cursor, and the number of the next page; None if no page does."""
         first = self._next - len(self._pages)
         for number, (_, page) in enumerate(self._pages, first):
             for index, line in enumerate(page.lines):
@@ -68,7 +68,7 @@ class Story(SharedReading):
         return None
 
     def page(self, number: int) -> Page | None:
-        """The page of that number; None if it is still to come. Raises LookupError if it is not held any more."""
+        """The page of that number; None if it is not read yet. Raises LookupError if it is no longer held."""
         if number >= self._next:
             return None
         index = number - (self._next - len(self._pages))
@@ -77,11 +77,11 @@ class Story(SharedReading):
         return self._pages[index][1]
 
     def is_behind(self, cursor: Cursor) -> bool:
-        """Whether a reader of his own has come further."""
+        """True if the reader at the cursor is ahead of this story."""
         return _order(cursor) > _order(self._head)
 
     async def read_on(self) -> None:
-        """Read to the end of the story."""
+        """Read pages until the final one."""
         async with self._how.news.read() as paper:
             while not paper.begun:
                 await paper.more(FACTS_EVERY)
@@ -106,7 +106,7 @@ class Story(SharedReading):
         self.tell()
 
     async def _changed(self, paper: Newspaper, since: int) -> bool:
-        """Wait until it is time to look at the log again; true at once when the task has changed."""
+        """Wait until the next look at the log is due; returns True at once when the task has changed."""
         ends = time.monotonic() + self._how.look_every
         while True:
             if tells_of(paper.later(since), self._task_id):

@@ -1,1 +1,1 @@
-"""Which runs on the cluster belong to this database, and what becomes of the others (decision 0016)."""
+"""Tells this database's runs on the cluster from orphaned runs, and handles the latter (decision 0016)."""

@@ -1,8 +1,8 @@
-"""Which of the runs on the cluster are the database's own, and what is done about the others (decision 0016).
+"""Sorts the runs on the cluster into the database's own and orphaned ones (decision 0016).
 
-A run is the database's own if the database knows its id with the same origin. One of another origin is an orphan: it
-is never taken for a task's run. While it lives, its nodes count as occupied and an admin may end it; once it has ended,
-it is put aside.
+A run is the database's own if the database knows its id with the same origin. A run of another origin is an orphan
+and never counts as a task's run. While it lives, its nodes count as occupied and an admin may end it; when it has
+ended, it is put aside.
 """
 
 from __future__ import annotations
@@ -32,35 +32,35 @@ from hai_scheduler.service.shared.changes import SCHEDULER, change
 log = logging.getLogger(__name__)
 
 _Key = tuple[RunId, Origin | None]
-#: Runs that one line of history names.
+#: The most runs that one line of history names.
 _NAMED = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Belongings:
-    """What a tick goes by."""
+    """The sorted runs of one tick."""
 
-    #: The runs that the database knows.
+    #: The database's own runs, by id.
     ours: Mapping[RunId, Observation]
-    #: What runs that are decided now are marked with.
+    #: The origin of runs that are started now.
     origin: Origin
     past: LostPast
-    #: Orphans that admins want ended, and orphans that have ended.
+    #: Live orphaned runs that an admin has asked to end, and ended ones that are to be put aside.
     kill: Sequence[RunId]
     aside: Sequence[RunId]
     #: The ids of all runs that are not the database's own.
     taken: frozenset[RunId] = frozenset()
 
     def above(self, task_id: TaskId) -> int:
-        """The greatest number that a run of that task may have had, or that a run of another database has now."""
+        """The greatest run number that is in use for that task: in the lost past, or by a run of another database."""
         past = self.past.above if task_id < self.past.first_task else 0
         return max([past, *(number for task, number in map(parts_of, self.taken) if task == task_id)])
 
     def refusal(self, run: Run, now: datetime) -> StartFailed | None:
-        """The end of a run that cannot be started because another one has its id; None if none has it.
+        """The end of a run that cannot start because an orphaned run has its id; None if the id is free.
 
-        Nothing of it is on the cluster, so nothing is to be killed: by its id, that would be the other one. The task's
-        next run has another number.
+        No rank of this run is on the cluster, and a kill by its id would hit the orphaned run. The task's next run has
+        another number.
         """
         if run.id not in self.taken or run.id in self.ours:
             return None
@@ -72,23 +72,23 @@ class Belongings:
 
 @dataclass(slots=True, kw_only=True)
 class Belonging:
-    """What one time as leader remembers of it. It begins with `forget`."""
+    """Sorts runs, and remembers results while this replica leads; `forget` begins a new time as leader."""
 
     cluster: Cluster
-    #: What the cluster keeps; None before it was asked.
+    #: The marks of the cluster, by database; None before they were read.
     _marks: dict[str, Mark] | None = None
-    #: What this leader has told the cluster last.
+    #: The mark that this leader last wrote to the cluster.
     _told: Mark | None = None
-    #: Runs that the database was asked about before, and which of them are not its own.
+    #: Runs that were looked up in the database before, and whether each is its own.
     _known: dict[_Key, bool] = field(default_factory=dict)
-    #: Its own among them, as last shown: an ended run is shown for weeks, as the same object where nothing changes.
+    #: Own runs as last observed: the cluster shows ended runs for weeks, as the same object while nothing changes.
     _own: dict[RunId, Observation] = field(default_factory=dict)
-    #: Ended orphans that a line of history names, and those that the transaction at hand names.
+    #: Ended orphans that a line of history names, and those of the present transaction.
     _named: set[_Key] = field(default_factory=set)
     _naming: set[_Key] = field(default_factory=set)
 
     def forget(self) -> None:
-        """Another may have led meanwhile."""
+        """Forget all results: another replica may have led in the meantime."""
         self._marks, self._told = None, None
         self._forget_runs()
 
@@ -97,17 +97,17 @@ class Belonging:
         self._own.clear()
 
     async def look(self) -> None:
-        """Ask the cluster for its marks, once. Raises Temporary."""
+        """Read the cluster's marks, once. Raises Temporary."""
         if self._marks is None:
             self._marks = {mark.database: mark for mark in await self.cluster.marks()}
 
     async def sort(self, tx: Tx, observed: Sequence[Observation], now: datetime) -> Belongings:
-        """Tell the database's own runs from others, and begin an epoch if the database is behind."""
+        """Sort the observed runs; begin a new epoch if the database is behind the cluster."""
         assert self._marks is not None, "look comes first"
         marks = list(self._marks.values())
         own = await tx.mark()
         if own.database in self._marks and own.behind(self._marks[own.database]):
-            # It may have forgotten, since it was last asked, what it said of runs.
+            # The database was restored: earlier answers about runs may be wrong now.
             self._forget_runs()
         strangers = await self._strangers(tx, observed)
         if is_behind(own, marks, strangers=bool(strangers)):
@@ -127,7 +127,7 @@ class Belonging:
         )
 
     async def _strangers(self, tx: Tx, observed: Sequence[Observation]) -> list[Observation]:
-        """Runs that the database does not know. What it has once said of a run stays true."""
+        """The runs that the database does not know. An answer about a run is read only once."""
         others = [seen for seen in observed if self._own.get(seen.run_id) is not seen]
         news = [seen for seen in others if key_of(seen) not in self._known]
         if news:
@@ -147,9 +147,9 @@ class Belonging:
         return strangers
 
     def _may_go(self, seen: Observation, own: Mark) -> bool:
-        """Whether an ended orphan is surely nobody's: another platform may still want to read how its own ended.
+        """True if an ended orphan can be put aside: no other platform can still need to read how it ended.
 
-        Of a run that was ended before it began there is nothing to read. `unsettled`: no launch finds that any more.
+        A run that was killed before its launch has nothing to read, and `unsettled` shows that no launch comes later.
         """
         if self.cluster.exclusive or (seen.killed and not seen.ranks and seen.unsettled):
             return True
@@ -166,7 +166,7 @@ class Belonging:
         log.warning("%d ended runs that belong to no task are put aside: %s", len(news), _names(news))
 
     async def _note(self, tx: Tx, strangers: Sequence[Observation], now: datetime) -> list[Orphan]:
-        """Keep what there is of orphans, with a line of history for each that comes or goes."""
+        """Store the orphans, and write a line of history for each that appears or ends."""
         known = {orphan.key: orphan for orphan in await read_orphans(tx)}
         orphans = []
         for seen in strangers:
@@ -191,10 +191,10 @@ class Belonging:
             "run %s of %s on %s belongs to no task: its nodes are not used until it has ended, "
             "see `hai admin orphans list`",
             orphan.run_id,
-            orphan.user or "somebody",
+            orphan.user or "an unknown user",
             ", ".join(orphan.nodes) or "no node",
         )
-        # Two runs of one task would write to the same checkpoints. A task of another database is another one.
+        # Two runs of one task would write to the same checkpoints. The same id in another database is another task.
         if orphan.origin is not None and orphan.origin.database != (await tx.mark()).database:
             return orphan
         task = await _task_of(tx, orphan)
@@ -214,10 +214,10 @@ class Belonging:
     # -- after the commit -------------------------------------------------------------------------------------
 
     async def tell(self, mark: Mark) -> str | None:
-        """Have the cluster keep how far the database has come, before anything that this allows is done.
+        """Write the database's mark to the cluster, before any effect that depends on it.
 
         Returns:
-            What stands in the way, if something does: nothing may be launched then.
+            The reason if that failed: then nothing may be launched. None: the cluster has the mark.
         """
         assert self._marks is not None, "look comes first"
         if self._told == mark:
@@ -232,7 +232,7 @@ class Belonging:
         return None
 
     async def put_aside(self, runs: Iterable[RunId]) -> str | None:
-        """Put ended orphans aside; what stands in the way, if something does. It is done again by the next tick."""
+        """Put ended orphans aside; returns the message of a failure, if any. The next tick repeats it."""
         self._named = self._naming
         done = await asyncio.gather(*(self._put_one_aside(run_id) for run_id in runs))
         return next((trouble for trouble in done if trouble is not None), None)
@@ -249,14 +249,14 @@ class Belonging:
 
 
 def key_of(seen: Observation) -> _Key:
-    """What tells a run from every other one, of whatever database."""
+    """The key that identifies a run among the runs of all databases."""
     return seen.run_id, seen.origin
 
 
 def is_own(run_id: RunId, origin: Origin | None, origins: Mapping[RunId, Origin | None]) -> bool:
-    """Whether a run that the cluster shows with that origin is one of those that the database knows.
+    """True if the database knows the run with that origin.
 
-    Older versions wrote no origin into a run: those are the database's own if it knows them.
+    Older versions wrote no origin into a run; such a run is the database's own if the database knows its id.
     """
     return run_id in origins and origin in (None, origins[run_id])
 
@@ -276,7 +276,7 @@ def _orphan_of(seen: Observation, before: Orphan | None) -> Orphan:
 
 
 async def _task_of(tx: Tx, orphan: Orphan) -> Task | None:
-    """The task that the run was one of, if the database knows it: the same one, restored."""
+    """The task of an orphaned run, if the restored database still has it."""
     try:
         task = await tx.get_task(TaskId(int(orphan.run_id.partition(".")[0])))
     except NotFound:

@@ -1,8 +1,8 @@
-"""Whether the database is older than the runs on the cluster, and what follows if it is (decision 0016).
+"""Finds out whether the database is older than the runs on the cluster, and begins a new epoch if so (decision 0016).
 
-The cluster keeps a mark of how far each database has come. A database that is behind its own mark was restored, or has
-lost its last writes; one that the cluster has no mark of, beside other databases', is new. Either begins an epoch in
-which no id is given that may have been given before.
+The cluster keeps a mark of each database: how many starts and ends of runs it has recorded. A database behind its own
+mark was restored, or has lost its last writes. A database without a mark, beside marks of others, is new. Both begin
+an epoch in which no earlier id is used again.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from hai_scheduler.service.shared.changes import SCHEDULER
 
 log = logging.getLogger(__name__)
 
-#: Ids that were accepted and never reached the mark lie within this of it: a tick tells the cluster of all others.
+#: How far ids can be ahead of the mark: tasks that were submitted after the last tick are not in it.
 _MARGIN: Final = 500
-#: The first id of an epoch is one more than a multiple of this: an epoch is seen from its ids.
+#: The first id of an epoch is one more than a multiple of this, so that ids show their epoch.
 _ROUND: Final = 1000
 
 
 def is_behind(own: Mark, marks: Iterable[Mark], *, strangers: bool) -> bool:
-    """Whether the cluster knows of something that the database does not.
+    """True if the cluster knows of runs or marks that the database does not know.
 
     Args:
         own: The database's own mark.
-        marks: Those that the cluster keeps.
-        strangers: Whether the cluster shows runs that the database does not know; they count where there is no mark of
-            the database, as after an upgrade.
+        marks: The marks of the cluster.
+        strangers: Whether the cluster shows runs that the database does not know; they count only if the cluster has
+            no mark of the database, as after an upgrade.
     """
     marks = list(marks)
     mine = next((mark for mark in marks if mark.database == own.database), None)
@@ -42,7 +42,7 @@ def is_behind(own: Mark, marks: Iterable[Mark], *, strangers: bool) -> bool:
 
 
 async def begin_epoch(tx: Tx, marks: Sequence[Mark], observed: Iterable[RunId], now: datetime) -> Mark:
-    """Leave behind all ids that are known to anybody, those of runs that are observed among them; the new mark."""
+    """Begin an epoch whose ids are greater than those of all marks and observed runs; returns the new mark."""
     own = await tx.mark()
     every, runs = [own, *marks], [parts_of(run_id) for run_id in observed]
     task = max([mark.task for mark in every] + [task for task, _ in runs])
@@ -66,6 +66,6 @@ async def begin_epoch(tx: Tx, marks: Sequence[Mark], observed: Iterable[RunId], 
 
 
 def parts_of(run_id: RunId) -> tuple[int, int]:
-    """Task id and number of a run."""
+    """The task id and the number of a run."""
     task, _, number = run_id.partition(".")
     return int(task), int(number)

@@ -1,6 +1,6 @@
-"""Runs that belong to no task of the database, as the store keeps them: one setting, written by the tick.
+"""Orphaned runs as the store keeps them, in one setting that the tick writes (decision 0016).
 
-So every replica knows them, and what an admin has asked of one is not forgotten (decision 0016).
+So all replicas know them, and a restart does not forget that an admin has asked to end one.
 """
 
 from __future__ import annotations
@@ -18,48 +18,48 @@ _SETTING: Final = "orphans"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orphan:
-    """One such run."""
+    """An orphaned run."""
 
     run_id: RunId
-    #: Who decided it; None where nobody has written that down.
+    #: Which database decided the run; None for a run without an origin.
     origin: Origin | None
-    #: Whose it is, as far as the cluster knows.
+    #: The user of the run, if the cluster knows it.
     user: str | None
-    #: The nodes that it holds; none once it has ended.
+    #: The nodes that the run holds; none once it has ended.
     nodes: tuple[str, ...]
-    #: Whether anything of it is left.
+    #: Whether a process of the run is left.
     live: bool
-    #: Whether an admin has asked for its end.
+    #: Whether an admin has asked to end the run.
     ending: bool = False
-    #: Whether the task with its id was held because of it, and is to be released when it has ended.
+    #: Whether the task with its id is held because of the run, and is released when the run has ended.
     holds_task: bool = False
 
     @property
     def key(self) -> tuple[RunId, Origin | None]:
-        """What tells it from every other run, of whatever database."""
+        """The key that identifies the run among the runs of all databases."""
         return self.run_id, self.origin
 
 
 async def read_orphans(tx: Tx) -> tuple[Orphan, ...]:
-    """What the last tick has written, in the order of the cluster."""
+    """The orphaned runs of the last tick, in the order of the cluster."""
     text = await tx.setting(_SETTING)
     return () if text is None else tuple(_of_row(row) for row in json.loads(text))
 
 
 async def write_orphans(tx: Tx, orphans: Sequence[Orphan]) -> None:
-    """Keep them instead of those that are kept."""
+    """Replace the stored orphaned runs."""
     text = json.dumps([_row_of(orphan) for orphan in orphans]) if orphans else None
     if text != await tx.setting(_SETTING):
         await tx.put_setting(_SETTING, text)
 
 
 def held_nodes(orphans: Iterable[Orphan]) -> dict[str, RunId]:
-    """The nodes that such runs hold."""
+    """The nodes that orphaned runs hold, with the run's id."""
     return {node: orphan.run_id for orphan in orphans for node in orphan.nodes}
 
 
 def left_alone(orphans: Iterable[Orphan]) -> frozenset[RunId]:
-    """The ids by which nothing may be done: clusters go by ids, and those are of runs whose end no admin has asked."""
+    """The ids of orphaned runs that no admin has asked to end: no effect may use these ids."""
     return frozenset(orphan.run_id for orphan in orphans if not orphan.ending)
 
 

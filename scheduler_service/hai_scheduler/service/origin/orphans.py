@@ -1,4 +1,4 @@
-"""What admins see of runs that belong to no task, and how they end them (decision 0016)."""
+"""Lists and ends orphaned runs for admins (decision 0016)."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from hai_scheduler.service.shared.topics import FEED, TICK
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orphans:
-    """The use cases."""
+    """The use cases of orphaned runs."""
 
     store: Store
     bus: Bus
     clock: Clock
 
     async def show(self, caller: Caller) -> Sequence[Orphan]:
-        """All that the last tick has seen."""
+        """The orphaned runs of the last tick. Raises NotAllowed."""
         _check(caller)
         async with self.store.read() as tx:
             return await read_orphans(tx)
 
     async def end(self, caller: Caller, run_id: str) -> Orphan:
-        """Have the run ended, and put aside when it has. Saying it twice is harmless. Raises Unknown."""
+        """End an orphaned run; afterwards it is put aside. Repeating it is harmless. Raises NotAllowed and Unknown."""
         _check(caller)
         async with self.store.write() as tx:
             orphans = await read_orphans(tx)

@@ -1,1 +1,1 @@
-"""The platform as a whole: who leads, whether it does its work, and what admins do to it."""
+"""The platform as a whole: its leader, its health, and the actions of admins."""

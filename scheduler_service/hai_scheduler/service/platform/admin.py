@@ -1,4 +1,4 @@
-"""What admins do: mark nodes, write quota, pause the platform. Each change is in the audit trail."""
+"""The actions of admins: mark nodes, write quota, pause the platform. Each change is in the audit trail."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Administration:
     watch: Watch
 
     async def mark_node(self, caller: Caller, name: str, mark: NodeMark) -> None:
-        """Cordon, drain or uncordon a node. To uncordon it is to trust it: its strikes are forgotten (H3)."""
+        """Cordon, drain or uncordon a node; uncordon also deletes its strikes (H3). Raises NotAllowed and Unknown."""
         self._check(caller)
         if name not in self.watch.by_name():
             raise Unknown(f"There is no node {name!r}: `hai nodes` lists them.")
@@ -45,7 +45,11 @@ class Administration:
         await self._wake()
 
     async def put_quota(self, caller: Caller, quota: Quota) -> str | None:
-        """Write a row of quota; a sentence if it looks like a slip of the pen. Raises Invalid."""
+        """Write a row of quota. Raises NotAllowed and Invalid.
+
+        Returns:
+            A warning if the subject is a name that HAI has never seen, which is probably misspelt; else None.
+        """
         self._check(caller)
         check_group(self.watch, quota.group)
         _check_row(quota, self.clock.now())
@@ -57,7 +61,7 @@ class Administration:
         return warning
 
     async def delete_quota(self, caller: Caller, quota: Quota) -> None:
-        """Remove a row of quota. Raises Unknown if there is none."""
+        """Delete a row of quota. Raises NotAllowed, and Unknown if there is no such row."""
         self._check(caller)
         async with self.store.write() as tx:
             if not await tx.delete_quota(quota):
@@ -68,7 +72,7 @@ class Administration:
         await self._wake()
 
     async def pause(self, caller: Caller, *, grace: timedelta | None = None) -> None:
-        """Tell every run to leave, within `grace` at the longest, and start nothing until `unpause`."""
+        """Tell all runs to leave, within `grace` at most (None: each task's own), and start no run until `unpause`."""
         self._check(caller)
         async with self.store.write() as tx:
             await tx.put_setting("paused", text_of(Pause(grace)))
@@ -77,7 +81,7 @@ class Administration:
         await self._wake()
 
     async def unpause(self, caller: Caller) -> None:
-        """Go on."""
+        """End the pause."""
         self._check(caller)
         async with self.store.write() as tx:
             if await tx.setting("paused") is not None:
@@ -98,9 +102,9 @@ class Administration:
 
 
 def _check_row(row: Quota, now: datetime) -> None:
-    """Ceilings are for rows that can count for a user, and above what he has already (Q3)."""
+    """Refuse an expired row, a ceiling of a `total:` row, and a ceiling below the limit (Q3)."""
     if expired(row, now):
-        raise Invalid("expires_at", _text(row.expires_at), "is past: give a later time, or leave it out for ever")
+        raise Invalid("expires_at", _text(row.expires_at), "is past: give a later time, or leave it out to set no end")
     if row.ceiling is None:
         return
     if row.subject.startswith("total:"):

@@ -1,4 +1,4 @@
-"""Whether the platform does its work, as any of its processes can tell: what the loop says, and what this one sees."""
+"""The health of the platform, from the status of the loop and from what this process sees."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.platform.loop_status import LoopStatus, StatusReader
 from hai_scheduler.service.shared.watch import Watch
 
-#: A loop that has not ticked for this long is not well; nor for two lengths of its lease.
+#: A loop without a tick for this time, or for two lengths of its lease if that is longer, is unhealthy.
 SILENCE: Final = timedelta(seconds=10)
 
 _NEVER: Final = "The scheduling loop has not ticked yet: its log says why."
 _BLIND: Final = "The cluster cannot be seen, and nothing is decided until it can: the scheduling loop's log says why."
-_HINDERED: Final = "What the scheduler wants done does not go through and is tried again: the loop's log says why."
+_HINDERED: Final = "Decisions of the scheduler cannot be carried out now and are tried again: the loop's log says why."
 _UNUSED: Final = "Policy numbers that admins have set do not fit the configuration: `hai policy` says why."
 _ORPHANS: Final = "Runs that belong to no task of this database hold nodes: `hai admin orphans list` shows them."
 _NO_VIEW: Final = "This process cannot see the cluster: explanations and lists of nodes are old. Its log says why."
@@ -24,25 +24,25 @@ _NO_STORE: Final = "The state database does not answer."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WellBeing:
-    """How the platform is."""
+    """The health of the platform."""
 
-    #: How long ago the loop's last tick went through; None where that is not known.
+    #: How long ago the loop's last tick succeeded; None if that is not known.
     silence: timedelta | None
-    #: What is wrong, in a sentence that anybody may read; None if all is well.
+    #: What is wrong, in a sentence without names, as all users may read it; None if all is well.
     wrong: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """The use case. Nobody in particular may ask, so no names are told."""
+    """The use case. Callers need no token, so answers contain no names."""
 
     news: StatusReader
     watch: Watch
-    #: From when on a silent loop is not well.
+    #: How long the loop may be silent before it counts as unhealthy.
     patience: timedelta = SILENCE
 
     async def look(self) -> WellBeing:
-        """How the platform is now."""
+        """The present health of the platform."""
         try:
             await self.news.look()
         except Temporary:
@@ -69,5 +69,5 @@ class Health:
 
 
 def patience_of(lease_length: timedelta) -> timedelta:
-    """From when on a silent loop is not well: its status is written a few times in a lease's length."""
+    """The longest silence of a healthy loop, which writes its status a few times in a lease's length."""
     return max(SILENCE, 2 * lease_length)

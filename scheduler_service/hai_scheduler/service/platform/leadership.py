@@ -1,4 +1,4 @@
-"""Who of several replicas leads: the lease in the store, taken, held and given up."""
+"""Leader election between replicas: the lease in the store is taken, held and given up."""
 
 from __future__ import annotations
 
@@ -16,50 +16,53 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True, kw_only=True)
 class Leadership:
-    """This replica's part in the contest for the lease.
+    """Takes, holds and gives up the lease for this replica.
 
-    A lease is over when the time in it has come, or when nobody has written it anew for a whole length of it while
-    this replica was looking: clocks of machines that disagree neither keep a dead leader in office nor make two
-    replicas take the lease from one another by turns.
+    A lease expires at the time in it, or when its holder has not renewed it for a whole lease length while this replica
+    watched. So clocks that differ between machines neither keep a dead leader in office nor make two replicas take the
+    lease from each other in turn.
     """
 
     store: Store
     clock: Clock
-    #: Who this replica is, unlike any other.
+    #: The unique name of this replica.
     holder: str
     length: timedelta
-    #: The name of a replica that is known to be dead: its lease counts no more, however long it still has.
+    #: The name of a replica that is known to be dead: its lease no longer counts, even before it expires.
     predecessor: str | None = None
-    #: As last written by this replica; None while it does not lead.
+    #: The lease as this replica last wrote it; None while it does not lead.
     held: Lease | None = None
-    #: Another's lease as last read, and since when it has looked so.
+    #: The lease of another replica as last read, and since when it is unchanged.
     _others: Lease | None = None
     _since: datetime | None = None
-    #: What the transaction at hand writes, and until when that would be in force.
+    #: The lease that the present transaction writes, and until when it would be valid, by `Clock.steady`.
     _written: Lease | None = field(default=None)
     _written_until: float = 0.0
-    #: Until when the lease is in force if nobody writes it, by a clock that nobody sets (`Clock.steady`).
+    #: Until when the lease is valid without a renewal, by `Clock.steady`.
     _until: float = 0.0
 
     @property
     def sure(self) -> bool:
-        """Whether the lease that this replica last wrote cannot have run out yet.
+        """True if the lease that this replica last wrote cannot have expired yet.
 
-        Before it has confirmed it again, a replica that was paused, or cut off from its database, must not say that it
-        leads: another may.
+        A replica that was stopped, or cut off from its database, must not claim to lead until it has renewed the lease:
+        another replica may lead.
         """
         return self.held is not None and self.clock.steady() < self._until
 
     @property
     def renews(self) -> bool:
-        """Whether the transaction at hand, in which `hold` was called, writes the lease anew."""
+        """True if the present transaction, in which `hold` was called, renews the lease."""
         return self._written is not self.held
 
     async def seek(self) -> bool:
-        """Whether this replica leads, as far as it knows; it takes the lease if that is free. Raises Temporary.
+        """Take the lease if it is free. Raises Temporary.
 
-        What is decided must still be written in a transaction that has called `hold`. What has been observed before
-        this said yes is worth nothing: another replica may have acted meanwhile.
+        Decisions must still be written in a transaction that has called `hold`. Observations from before this call
+        returned True must not be used: another replica may have acted since.
+
+        Returns:
+            True if this replica leads, as far as it knows.
         """
         if self.held is not None:
             return True
@@ -79,20 +82,20 @@ class Leadership:
         return taken is not None
 
     def _time(self, lease: Lease | None) -> datetime | None:
-        """The time at which the lease may be asked for; None while another's is in force."""
+        """The time with which to ask for the lease; None while the lease of another replica is valid."""
         now = self.clock.now()
         if lease is None or lease.holder in (self.holder, self.predecessor) or lease.expires_at <= now:
             return now
         if lease != self._others or self._since is None:
             self._others, self._since = lease, now
             return None
-        # Its clock is ahead of ours: an extension of it in this moment still wins, because it is later than this.
+        # The other clock is ahead of ours: if its holder renews the lease now, that renewal is later and wins.
         return lease.expires_at if now - self._since >= self.length else None
 
     async def hold(self, tx: Tx) -> None:
-        """Be the leader to the end of the transaction; `keep` must follow its commit. Raises LeaseLost.
+        """Stay the leader to the end of the transaction; `keep` must follow its commit. Raises LeaseLost.
 
-        The lease is written anew only when half of it is over: a tick that changes nothing writes nothing.
+        The lease is renewed only when half of it is over, so that most ticks without changes write nothing.
         """
         held, now, steady = self.held, self.clock.now(), self.clock.steady()
         if held is None:
@@ -110,11 +113,11 @@ class Leadership:
             self._written = await tx.acquire_lease(self.holder, now=now, length=self.length)
 
     def keep(self) -> None:
-        """The transaction that called `hold` is committed."""
+        """Take over the lease of the transaction that called `hold`: it has been committed."""
         self.held, self._until = self._written, self._written_until
 
     async def release(self) -> None:
-        """Give the lease up, so that another replica leads at once. Never raises Temporary: then it runs out."""
+        """Give up the lease, so that another replica can lead at once. If that fails, the lease expires by itself."""
         try:
             async with self.store.write() as tx:
                 await tx.release_lease(self.holder)

@@ -1,7 +1,7 @@
-"""What the scheduling loop says of itself, in the store: every process of the platform can tell how it is.
+"""The status of the scheduling loop in the store, so that every process of the platform can read it.
 
-One small row, the setting `loop`. The leader writes it with its lease, which it renews a few times in a lease's length,
-and at once when a trouble begins or ends. So an idle tick writes nothing more than before.
+The status is one small row, the setting `loop`. The leader writes it together with its lease, which it renews a few
+times in a lease's length, and at once when a problem begins or ends. So idle ticks write no more than the lease.
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ log = logging.getLogger(__name__)
 
 #: The name of the setting.
 SETTING: Final = "loop"
-#: What of a trouble's words is written, in characters: they may hold what a cluster has said.
+#: The most characters of a problem's message: it may contain long messages of the cluster.
 _MOST_WORDS: Final = 300
-#: Seconds between two looks of a process that nobody asks.
+#: Seconds between two looks of a process without requests for the status.
 _LOOK_EVERY_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopStatus:
-    """How the loop that leads, or led last, was doing when it last said so."""
+    """The last status of the loop that leads or led last."""
 
-    #: Who it is: the name under which it holds the lease.
+    #: The name under which the loop holds the lease.
     holder: str
-    #: When it said so, and when its last tick went through, by its own clock; None before the first.
+    #: When the status was written, and when the last tick succeeded, by the loop's clock; None before the first tick.
     at: datetime
     last_tick: datetime | None
     #: Seconds that the last tick, and the plan in it, took.
     tick_seconds: float
     plan_seconds: float
-    #: Ticks since it started.
+    #: The number of ticks since the loop started.
     ticks: int
-    #: Why the last tick, or what it wanted done, did not go through, if it did not.
+    #: Why the last tick or one of its effects failed; None: nothing failed.
     trouble: str | None
-    #: Whether the cluster could not be seen then.
+    #: Whether the cluster could not be read.
     blind: bool
-    #: Why policy numbers that admins have set are not used, if they are not.
+    #: Why policy numbers of admins are not used; None: they are.
     policy_trouble: str | None
-    #: How often P7's alarm was raised since it started.
+    #: How often the alarm of P7 was raised since the loop started.
     rotation_alarms: int
 
     @property
     def text(self) -> str:
-        """As it is written."""
+        """The status as JSON."""
         times = {"at": self.at.isoformat(), "last_tick": None if self.last_tick is None else self.last_tick.isoformat()}
         return json.dumps(asdict(self) | times, separators=(",", ":"))
 
 
 def status_of(text: str | None) -> LoopStatus | None:
-    """What is written; None where no loop has said anything yet, or one of another version in other words."""
+    """The status from its JSON; None if no loop has written one yet, or another version of HAI wrote it."""
     if text is None:
         return None
     try:
@@ -79,28 +79,28 @@ def status_of(text: str | None) -> LoopStatus | None:
 
 @dataclass(slots=True, kw_only=True)
 class Telling:
-    """The loop's side: writes the row while it leads."""
+    """Writes the status while this loop leads."""
 
     store: Store
     clock: Clock
     watch: Watch
     leadership: Leadership
-    #: As last written, and when by the clock that nobody sets; as the transaction at hand writes it.
+    #: The status as last written, also by the present transaction, and when, by `Clock.steady`.
     _told: LoopStatus | None = None
     _told_at: float = 0.0
 
     async def with_lease(self, tx: Tx, tick: datetime) -> None:
-        """At the end of a tick's transaction: write the row if the lease is written anew too.
+        """Write the status at the end of a tick's transaction, if the transaction renews the lease.
 
-        `tick` is when the tick goes through, if the transaction does.
+        `tick` is the time of the tick, which succeeds if the transaction does.
         """
         if self.leadership.renews:
             await self._write(tx, replace(self._now(), last_tick=tick))
 
     async def at_once(self) -> None:
-        """After a tick, however it ended: write the row if a trouble has begun or ended, or if nothing was for long.
+        """After a tick, also a failed one, write the status if a problem has begun or ended, or the status is old.
 
-        A tick that cannot see the cluster has no transaction. Never raises Temporary: the next tick tries again.
+        A tick that cannot read the cluster has no transaction. Never raises Temporary: the next tick tries again.
         """
         held = self.leadership.held
         if held is None or not (self._changed() or self._late()):
@@ -120,11 +120,11 @@ class Telling:
         return told is None or _well(told) != _well(self._now())
 
     def _late(self) -> bool:
-        """Whether ticks have no lease to renew: they renew it when half of it is over."""
+        """True if ticks have not renewed the lease in time: normally they do when half of it is over."""
         return self.clock.steady() - self._told_at >= self.leadership.length.total_seconds() * 3 / 4
 
     async def _write(self, tx: Tx, status: LoopStatus) -> None:
-        # Should the transaction fail, the row is written a little later than it might be.
+        # If the transaction fails, the next status is only written a little later.
         self._told, self._told_at = status, self.clock.steady()
         await tx.put_setting(SETTING, status.text)
 
@@ -145,7 +145,7 @@ class Telling:
 
 
 def _well(status: LoopStatus) -> tuple[bool, bool, bool, bool]:
-    """What is told at once when it changes."""
+    """The parts of the status that are written at once when they change."""
     return (
         status.last_tick is not None,
         status.trouble is not None,
@@ -156,33 +156,33 @@ def _well(status: LoopStatus) -> tuple[bool, bool, bool, bool]:
 
 @dataclass(slots=True, kw_only=True)
 class StatusReader:
-    """Any process's side: reads the row, and knows how old it is.
+    """Reads the status in any process, and knows how old it is.
 
-    How long a loop has been silent is measured by this process's own steady clock, from the moment at which the row
-    was seen to change: clocks of machines may disagree. Only what was written before the first look is judged by them.
+    The age is measured with this process's monotonic clock from the moment when the status was seen to change, as
+    clocks of machines may differ. Only the age of the first status that was read depends on those clocks.
     """
 
     store: Store
     clock: Clock
-    #: As last read; None before the first look, or where nothing is written.
+    #: The status as last read; None before the first look, or if none was written.
     status: LoopStatus | None = None
-    #: Seconds within which the database has to answer.
+    #: Seconds within which the database must answer.
     patience: float = 1.0
     _since: float = 0.0
-    #: The look at the database that is under way.
+    #: The present read of the database, if there is one.
     _looking: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Look for ever, now and then: a change is dated by the look that has seen it."""
+        """Read the status regularly until cancelled; a change is dated by the read that finds it."""
         while True:
             with suppress(Temporary):
                 await self.look()
             await self.clock.sleep(_LOOK_EVERY_S)
 
     async def look(self) -> None:
-        """Read the row. Raises Temporary, also where the database does not answer in time.
+        """Read the status. Raises Temporary, also if the database does not answer in time.
 
-        A look at a database that has frozen cannot always be given up: all that ask meanwhile wait for the same one.
+        A read from a database that hangs cannot always be cancelled: all callers in that time share one read.
         """
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look())
@@ -198,7 +198,7 @@ class StatusReader:
             self.hear(await tx.setting(SETTING))
 
     def hear(self, text: str | None) -> None:
-        """Take over what is written."""
+        """Take over the stored text of the status."""
         found = status_of(text)
         if found is None:
             self.status = None
@@ -210,12 +210,12 @@ class StatusReader:
             self._since = self.clock.steady()
 
     def silence(self) -> timedelta | None:
-        """How long ago the last tick went through; None before the first."""
+        """The time since the last successful tick; None before the first tick."""
         status = self.status
         if status is None or status.last_tick is None:
             return None
         return self.unheard() + max(timedelta(0), status.at - status.last_tick)
 
     def unheard(self) -> timedelta:
-        """How long ago the loop said something; a loop that lives does, whether its ticks go through or not."""
+        """The time since the loop wrote its status, which a live loop does even if its ticks fail."""
         return timedelta(seconds=max(0.0, self.clock.steady() - self._since))

@@ -1,4 +1,4 @@
-"""The platform's pause: a setting of the store, so that it outlives the service."""
+"""The pause of the platform, a setting in the store that outlives a restart of the service."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Nothing starts and every run is told to leave. grace None leaves each task its own."""
+    """A pause: no run starts and all runs are told to leave. grace None: each task has its own grace."""
 
     grace: timedelta | None = None
 
 
 def pause_of(text: str | None) -> Pause | None:
-    """Read the setting `paused`."""
+    """The pause from the setting `paused`; None if the platform is not paused."""
     if text is None:
         return None
     seconds = json.loads(text).get("grace_s")
@@ -23,5 +23,5 @@ def pause_of(text: str | None) -> Pause | None:
 
 
 def text_of(pause: Pause) -> str:
-    """Write it."""
+    """The pause as the text of the setting."""
     return json.dumps({"grace_s": None if pause.grace is None else pause.grace.total_seconds()})

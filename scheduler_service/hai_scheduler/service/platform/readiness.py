@@ -1,4 +1,4 @@
-"""Whether this process can serve, and who leads: what a load balancer asks."""
+"""Readiness for load balancers: whether this process can serve, and which process leads."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from hai_scheduler.ports.values import Lease
 from hai_scheduler.service.shared.errors import Unavailable
 from hai_scheduler.service.shared.watch import Watch
 
-#: Which process leads, as seen from the one that is asked.
+#: Which process leads, as seen from the process that answers.
 Leader = Literal["this", "another", "nobody"]
 
 
 @dataclass(slots=True, kw_only=True)
 class Readiness:
-    """The use case. A cluster that cannot be reached makes no process unready: all of them would be."""
+    """The use case. A process stays ready while the cluster cannot be reached, as all processes would be unready."""
 
     store: Store
     clock: Clock
     watch: Watch
-    #: Who this process is in the lease; None for one that never leads.
+    #: The name of this process in the lease; None for a process that never leads.
     holder: str | None
-    #: Seconds within which the database has to answer.
+    #: Seconds within which the database must answer.
     patience: float = 1.0
-    #: Whether it has seen what it must before it can serve; None: the cluster, once.
+    #: True once the process has seen what it needs to serve; None: it needs one look at the cluster.
     looked: Callable[[], bool] | None = None
-    #: The look at the database that is under way.
+    #: The present read of the database, if there is one.
     _looking: asyncio.Task[Lease | None] | None = None
 
     async def leader(self) -> Leader:
-        """Who leads. Raises Unavailable when the database does not answer, or before the first look at the nodes.
+        """Which process leads. Raises Unavailable if the database does not answer, or before the nodes are known.
 
-        A process says that it leads only if the database has just said so too, and the lease cannot have run out since.
+        A process says that it leads only if the lease in the database says so now, and cannot have expired since.
         """
         try:
             lease = await self._lease()
@@ -52,10 +52,10 @@ class Readiness:
         return "another" if lease.expires_at > self.clock.now() else "nobody"
 
     async def _lease(self) -> Lease | None:
-        """The lease as it is written. Raises Temporary, and TimeoutError after `patience`.
+        """The stored lease. Raises Temporary, and TimeoutError after `patience` seconds.
 
-        A look at a database that has frozen cannot always be given up: the driver waits for it. So it is left alone
-        until it has ended, and whoever asks meanwhile waits for the same one.
+        A read from a database that hangs cannot always be cancelled, as the driver waits for it. So the read goes on
+        until it ends, and all callers in that time share it.
         """
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look())

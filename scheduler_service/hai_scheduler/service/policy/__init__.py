@@ -1,1 +1,1 @@
-"""Policy numbers: which there are, which are in force, and how admins change them."""
+"""Policy numbers: their table, the values in force, and how admins change them."""

@@ -1,7 +1,7 @@
-"""Which policy numbers are in force, and where each of them comes from.
+"""The policy numbers in force, and where each of them comes from.
 
-A number of a node group is what an admin has set for the group, else what the configuration says of the group, else
-what an admin has set for all groups, else what the configuration says of all, else the default.
+A number of a node group is the admin's value for the group, else the configuration's value for the group, else the
+admin's value for all groups, else the configuration's value for all groups, else the default.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _DEFAULT: Final = Policy()
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """A number that an admin has set, with who and when."""
+    """A value that an admin has set: the value, the admin and the time."""
 
     value: Any
     by: str
     at: datetime
 
 
-#: By node group (None: all groups) and name.
+#: The values of admins, by node group (None: all groups) and name.
 Overrides = Mapping[str | None, Mapping[str, Override]]
 
 _NONE: Final[Overrides] = MappingProxyType({})
@@ -44,11 +44,11 @@ _NONE: Final[Overrides] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A number in force and where it comes from."""
+    """A value in force and its source."""
 
     value: Any
     source: Literal["default", "configuration", "admin"]
-    #: For which node group it was written; None is for all of them.
+    #: The node group that it was written for; None is all groups.
     group: str | None = None
     by: str | None = None
     at: datetime | None = None
@@ -60,24 +60,24 @@ class Misfit(PolicyError):
     def __init__(self, group: str | None, error: PolicyError) -> None:
         place = "" if group is None else f"in group {group!r}: "
         super().__init__(error.name, f"{place}{error}")
-        #: Which group; None is all that have no numbers of their own.
+        #: The node group; None is all groups without numbers of their own.
         self.group = group
 
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """The configuration with what admins have set on top of it."""
+    """The configuration, with the values of admins on top."""
 
     settings: ServiceSettings
     overrides: Overrides = field(default_factory=dict)
 
     def groups(self) -> frozenset[str]:
-        """Node groups that have numbers of their own."""
+        """The node groups that have numbers of their own."""
         own = [group for group, numbers in self.overrides.items() if group is not None and numbers]
         return frozenset([*self.settings.policy.groups, *own])
 
     def origin(self, name: str, group: str | None = None) -> Origin:
-        """The number as it is in force in the group (None: in all groups that have none of their own)."""
+        """The number in force in the node group (None: in all groups without numbers of their own), with its source."""
         for level in dict.fromkeys((group, None)):
             override = self.overrides.get(level, {}).get(name)
             if override is not None:
@@ -91,12 +91,12 @@ class Layers:
         return policy.default if level is None else policy.of(level)
 
     def _configured(self, name: str, level: str | None) -> bool:
-        """Whether the configuration says something of its own: it writes the number, or differs from what is below."""
+        """True if the configuration sets the number at this level, or has a value other than the level below."""
         below = _DEFAULT if level is None else self.settings.policy.default
         return (level, name) in self.settings.policy_written or getattr(self._of(level), name) != getattr(below, name)
 
     def policies(self) -> Policies:
-        """All of it as the core reads it. Raises Misfit."""
+        """The policies in force, as the core takes them. Raises Misfit."""
         return Policies(
             default=self._policy(None),
             groups=MappingProxyType({group: self._policy(group) for group in sorted(self.groups())}),
@@ -111,13 +111,13 @@ class Layers:
 
 @dataclass(slots=True)
 class PolicyBook:
-    """The numbers in force. The store is the truth; `current` is as it was last read."""
+    """The policies in force. The store has the true values; `current` is what was last read."""
 
     settings: ServiceSettings
     current: Policies = field(init=False)
-    #: With what admins have set, unless that does not fit the configuration.
+    #: The configuration with the values of admins, or without them if they do not fit the configuration.
     layers: Layers = field(init=False)
-    #: Why what admins have set is not used, if it is not.
+    #: Why the values of admins are not used; None: they are.
     trouble: str | None = field(init=False, default=None)
     _text: str | None = field(init=False, default=None)
 
@@ -126,11 +126,11 @@ class PolicyBook:
         self.current = self.layers.policies()
 
     def of(self, group: str) -> Policy:
-        """The numbers in force in a node group."""
+        """The policy in force in a node group."""
         return self.current.of(group)
 
     async def refresh(self, tx: Tx) -> Policies:
-        """Read what admins have set. What does not fit the configuration is left out, as `trouble` says."""
+        """Read the values of admins; returns the policies. If a value does not fit, none is used, as `trouble` says."""
         text = await tx.setting(SETTING)
         if text == self._text:
             return self.current
@@ -149,7 +149,7 @@ class PolicyBook:
 
 
 def overrides_of(text: str | None) -> tuple[Overrides, str | None]:
-    """Read the setting; what cannot be read is left out, and said."""
+    """The values in the setting, and a message if some cannot be read; those are left out."""
     if text is None:
         return _NONE, None
     found: dict[str | None, dict[str, Override]] = {}
@@ -171,7 +171,7 @@ def overrides_of(text: str | None) -> tuple[Overrides, str | None]:
 
 
 def text_of(overrides: Overrides) -> str | None:
-    """Write the setting; None when nothing is set."""
+    """The text of the setting; None if no value is set."""
     levels = {
         level: {
             name: {"value": written(one.value), "by": one.by, "at": one.at.isoformat()}

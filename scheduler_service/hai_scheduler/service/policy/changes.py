@@ -1,4 +1,4 @@
-"""Policy numbers at run time: what users read of them, and how admins change them."""
+"""Policy numbers at run time: how users read them and admins change them."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from hai_scheduler.service.shared.watch import Watch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyView:
-    """Every number in force, by name, with where it comes from."""
+    """All policy numbers in force by name, with their sources."""
 
-    #: In all node groups that have no numbers of their own.
+    #: The numbers in all node groups without numbers of their own.
     default: Mapping[str, Origin]
-    #: By node group, for every group that there is or that has numbers of its own.
+    #: The numbers by node group, for all groups with nodes or with numbers of their own.
     groups: Mapping[str, Mapping[str, Origin]]
-    #: Why what admins have set is not used, if it is not.
+    #: Why the values of admins are not used; None: they are.
     trouble: str | None
-    #: What looks like a slip of the pen, as sentences.
+    #: Warnings about names of users and groups that are unknown and probably misspelt.
     warnings: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyChanges:
-    """The use cases around policy numbers."""
+    """The use cases of policy numbers."""
 
     store: Store
     bus: Bus
@@ -71,9 +71,18 @@ class PolicyChanges:
     async def change(
         self, caller: Caller, group: str | None, values: Mapping[str, object], unset: Collection[str]
     ) -> None:
-        """Set numbers of a node group, or of all groups (None), and take others back to what they are without an admin.
+        """Set policy numbers, and remove the admins' values of others. All values are checked together before.
 
-        All of it is checked together with everything else that is in force before anything is stored. Raises Invalid.
+        Args:
+            caller: The admin.
+            group: The node group; None is all groups.
+            values: The new values by name, as `read` takes them.
+            unset: The names whose value of an admin is removed.
+
+        Raises:
+            NotAllowed: The caller is not an admin.
+            Invalid: A name or a value is wrong, or the values contradict each other.
+            Unavailable: The nodes are not known yet, so the group cannot be checked.
         """
         if not caller.admin:
             raise NotAllowed("Only admins may do this: it needs the scope custom:hai:admin.")
@@ -110,7 +119,7 @@ class PolicyChanges:
         try:
             layers.policies()
         except Misfit as error:
-            # A number for all is not to blame where a group has one of its own.
+            # A value for all groups is not at fault in a group with a value of its own.
             blamable = [name for name in values if layers.origin(name, error.group).group == group]
             name = _blamed(error, blamable) or _blamed(error, [*unset, *values])
             field = f"set.{name}" if name in values else "unset" if name in unset else "set"
@@ -118,7 +127,7 @@ class PolicyChanges:
         return layers
 
     def _told(self, before: Overrides, after: Layers, group: str | None) -> dict[str, Any]:
-        """What has changed, number by number, as it is in force in the group or in all of them."""
+        """The old and new values in force of the numbers that have changed, in the group or in all groups."""
         earlier = Layers(self.book.settings, before)
         told = {}
         for name in BY_NAME:
@@ -134,7 +143,7 @@ class PolicyChanges:
 
 
 def _read(values: Mapping[str, object], unset: Collection[str]) -> dict[str, Any]:
-    """The values as `Policy` takes them. Raises Invalid."""
+    """The given values in the form that `Policy` takes. Raises Invalid."""
     if not values and not unset:
         raise Invalid("set", {}, "name at least one number to set or to unset")
     for name in unset:
@@ -159,13 +168,13 @@ def _known(field: str, name: str) -> None:
 
 
 def _blamed(error: PolicyError, names: Sequence[str]) -> str | None:
-    """Which of the names that were given a contradiction is about."""
+    """The given name that the error is about; None if it is about none of them."""
     words = [error.name, *str(error).replace("(", " ").split()]
     return next((word for word in words if word in names), None)
 
 
 def _strangers(layers: Layers, known: Collection[str]) -> list[str]:
-    """Weights of users that HAI has never seen."""
+    """Warnings about weights of users that HAI has never seen."""
     origins = [layers.origin("weights", level) for level in (None, *sorted(layers.groups()))]
     named = {user for origin in origins for user in origin.value}
     return [f"weights: HAI has never seen a user {user!r}: check the spelling" for user in sorted(named - {*known})]

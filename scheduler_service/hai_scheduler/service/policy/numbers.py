@@ -1,6 +1,6 @@
-"""The policy numbers as a table: what each is called, how it is written, which rule it belongs to.
+"""The table of policy numbers: the name of each, its form, and the rule that it belongs to.
 
-Settings, the REST interface, the `hai` command and the reference page are all made from it.
+Settings, the REST interface, the `hai` command and the reference page are made from this table.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from hai_scheduler.core.model.policy import Policy, PolicyError
 
 
 class Kind(StrEnum):
-    """How a number is written."""
+    """The form of a policy number."""
 
     #: A length of time: a text such as `15m`, or seconds.
     DURATION = "duration"
     FLOAT = "float"
     INT = "int"
-    #: User name to number.
+    #: A mapping of user names to numbers.
     WEIGHTS = "weights"
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One number that the rules leave to an admin. `name` is that of the field of `Policy`."""
+    """One policy number. `name` is the name of the field of `Policy`."""
 
     name: str
     kind: Kind
-    #: The rule that it belongs to (docs/scheduling.md).
+    #: The rules that the number belongs to (docs/scheduling.md).
     rule: str
-    #: One sentence.
+    #: The meaning, in one sentence.
     help: str
 
     @property
     def default(self) -> Any:
-        """The value that is used when nobody writes one, as `written` gives it."""
+        """The default value, in the form that `written` gives."""
         return written(getattr(Policy(), self.name))
 
 
@@ -52,34 +52,44 @@ NUMBERS: Final = (
     Number("slice_growth", Kind.FLOAT, "P2", "Turns at each further level may last this many times longer."),
     Number("long_after", Kind.DURATION, "O2", "Service of this length takes a task to the last level."),
     Number("starve_after", Kind.DURATION, "O2", "A task that has waited longer goes before others of its priority."),
-    Number("half_life", Kind.DURATION, "O3", "After this time what a user has held counts half."),
+    Number("half_life", Kind.DURATION, "O3", "After this time, a user's past use counts half."),
     Number("weights", Kind.WEIGHTS, "O3", "Users whose use counts less (above 1) or more (below 1) than others'."),
     Number("demote_after", Kind.DURATION, "O4", "ABOVE_NORMAL counts as NORMAL in turns that have lasted this long."),
-    Number("worth", Kind.FLOAT, "P6", "A turn lasts at least this many times what suspending and resuming costs."),
+    Number(
+        "worth", Kind.FLOAT, "P6", "A turn lasts at least this many times as long as suspending and resuming takes."
+    ),
     Number("max_rotations", Kind.INT, "P7", "A task is told to leave for equals at most this many times an hour."),
     Number(
-        "max_unsaved", Kind.INT, "P8", "Interrupted so often unsaved, a task leaves for no equal; 0 switches it off."
+        "max_unsaved",
+        Kind.INT,
+        "P8",
+        "Interruptions without a save after which a task keeps its nodes from equals; 0 is off.",
     ),
-    Number("max_cross_zone", Kind.INT, "F2", "So many tasks of a node group may span zones at a time."),
-    Number("strikes", Kind.INT, "H3", "So many failed runs, not by their users' fault, quarantine a node."),
-    Number("strike_tasks", Kind.INT, "H3", "The failures that quarantine a node are of at least so many tasks."),
-    Number("strike_users", Kind.INT, "H3", "The failures that quarantine a node are of at least so many users."),
+    Number("max_cross_zone", Kind.INT, "F2", "At most this many tasks of a node group may span zones at a time."),
+    Number("strikes", Kind.INT, "H3", "This many failed runs, not by their users' fault, quarantine a node."),
+    Number("strike_tasks", Kind.INT, "H3", "The failures that quarantine a node are of at least this many tasks."),
+    Number("strike_users", Kind.INT, "H3", "The failures that quarantine a node are of at least this many users."),
     Number("strike_window", Kind.DURATION, "H3", "The failures that quarantine a node lie within this time."),
     Number("quarantine_share", Kind.FLOAT, "H3", "At most this share of a node group is quarantined automatically."),
-    Number("default_grace", Kind.DURATION, "", "How long a task has to save, unless it says otherwise."),
+    Number(
+        "default_grace",
+        Kind.DURATION,
+        "",
+        "How long a task has to save after a notice, unless it asks for another time.",
+    ),
     Number("patience", Kind.DURATION, "", "How long a job that can only be ended may go on after a notice, to save."),
-    Number("max_grace", Kind.DURATION, "", "The longest that a task may ask for, extensions included."),
-    Number("max_failed_starts", Kind.INT, "", "Starts in a row that come to nothing before a task is given up."),
+    Number("max_grace", Kind.DURATION, "", "The longest grace that a task may ask for, including extensions."),
+    Number("max_failed_starts", Kind.INT, "", "Failed starts in a row after which a task fails."),
 )
 
 BY_NAME: Final[Mapping[str, Number]] = MappingProxyType({number.name: number for number in NUMBERS})
 
-#: Ten years: anything longer is a slip of the pen.
+#: Ten years, in seconds: a longer time is certainly a mistake.
 _LONGEST_S: Final = 315_360_000.0
 
 
 def number_of(name: str) -> Number:
-    """The number of that name. Raises PolicyError."""
+    """The row of the table for that name. Raises PolicyError."""
     found = BY_NAME.get(name)
     if found is None:
         raise PolicyError(name, f"{name!r} is not a policy number: use {', '.join(BY_NAME)}")
@@ -87,10 +97,10 @@ def number_of(name: str) -> Number:
 
 
 def read(name: str, given: object) -> Any:
-    """A value as `Policy` takes it, from how people, JSON or a configuration file write it. Raises PolicyError.
+    """Read a value from a user, JSON or a configuration file, in the form that `Policy` takes. Raises PolicyError.
 
-    Lengths of time are texts such as `15m` or seconds; other numbers may be written as texts too; weights are a
-    mapping of users to numbers or a text such as `alice:2,bob:0.5`. Ranges are checked by `Policy` itself.
+    Lengths of time are texts such as `15m`, or seconds; other numbers may be texts too; weights are a mapping of users
+    to numbers, or a text such as `alice:2,bob:0.5`. `Policy` itself checks the ranges.
     """
     match number_of(name).kind:
         case Kind.DURATION:
@@ -104,7 +114,7 @@ def read(name: str, given: object) -> Any:
 
 
 def written(value: object) -> Any:
-    """A value of `Policy` in the form in which JSON carries it and `read` takes it."""
+    """A value of `Policy` in a form for JSON, which `read` takes again."""
     if isinstance(value, timedelta):
         return _length_text(value)
     if isinstance(value, Mapping):
@@ -113,7 +123,7 @@ def written(value: object) -> Any:
 
 
 def changed(policy: Policy, changes: Mapping[str, object]) -> Policy:
-    """The policy with other values for some numbers, each as `read` takes it. Raises PolicyError."""
+    """A copy of the policy with these changes, each as `read` takes it. Raises PolicyError."""
     values = {name: getattr(policy, name) for name in BY_NAME}
     return Policy(**{**values, **{name: read(name, given) for name, given in changes.items()}})
 
@@ -169,7 +179,7 @@ def _short(given: object) -> str:
 
 
 def _length_text(length: timedelta) -> str:
-    """A length of time without loss, to the millisecond: `1h30m`."""
+    """A length of time as text, exact to the millisecond: `1h30m`."""
     left = round(length.total_seconds() * 1000)
     parts = []
     for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)):

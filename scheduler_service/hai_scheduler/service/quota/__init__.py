@@ -1,1 +1,1 @@
-"""Quota: what everybody may use at first, what users change themselves, what a user may ever hold."""
+"""Quota: the default of a new platform, changes by users themselves, and the check of a task's size."""

@@ -1,4 +1,4 @@
-"""What a user may ever hold, asked before his task is stored (Q5)."""
+"""Checks a task against its user's quota before it is stored (Q5)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hai_scheduler.service.shared.errors import NeverFits
 
 
 async def book_for(tx: Tx, caller: Caller, now: datetime) -> QuotaBook:
-    """The quota that counts now, with the groups that the caller shows, if he shows any."""
+    """The quota in force, with the groups of the caller's token; without any there, the stored groups count."""
     groups_of = {user.name: user.groups for user in await tx.users()}
     if caller.groups:
         groups_of[caller.name] = caller.groups
@@ -27,10 +27,10 @@ def check_cap(book: QuotaBook, task: Task, priority: Priority | None, gpus_per_n
     """Refuse a task that is larger than every cap of its user (Q5). Raises NeverFits.
 
     Args:
-        book: Whose quota counts.
-        task: What asks.
-        priority: The level that it asks for; None is AUTO.
-        gpus_per_node: GPUs of the largest node of its group.
+        book: The quota in force.
+        task: The task.
+        priority: The level that the task asks for; None is AUTO.
+        gpus_per_node: GPUs of the largest node of the task's node group.
     """
     level, cap = book.largest(task.user, task.group, priority)
     if not cap.allows(share_of(task, gpus_per_node)):
@@ -38,7 +38,7 @@ def check_cap(book: QuotaBook, task: Task, priority: Priority | None, gpus_per_n
 
 
 def _too_large(task: Task, asked: Priority | None, level: Priority, cap: Cap) -> str:
-    """Why no quota will ever do, and what would; `asked` None is AUTO."""
+    """The message: why the quota never allows the task, and what to do; `asked` None is AUTO."""
     given = Priority.NORMAL if asked is None and cap.source == "none" else level
     subject = shlex.quote(f"user:{task.user}")
     remedy = f"`hai admin quota set {subject} {given.name} {task.nodes} --group {shlex.quote(task.group)}`"
@@ -47,10 +47,10 @@ def _too_large(task: Task, asked: Priority | None, level: Priority, cap: Cap) ->
         other = "" if asked is None else "choose a priority that `hai quota` shows, or "
         return (
             f"priority: there is no quota for you {where} in group {task.group!r}: {other}ask an admin for some, "
-            f"who gives it with {remedy} (Q1)."
+            f"who gives it with {remedy}."
         )
     return (
         f"nodes: {gang(task.nodes, task.gpus)} is more than the {nodes(cap.limit or 0)} that {quota_of(cap.source)} "
         f"allows at {level.name} in group {task.group!r}: ask for fewer, choose another priority, or ask an admin for "
-        f"more, who gives it with {remedy} (Q5)."
+        f"more, who gives it with {remedy}."
     )

@@ -1,4 +1,4 @@
-"""What everybody may use on a new platform, until an admin says otherwise (Q1): decided once for each database."""
+"""The default quota of a new platform (Q1), decided once for each database; later, admins change quota."""
 
 from __future__ import annotations
 
@@ -12,29 +12,32 @@ from hai_scheduler.ports.store import Store, Tx
 
 log = logging.getLogger(__name__)
 
-#: Name of the setting in the store that says how far the decision is.
+#: Name of the setting in the store with the state of the decision.
 SETTING: Final = "default_quota"
-#: The database is new and no node has been seen yet, so that there is no node group to write rows for.
+#: The state while the database is new and no node is known, so that there is no node group to write rows for.
 PENDING: Final = "pending"
-#: Decided for good: rows that an admin deletes do not come back.
+#: The final state: rows that an admin deletes are not written again.
 DONE: Final = "done"
 
-#: The highest level that a number of nodes opens; above it there is nothing without a row of an admin's.
+#: The highest level for which the default gives nodes; higher levels need a row by an admin.
 HIGHEST: Final = Priority.NORMAL
-#: Nodes for each user on a cluster whose configuration says nothing else.
+#: The default for each user on Kubernetes, in nodes.
 ON_A_CLUSTER: Final = 4
 
 
 async def decide(store: Store, groups: Collection[str], nodes: int | None) -> bool:
-    """Write the `public` rows of a new database, once; whether that is decided.
+    """Write the `public` rows of a new database, once.
 
-    A database with rows, and one that an earlier version has served, is decided as it is.
+    A database with rows, or one that an earlier version has used, is left unchanged and counts as decided.
 
     Args:
-        store: The store. Raises what it raises.
-        groups: The node groups that are there; while there are none the decision waits for them.
-        nodes: How many nodes each user may hold at NORMAL, and at each level below it; 0 is nothing, None is no
+        store: The store; its errors are raised.
+        groups: The known node groups; while there are none, the decision waits.
+        nodes: How many nodes each user may hold at NORMAL, and at each level below it; 0 is none, None is no
             limit at any level.
+
+    Returns:
+        True if the quota is decided; False if the decision waits for node groups.
     """
     async with store.write() as tx:
         if await tx.setting(SETTING) == DONE:
@@ -63,11 +66,11 @@ def rows_of(groups: Collection[str], nodes: int | None) -> list[Quota]:
 
 
 def in_words(nodes: int | None) -> str:
-    """What the rows of a new platform say."""
+    """The default quota in words, for the log."""
     if nodes is None:
-        return "everybody may hold any number of nodes at every priority"
+        return "each user may hold any number of nodes at every priority"
     if not nodes:
-        return "nobody may hold any node"
+        return "no user may hold any node"
     return (
         f"each user may hold {nodes} nodes at {HIGHEST.name}, and as many at each priority below it, "
         "and none at the priorities above it"
@@ -75,7 +78,7 @@ def in_words(nodes: int | None) -> str:
 
 
 async def warn_if_closed(store: Store) -> None:
-    """Say so when there is not one row of quota: then no task of anybody can start."""
+    """Log a warning if there is no row of quota at all: then no task can start."""
     async with store.read() as tx:
         closed = await tx.setting(SETTING) == DONE and not await tx.quotas()
     if closed:
@@ -83,8 +86,8 @@ async def warn_if_closed(store: Store) -> None:
 
 
 async def _has_served(tx: Tx) -> bool:
-    """Whether a service that knew nothing of this decision has used the database: whoever deletes rows leaves an event.
+    """True if a version without this decision has used the database: even a deletion of rows leaves an event.
 
-    Secrets and users do not count: another process of a new platform may have been the first to look at the database.
+    Secrets and users do not count: another process of the same new platform may have written them.
     """
     return await tx.last_event_seq() > 0

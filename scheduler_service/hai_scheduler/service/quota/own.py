@@ -1,4 +1,4 @@
-"""Q3: users raise and lower their own rows of quota, up to the ceiling that an admin has set."""
+"""Users raise and lower their own rows of quota, up to the ceiling that an admin has set (Q3)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hai_scheduler.service.shared.watch import Watch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnQuotas:
-    """The use case of users."""
+    """The use case of users who change their own quota."""
 
     store: Store
     bus: Bus
@@ -30,7 +30,7 @@ class OwnQuotas:
     watch: Watch
 
     async def put(self, caller: Caller, group: str, priority: Priority, limit: int) -> Quota:
-        """Write the caller's own row. Ceiling and expiry of the one that there is stay. Raises NotAllowed, Invalid."""
+        """Write the caller's own row, with ceiling and expiry of its old one. Raises NotAllowed and Invalid."""
         check_group(self.watch, group)
         subject, now = f"user:{caller.name}", self.clock.now()
         async with self.store.write() as tx:
@@ -66,10 +66,10 @@ def _check(ceiling: int | None, group: str, priority: Priority, limit: int) -> N
     if ceiling is None:
         raise NotAllowed(
             f"limit: you may not change your quota {place} yourself, for no ceiling is set for you there: "
-            "ask an admin for more, or for a ceiling (Q3)."
+            "ask an admin for more, or for a ceiling."
         )
     if limit > ceiling:
         raise NotAllowed(
             f"limit: {limit} is more than {ceiling}, the ceiling up to which you may raise your quota {place} "
-            f"yourself: set at most {ceiling}, or ask an admin for more (Q3)."
+            f"yourself: set at most {ceiling}, or ask an admin for more."
         )

@@ -1,1 +1,1 @@
-"""What runs say and are told while they last."""
+"""Reports of live runs to the service, and notices to them."""

@@ -1,4 +1,4 @@
-"""How the ranks of a run find each other."""
+"""Tells the ranks of a run each other's addresses."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from hai_scheduler.service.shared.topics import TICK
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gangs:
-    """The use case of ranks that wait for one another."""
+    """The use case of ranks that wait for each other."""
 
     store: Store
     cluster: Cluster
     bus: Bus
     clock: Clock
-    #: Longest time between two looks, in seconds: whatever changes in the cluster rings.
+    #: Longest time between two looks, in seconds; changes of the cluster ring earlier.
     look_every: float = 5.0
 
     async def addresses(self, run_id: RunId, rank: int, *, wait: float) -> tuple[str, ...] | None:
-        """Where the ranks reach each other, in rank order; None if they are not all up after `wait` seconds.
+        """The addresses of all ranks, in rank order; None if not all of them are up after `wait` seconds.
 
-        Raises InTheWay when nothing of the run is to start any more: it is over, or was told to leave. Raises Invalid
-        when it has no such rank.
+        Raises:
+            InTheWay: The run is over, or was told to leave.
+            Invalid: The run has no such rank.
         """
         ends = self._now() + wait
         async with self.bus.listen(TICK) as ears:
@@ -42,14 +43,14 @@ class Gangs:
                     return found
                 await ears.wait(min(left, self.look_every))
                 if self._now() - checked >= self.look_every:
-                    # Rings are many while a large gang starts: the database is not asked at each of them.
+                    # A large gang rings often while it starts: the database is not read at each ring.
                     checked = await self._check(run_id, rank)
 
     def _now(self) -> float:
         return self.clock.now().timestamp()
 
     async def _check(self, run_id: RunId, rank: int) -> float:
-        """See that the run is still to start; when that was."""
+        """Check that the run still has to start; returns the time of the check, as a timestamp."""
         async with self.store.read() as tx:
             _, run = await live_rank(tx, run_id, rank)
         if run.killed_at is not None or run.notice is not None:
@@ -60,5 +61,5 @@ class Gangs:
         try:
             return await self.cluster.addresses(run_id)
         except NotFound:
-            # Ordered a moment ago, by another replica perhaps: not there yet.
+            # The run was just launched, perhaps by another replica, and does not show yet.
             return None

@@ -1,4 +1,4 @@
-"""What runs say and are told: the side of the service that rank supervisors speak to."""
+"""Reports of ranks and notices to ranks: the part of the service that supervisors call."""
 
 from __future__ import annotations
 
@@ -29,47 +29,47 @@ ReportKind = Literal["received", "saving", "saved", "done", "state", "leaving"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """One thing that a rank says. Saying it twice is harmless."""
+    """One report of a rank. Repeating it is harmless."""
 
     kind: ReportKind
     at: datetime
-    #: With saving: how many seconds more. With leaving: how many are left.
+    #: Kind `saving`: how many more seconds the job needs. Kind `leaving`: how many seconds the rank has left.
     seconds: float | None = None
-    #: With saved and done.
+    #: Kinds `saved` and `done`: the step and the path of the checkpoint.
     step: int | None = None
     path: str | None = None
-    #: With saved: how it is known.
+    #: Kind `saved`: the evidence of the checkpoint.
     source: Source = Source.TOLD
-    #: With done: for every rank.
+    #: Kind `done`: whether the report is for all ranks.
     all_ranks: bool = False
-    #: With state.
+    #: Kind `state`: the text that the job keeps.
     text: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunNotice:
-    """A notice as a rank is told it."""
+    """A notice as a rank gets it."""
 
     kind: Literal["suspend", "stop"]
     notice: Notice
     message: str
-    #: When all ranks send the signals that come with it; None: at once.
+    #: When all supervisors send the notice's signals to their jobs; None: at once.
     signal_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jobs:
-    """The use cases of runs."""
+    """The use cases of live runs."""
 
     store: Store
     bus: Bus
     clock: Clock
-    #: Longest time between two looks of a rank that waits, in seconds: a lost ring costs no more than that.
+    #: Longest time between two looks for a waiting rank, in seconds: a lost ring delays a notice by at most that.
     look_every: float = 10.0
     moments: Moments = field(default_factory=Moments)
 
     async def notice(self, run_id: RunId, rank: int, *, seen: int, wait: float) -> RunNotice | None:
-        """The run's notice as soon as there is one newer than `seen`; None after `wait` seconds without.
+        """Wait for a notice of the run with a revision greater than `seen`; None after `wait` seconds without one.
 
         Raises InTheWay when the run is over.
         """
@@ -93,15 +93,15 @@ class Jobs:
                 with suppress(NotFound):
                     beneficiary = await tx.get_task(notice.beneficiary)
         kind: Literal["suspend", "stop"] = "stop" if task.state is TaskState.STOPPING else "suspend"
-        # A later revision tells nobody anew, and of one rank there are no peers to wait for.
+        # A later revision sends no signals again, and a single rank has no other ranks to wait for.
         together = notice.revision == 1 and len(run.ranks) > 1
         signal_at = self.moments.of(run_id, self.clock.now()) if together else None
         return RunNotice(kind=kind, notice=notice, message=notice_of(notice, beneficiary), signal_at=signal_at)
 
     async def report(self, run_id: RunId, rank: int, report: Report) -> None:
-        """Take down what a rank says.
+        """Record a report of a rank.
 
-        Raises InTheWay when the run is over and, for a rank that asks why it is being ended, when the run was killed.
+        Raises InTheWay when the run is over; for a report `leaving` also when the run was killed.
         """
         async with self.store.write() as tx:
             task, run = await live_rank(tx, run_id, rank)
@@ -142,7 +142,7 @@ def _seconds(report: Report, remedy: str) -> float:
 
 
 async def live_run(tx: Tx, run_id: RunId) -> tuple[Task, Run]:
-    """The run and its task. Raises InTheWay when it is over, or when there is no such run."""
+    """The task and the run. Raises InTheWay when the run is over or does not exist."""
     over = InTheWay(f"Run {run_id} is over.")
     number = run_id.partition(".")[0]
     if not (number.isascii() and number.isdigit()):
@@ -158,7 +158,7 @@ async def live_run(tx: Tx, run_id: RunId) -> tuple[Task, Run]:
 
 
 async def live_rank(tx: Tx, run_id: RunId, rank: int) -> tuple[Task, Run]:
-    """The run of the rank, and its task. Raises InTheWay as `live_run` does, Invalid when it has no such rank."""
+    """The task and the run of the rank. Raises InTheWay as `live_run`, and Invalid if the run has no such rank."""
     task, run = await live_run(tx, run_id)
     if not 0 <= rank < len(run.ranks):
         raise Invalid("rank", rank, f"run {run_id} has ranks 0 to {len(run.ranks) - 1}")

@@ -1,4 +1,4 @@
-"""When all ranks of a run send the signals of its notice: a little after the first of them hears of it."""
+"""The moment when all ranks of a run send the signals of its notice: shortly after the first of them gets it."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Final
 
 from hai_scheduler.core.model.ids import RunId
 
-#: How far ahead the moment is: longer than it takes until the last rank has heard and has looked at its processes.
-#: Supervisors wait no longer than that, whatever their clocks say (`hai_client.rank.moment`).
+#: How far ahead the moment is: enough time for the last rank to get the notice and to look at its processes.
+#: Supervisors never wait longer than that, even if their clocks differ (`hai_client.rank.moment`).
 LEAD: Final = timedelta(milliseconds=50)
-#: Moments that are kept: of the runs that were told last.
+#: How many moments are kept, of the latest runs.
 _KEPT: Final = 4096
 
 
 class Moments:
-    """The moments of the runs that this process tells.
+    """The moments of the runs whose ranks ask this process.
 
-    Nothing of it is stored: each replica chooses its own, and those of two are as far apart as the ring reaches them.
+    They are not stored: each replica chooses its own, and two replicas differ by as much as the delay of the bus.
     """
 
     def __init__(self) -> None:
         self._moments: OrderedDict[RunId, datetime] = OrderedDict()
 
     def of(self, run_id: RunId, now: datetime) -> datetime:
-        """The run's moment: chosen when the first rank asks, the same for all that ask later."""
+        """The moment of the run: chosen when the first rank asks, and the same for all ranks."""
         if run_id not in self._moments:
             self._moments[run_id] = now + LEAD
             while len(self._moments) > _KEPT:

@@ -1,4 +1,4 @@
-"""What a run may know of itself, and whoever it shows its token to: whose it is, and where it can be reached."""
+"""Facts about a live run for the holder of its token: its task, its owner and its address."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ class RunFacts:
     state: TaskState
     #: The node of rank 0.
     node: str
-    #: Where rank 0 can be reached; None until every rank is up.
+    #: The address of rank 0; None until every rank is up.
     address: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunBook:
-    """The use case: the Hub learns by it who a spot container's run speaks for."""
+    """The use case: with a run's token, the Hub finds the user of a spot container."""
 
     store: Store
     cluster: Cluster
 
     async def facts(self, run_id: RunId) -> RunFacts:
-        """What is known of a live run.
+        """The facts about a live run.
 
         Raises:
-            InTheWay: The run is over, or there never was such a one.
+            InTheWay: The run is over or does not exist.
             Temporary: The cluster cannot be asked now.
         """
         async with self.store.read() as tx:
@@ -47,7 +47,7 @@ class RunBook:
         try:
             addresses = await self.cluster.addresses(run_id)
         except NotFound:
-            # Ordered, and not there yet.
+            # The run was just launched and does not show yet.
             addresses = None
         return RunFacts(
             run_id=run_id,

@@ -1,1 +1,1 @@
-"""The loop: it reads the cluster, plans, writes what follows, and forgets what is old."""
+"""The loop: reads the cluster, plans, writes the decisions, and deletes what is old."""

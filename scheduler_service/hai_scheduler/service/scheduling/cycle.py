@@ -1,7 +1,7 @@
 """One tick, and the loop that repeats it (docs/architecture.md, "The core decides, the shell acts").
 
-Hold the lease, read the world, turn what it shows into events, plan, write the targets in one transaction,
-then hand over what is to be done (launch/launching.py). A tick that dies anywhere is simply done again.
+A tick holds the lease, reads the cluster, turns what it shows into events, plans, and writes the decisions in one
+transaction; then it hands over the effects (launch/launching.py). A tick that fails at any point is repeated.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ from hai_scheduler.service.shared.watch import Watch
 
 log = logging.getLogger(__name__)
 
-#: How long the loop, told to stop, goes on with what it has decided, seconds; never longer than its lease.
+#: Seconds in which a stopping loop still carries out effects; never longer than its lease.
 _LAST_WORK_S: Final = 3.0
 
 
 @dataclass(slots=True, kw_only=True)
 class Cycle:
-    """The scheduler's loop. Of several replicas, the one that holds the lease does the work."""
+    """The scheduling loop. Only the replica that holds the lease decides and acts."""
 
     store: Store
     cluster: Cluster
@@ -79,24 +79,24 @@ class Cycle:
     decisions: DecisionLog = field(default_factory=DecisionLog)
     #: GPUs of the largest node of each group, as last seen.
     _gpus: dict[str, int] = field(default_factory=dict)
-    #: Alarms that the tick at hand has raised; they count once it is committed.
+    #: Alarms of the present tick; they count after its commit.
     _alarms: int = 0
     _steadiness: Steadiness = field(default_factory=Steadiness)
     _planner: Planner = field(default_factory=Planner)
     _live: LiveTasks = field(default_factory=LiveTasks)
-    #: Runs of which nothing is left to do, as last shown: ended ones are shown for weeks.
+    #: Ended runs with nothing left to do, as last observed: the cluster shows them for weeks.
     _over: dict[RunId, Observation] = field(default_factory=dict)
     _pace: Pace = field(default_factory=Pace)
-    #: What the latest tick itself could not do.
+    #: What failed in the latest tick itself; None: nothing.
     _trouble: str | None = None
     #: Whether the last tick has changed anything.
     _worked: bool = False
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def tick(self) -> bool:
-        """Do one tick and wait until all that it wants is done: for whoever has no loop around it.
+        """Do one tick and wait until its effects are carried out: for callers without the loop, such as tests.
 
-        Returns and raises what `decide` does.
+        Returns and raises the same as `decide`.
         """
         leads = await self.decide()
         await self.launching.idle()
@@ -105,9 +105,9 @@ class Cycle:
         return leads
 
     async def decide(self) -> bool:
-        """Do one tick and hand over what it wants done; whether this replica is the leader.
+        """Do one tick and hand over its effects; returns True if this replica is the leader.
 
-        Raises Temporary and Conflict: try again.
+        Raises Temporary and Conflict; then the tick should be repeated.
         """
         self._worked = False
         if not await self._lead():
@@ -170,7 +170,7 @@ class Cycle:
         self.watch.trouble = self._trouble or self.launching.trouble
 
     async def _lead(self) -> bool:
-        """Whether this replica leads. What it remembers of an earlier time as leader is stale when it does again."""
+        """Seek the lease; returns True if this replica leads. A new leader drops what it remembers."""
         led = self.leadership.held is not None
         self.watch.leading = await self.leadership.seek()
         if self.watch.leading and not led:
@@ -182,7 +182,7 @@ class Cycle:
     async def _read_world(
         self, tx: Tx, belongings: Belongings, ends: RunEnds, skipped: timedelta
     ) -> tuple[Unfinished, list[Effect]]:
-        """Bring every live task up to what the cluster shows, and end what belongs to no live task."""
+        """Update every task with a live run to what the cluster shows, and end runs that belong to no live task."""
         now, observed = self.clock.now(), belongings.ours
         effects: list[Effect] = [Kill(run_id) for run_id in belongings.kill]
         tasks = Unfinished(await tx.unfinished_tasks())
@@ -224,7 +224,7 @@ class Cycle:
         return tasks, list(dict.fromkeys(effects))
 
     def _left_behind(self, observed: Mapping[RunId, Observation], live: Collection[RunId]) -> Iterator[Effect]:
-        """What is to be done about runs that belong to no live task: end them, or tell that their end is recorded."""
+        """The effects for runs that belong to no live task: kill them, or settle those that have ended."""
         if len(self._over) > 2 * len(observed) + 100:
             self._over = {run_id: shown for run_id, shown in observed.items() if self._over.get(run_id) is shown}
         for run_id, shown in observed.items():
@@ -240,7 +240,7 @@ class Cycle:
     async def _write_targets(
         self, tx: Tx, tasks: Unfinished, made: Plan, policies: Policies, belongings: Belongings
     ) -> list[Effect]:
-        """Write what was decided, in the store and in `tasks`."""
+        """Write the decisions of the plan into the store and into `tasks`; returns their effects."""
         effects: list[Effect] = []
         started: list[int] = []
         self._alarms = 0
@@ -319,10 +319,10 @@ class Cycle:
     # -- the loop ---------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Tick until `stop`. A tick is begun by a ring, by a change of the cluster or by the time.
+        """Tick until `stop`: after a ring, after a change of the cluster, and at least every `tick_every`.
 
-        A storm of rings for nothing never takes more than half of a core (pace.py). However rare ticks are to be, the
-        lease is held and watched.
+        Rings without work take at most half of a core (pace.py). Even with a long `tick_every`, ticks are frequent
+        enough to keep the lease.
         """
         async with self.bus.listen(TICK) as ears:
             changes = asyncio.create_task(self._ring_on_changes())
@@ -339,11 +339,11 @@ class Cycle:
                 await self.launching.finish(min(_LAST_WORK_S, self.leadership.length.total_seconds()))
                 await self.leadership.release()
                 self.watch.leading = False
-                # Whoever follows need not wait for his next look.
+                # Standby replicas need not wait until their next look.
                 await self.bus.ring(TICK)
 
     async def stop(self) -> None:
-        """End the loop after the tick that it is in and, as far as that takes seconds, what has been decided."""
+        """End the loop after the present tick; effects that are left get a few seconds more."""
         self._stopping.set()
         await self.bus.ring(TICK)
 
@@ -362,7 +362,7 @@ class Cycle:
         while True:
             try:
                 async for _ in self.cluster.changes():
-                    # Every replica watches the cluster: only the leader's ring is of use.
+                    # Every replica watches the cluster, but only the leader ticks.
                     if self.watch.leading:
                         await self.bus.ring(TICK)
             except Temporary as error:
@@ -373,7 +373,7 @@ class Cycle:
 
 
 def _wanted_again(run: Run, task: Task, *, launch: bool) -> Iterator[Effect]:
-    """What has been decided on a live run and does not show yet: who decided it may have ended before he did it."""
+    """Effects of earlier ticks that the cluster does not show yet: the loop may have died between commit and effect."""
     if launch:
         yield Launch(task.id, run.id)
     if run.killed_at is not None:
@@ -383,7 +383,10 @@ def _wanted_again(run: Run, task: Task, *, launch: bool) -> Iterator[Effect]:
 
 
 async def _given_up(tx: Tx, task: Task, observed: Mapping[RunId, Observation], now: datetime) -> Task:
-    """A start that nothing is seen of may have happened in the past that the database has lost: it is not repeated."""
+    """The task after a start from before the restore was given up, if the cluster does not show the run.
+
+    The run may have happened in the time that the restored database has lost, so it is not launched a second time.
+    """
     run = task.live_run
     if run is None or run.id in observed or run.notice is not None:
         return task

@@ -1,7 +1,7 @@
-"""The decision log: what a task waits for, as a line of its history whenever that changes (`task.verdict`).
+"""The decision log: a line of a task's history whenever the reason why it waits changes (`task.verdict`).
 
-The lines are ordinary events, kept as long as others, and shown by `GET /tasks/{id}/decisions` among the other
-decisions on a task. The feed leaves them out: they are many, and nothing has happened to the task.
+The lines are ordinary events: kept as long as others, and shown by `GET /tasks/{id}/decisions` among the other
+decisions on a task. The feed leaves them out: there are many of them, and the task itself has not changed.
 """
 
 from __future__ import annotations
@@ -21,50 +21,50 @@ from hai_scheduler.ports.values import Event
 from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.undisturbed import undisturbed
 
-#: Lines written in one tick; what is left is written at the next ones.
+#: Lines that are written in one tick; the next ticks write the others.
 MOST_LINES: Final = 200
-#: If more tasks than this wait, so many are looked at in one tick, one after the other, ...
+#: If more tasks than this wait, each tick looks at this number of them, in rotation, ...
 MOST_WAITING: Final = 500
-#: ... so long is waited for the next such tick for each task that waits, since all of them are walked for it, ...
+#: ... then pauses for this time per waiting task, since it must walk through all of them, ...
 REST: Final = timedelta(microseconds=200)
-#: ... and so many lines are written in a second: nobody reads more, and the history must not grow without end.
+#: ... and writes at most this number of lines in a second: the history must not grow without limit.
 LINES_PER_S: Final = 10.0
-#: Waiting tasks whose verdict is looked at in one tick though its kind is the same.
+#: Tasks in one tick whose whole verdict is compared although its kind is unchanged.
 LOOKS: Final = 50
 #: A task gets no two lines within this time, ...
 PACE: Final = timedelta(seconds=10)
-#: ... nor within so long for each task that waits.
+#: ... nor within this time multiplied by the number of waiting tasks.
 PACE_EACH: Final = timedelta(milliseconds=20)
-#: Of those who hold what a task waits for, so many are kept: most nodes first.
+#: How many holders of the awaited nodes a line names, those with most nodes first.
 MOST_HOLDERS: Final = 10
-#: A time in a verdict has moved if it moved by more than this, and by more than a tenth of the wait.
+#: A time in a verdict counts as changed if it moved by more than this and by more than a tenth of the wait.
 MOVED: Final = timedelta(minutes=1)
 
-#: Kinds whose numbers matter as much as the kind itself.
+#: Kinds of verdicts of which a change of a number is written too.
 _DATED = frozenset({VerdictKind.TURN, VerdictKind.DRAINING, VerdictKind.RESERVED, VerdictKind.QUOTA})
 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What was last written of a task."""
+    """The last line that was written about a task."""
 
     at: datetime
     kind: VerdictKind
-    #: What it waits for, beside the time: the first of those it is kept for, the row of quota.
+    #: What the task waits for, beside the time: the task that nodes are reserved for, or the row of quota.
     about: tuple[object, ...]
     until: datetime | None
 
 
 @dataclass(slots=True)
 class DecisionLog:
-    """Writes the lines. After a restart each waiting task may get one line again.
+    """Writes the lines. After a restart each waiting task may get the same line once more.
 
-    The memory is that of the leader's process: a tick whose transaction fails leaves it as it was.
+    The leader's process remembers the last lines; a tick whose transaction fails does not change them.
     """
 
     _said: dict[TaskId, _Said] = field(default_factory=dict)
     _next: dict[TaskId, _Said] = field(default_factory=dict)
-    #: Which of the waiting tasks is the first to be looked at: none is always the last.
+    #: The index of the first waiting task to look at; it moves on, so that each task has its turn.
     _first: int = 0
     #: When tasks were last looked at while many waited.
     _looked: datetime | None = None
@@ -109,9 +109,9 @@ class DecisionLog:
         return min(MOST_LINES, max(1, int(LINES_PER_S * (now - self._looked).total_seconds())))
 
     def _to_look_at(self, waiting: Iterable[Task], verdicts: Verdicts, before: datetime) -> Iterator[Task]:
-        """Tasks that wait for something else than before, and some of those whose numbers may have changed.
+        """Tasks whose kind of verdict has changed, and some of those whose numbers may have changed.
 
-        None of which something was said since `before`.
+        Tasks with a line later than `before` are left out.
         """
         looks = 0
         for task in waiting:
@@ -125,7 +125,7 @@ class DecisionLog:
                 yield task
 
     def settle(self) -> None:
-        """The transaction of the latest `write` has been committed."""
+        """Take over the lines of the latest `write`: its transaction has been committed."""
         self._said = self._next
 
 

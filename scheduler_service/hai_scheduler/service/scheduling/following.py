@@ -1,7 +1,7 @@
 """The view of a process that does not lead: it plans as the leader does, and writes nothing.
 
-A plan is a function of what is in the store and on the nodes, so what this process finds out of them is what the
-leader finds: explanations, forecasts and the list of nodes are the same on every process of the API.
+A plan is a function of the store and the nodes, so this process finds the same plan as the leader: explanations,
+forecasts and the list of nodes are the same on every process of the API.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True, kw_only=True)
 class Following:
-    """Looks when it is rung for, and when somebody asks after a while without rings; a fifth of the time at most."""
+    """Renews the view after rings, and when a reader finds it too old; takes a fifth of the time at most."""
 
     store: Store
     cluster: Cluster
@@ -36,22 +36,22 @@ class Following:
     clock: Clock
     policies: PolicyBook
     watch: Watch
-    #: How old a view may be for somebody who asks, in seconds: what changes nodes does not always ring.
+    #: How old a view may be for a reader, in seconds: changes of nodes do not always ring.
     bearable: float = 2.0
-    #: Shortest rest after a look, in seconds, and how many times as long as the look it is at least.
+    #: The shortest rest after a look, in seconds, and the least ratio of rest to look.
     rest: float = 0.5
     share: float = 4.0
-    #: How long somebody who asks waits for the look, in seconds; then he gets the view that there is.
+    #: How long a reader waits for a look, in seconds; then they get the older view.
     patience: float = 2.0
     _planner: Planner = field(default_factory=Planner)
-    #: When the latest look began, and until when to rest after it, by the clock that nobody sets.
+    #: When the latest look began, and the end of the rest after it, by `Clock.steady`.
     _looked_at: float | None = None
     _rests_until: float = 0.0
-    #: The look that is under way.
+    #: The present look, if there is one.
     _looking: asyncio.Task[None] | None = None
 
     async def look(self) -> bool:
-        """Renew the view, unless this process leads; whether it did. Raises Temporary."""
+        """Renew the view unless this process leads; returns True if it was renewed. Raises Temporary."""
         if self.watch.leading:
             return False
         began = time.perf_counter()
@@ -70,7 +70,7 @@ class Following:
         return True
 
     async def run(self) -> None:
-        """Look for ever, after rings."""
+        """Look after each ring, until cancelled."""
         try:
             async with self.bus.listen(TICK, FEED) as ears:
                 while True:
@@ -82,7 +82,11 @@ class Following:
                 self._looking.cancel()
 
     async def asked(self, bearable: float | None = None) -> None:
-        """Somebody wants the view: look if it is too old for him, unless the rest after the last look is not over."""
+        """Renew the view if it is older than `bearable` seconds and the rest after the last look is over.
+
+        Args:
+            bearable: How old the view may be, in seconds; None: `self.bearable`.
+        """
         now, bearable = self.clock.steady(), self.bearable if bearable is None else bearable
         if self._looked_at is not None and (now - self._looked_at < bearable or now < self._rests_until):
             return
@@ -91,7 +95,7 @@ class Following:
                 await self._look_now()
 
     async def _look_now(self) -> None:
-        """One look, shared by all who want it now."""
+        """Wait for one look, which all callers at the same time share."""
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look_and_rest())
         await asyncio.shield(self._looking)

@@ -1,4 +1,4 @@
-"""Forgets what is old: ended tasks with their logs as the settings say, rows of quota long expired, use decayed."""
+"""Deletes what is old: ended tasks with their logs, expired rows of quota, and decayed use."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ log = logging.getLogger(__name__)
 #: Seconds between two looks at whether this replica leads.
 LOOK: Final = 5.0
 
-#: Tasks forgotten in one transaction.
+#: Tasks that are deleted in one transaction.
 BATCH = 100
 
-#: How long rows of quota are kept, for admins to see, after they have expired (Q3).
+#: How long expired rows of quota are kept, so that admins can see them (Q3).
 KEEP_EXPIRED: Final = timedelta(days=30)
 
-#: Use that has decayed to less is forgotten (O3), in node seconds, once it has not changed for so long: a half-life
-#: that an admin has set for a moment forgets nothing.
+#: Use that has decayed below this, in node-seconds, is deleted (O3) when it has not changed for `KEEP_USE`: a short
+#: half-life that an admin sets for a moment deletes nothing.
 LEAST_USE: Final = 1.0
 KEEP_USE: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Housekeeping:
-    """The slow loop beside the scheduler's."""
+    """The slow loop beside the scheduling loop."""
 
     store: Store
     cluster: Cluster
@@ -53,7 +53,7 @@ class Housekeeping:
     watch: Watch
 
     async def sweep(self) -> int:
-        """Forget everything that is old enough; how many tasks that were."""
+        """Delete ended tasks that are older than `keep_ended`, with their logs; returns how many."""
         forgotten = 0
         while True:
             async with self.store.read() as tx:
@@ -72,7 +72,7 @@ class Housekeeping:
             forgotten += len(old)
 
     async def sweep_users(self) -> int:
-        """Forget the oldest ended tasks of users who have more than they may; how many tasks that were."""
+        """Delete the oldest ended tasks of users who are beyond their limits; returns how many."""
         forgotten = 0
         tasks, size = self.settings.ended_per_user, self.settings.bytes_per_user
         async with self.store.read() as tx:
@@ -87,13 +87,13 @@ class Housekeeping:
                 async with self.store.write() as tx:
                     for number in old:
                         await tx.delete_task(number)
-                        # Who makes tasks faster than they can be kept would fill the history with them.
+                        # The history must not grow without limit when a user submits faster than tasks are kept.
                         await tx.delete_events(number)
                 forgotten += len(old)
         return forgotten
 
     async def _too_much_of(self, user: str) -> list[TaskId]:
-        """The user's oldest ended tasks that are beyond his limits, some of them if there are many."""
+        """The user's oldest ended tasks that are beyond the limits, at most `BATCH` of them."""
         async with self.store.read() as tx:
             stored = await tx.stored(user)
             oldest = await tx.ended_of(user, limit=BATCH)
@@ -108,12 +108,12 @@ class Housekeeping:
         return beyond
 
     async def sweep_lines(self) -> int:
-        """Forget lines of history of tasks that have too many; how many lines that were."""
+        """Delete lines of history of tasks that have too many; returns how many lines."""
         async with self.store.write() as tx:
             return await tx.trim_events(self.settings.lines_per_task)
 
     async def sweep_quotas(self) -> int:
-        """Remove rows of quota that expired long ago; how many that were."""
+        """Delete rows of quota that expired long ago; returns how many."""
         now, removed = self.clock.now(), 0
         async with self.store.write() as tx:
             for row in await tx.quotas():
@@ -124,7 +124,7 @@ class Housekeeping:
         return removed
 
     async def sweep_uses(self) -> int:
-        """Remove rows of use that have decayed to nothing; how many that were."""
+        """Delete rows of use that have decayed to almost nothing; returns how many."""
         now, removed = self.clock.now(), 0
         async with self.store.write() as tx:
             for use in await tx.uses():
@@ -135,7 +135,7 @@ class Housekeeping:
         return removed
 
     async def decide_quota(self) -> None:
-        """Wait until the default quota is decided: on a cluster, nodes may get their labels after the installation."""
+        """Try until the default quota is decided: on a cluster, nodes may get their labels after the installation."""
         while not (self.watch.leading and await self._quota_decided()):
             await self.clock.sleep(LOOK)
 
@@ -149,9 +149,11 @@ class Housekeeping:
         return False
 
     async def run(self, every_seconds: float = 3600.0, users_every_seconds: float = 60.0) -> None:
-        """Sweep for ever, while this replica leads: what is old seldom, and what a user has too much of often.
+        """Sweep until cancelled, whenever this replica leads; in parallel, decide the default quota.
 
-        Nodes may come long after the first tasks: nothing waits for the default quota.
+        Args:
+            every_seconds: Seconds between two complete sweeps.
+            users_every_seconds: Seconds between two sweeps of users who are beyond their limits.
         """
         async with asyncio.TaskGroup() as both:
             both.create_task(self.decide_quota())

@@ -1,4 +1,4 @@
-"""How long the loop rests after a tick, so that those who ask get their answers too."""
+"""Computes the rest of the loop after a tick, so that requests get processor time too."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-#: Seconds of ticks that may follow each other without a rest: a task that others leave for needs two.
+#: Seconds of ticks that may follow each other without a rest: a start that preempts another task needs two ticks.
 BURST_S: Final = 1.0
-#: What a tick that changes something owes, of the time that it took: where there is work, the loop works.
+#: The rest that a tick with changes owes, as a part of the time that it took.
 WORKING: Final = 0.25
 #: The longest rest, seconds.
 LONGEST_S: Final = 1.0
@@ -16,18 +16,18 @@ LONGEST_S: Final = 1.0
 
 @dataclass(slots=True)
 class Pace:
-    """Ticks that find nothing to do take half of the time at most, however often they are rung for.
+    """Limits the share of time that ticks take: without changes to one half, however often the bus rings.
 
-    Ticks that change something take four fifths; after a quiet time there may be a burst of either.
-    What a tick wants done after its commit is done beside it (launch/launching.py), while it rests.
+    Ticks with changes take four fifths at most; after a quiet time there may be a burst of both kinds. Effects are
+    carried out during the rest (launch/launching.py).
     """
 
-    #: Seconds of rest that are owed, and since when none have been paid.
+    #: Seconds of rest that are owed, and the moment up to which rests are counted.
     _owed: float = 0.0
     _since: datetime | None = None
 
     def rest(self, taken: float, now: datetime, *, working: bool = False) -> float:
-        """Seconds to rest now, after a tick of that many seconds; whether it has changed anything."""
+        """The seconds to rest after a tick that took `taken` seconds; `working`: the tick has changed something."""
         if self._since is not None:
             paid = max(0.0, (now - self._since).total_seconds() - taken)
             self._owed = max(0.0, self._owed - paid)

@@ -1,4 +1,4 @@
-"""The plans of a loop, one after the other: none is made where nothing can have changed."""
+"""Makes the plans of a loop, and reuses the last one while nothing can have changed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hai_scheduler.core.planning.memory import Memory
 from hai_scheduler.core.planning.plan import plan
 from hai_scheduler.service.shared.undisturbed import undisturbed
 
-#: A plan is made at least this often: what verdicts say of times follows the clock.
+#: A plan is made at least this often: the times in verdicts follow the clock.
 PLAN_EVERY: Final = timedelta(seconds=15)
 
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A plan that decided nothing, and what it was made from."""
+    """A plan without decisions, and its snapshot and policies."""
 
     snapshot: Snapshot
     policies: Policies
@@ -29,21 +29,21 @@ class _Made:
 
 @dataclass(slots=True)
 class Planner:
-    """Makes plans with what earlier ones knew, or says that the last one is still good.
+    """Makes plans with the cache of earlier plans, or returns the last plan while it is still valid.
 
-    That one is made again where it would decide nothing is a property of `Plan.good_until` (tests/unit/core), and what
-    it would decide here is compared in each step of the stateful test of the service.
+    Tests of `Plan.good_until` (tests/unit/core) check that a plan without decisions stays valid until that moment.
+    Each step of the stateful test of the service compares the reused plan with a new one.
     """
 
     #: Seconds that the last plan took.
     seconds: float = 0.0
     _memory: Memory = field(default_factory=Memory)
     _last: _Made | None = None
-    #: Until when it is good, found when it is first asked for.
+    #: Until when the last plan is valid; computed when it is first needed.
     _until: datetime | None = None
 
     def plan(self, snapshot: Snapshot, policies: Policies) -> Plan:
-        """What to do now: decisions and verdicts."""
+        """The plan for the snapshot: decisions and verdicts."""
         if self._is_good(snapshot, policies):
             assert self._last is not None
             return self._last.plan

@@ -1,4 +1,4 @@
-"""P7's alarm: a task has been told to leave for equals as often as it may be within an hour."""
+"""The alarm of P7: within an hour, equals have preempted a task as often as the policy allows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hai_scheduler.core.ordering.turns import protected_until
 
 
 def alarms(before: Task, after: Task, policy: Policy, now: datetime) -> bool:
-    """Whether the task's latest rotation has reached the limit; once until its protection is over."""
+    """True if the task's latest rotation has reached the limit; once until its protection is over."""
     if after.rotations == before.rotations or protected_until(after, policy) is None:
         return False
     protected = protected_until(before, policy)
@@ -19,7 +19,7 @@ def alarms(before: Task, after: Task, policy: Policy, now: datetime) -> bool:
 
 
 def alarm_data(task: Task, policy: Policy) -> dict[str, Any]:
-    """What the event says."""
+    """The data of the alarm's event."""
     until = protected_until(task, policy)
     return {
         "kind": "rotations",
@@ -27,6 +27,6 @@ def alarm_data(task: Task, policy: Policy) -> dict[str, Any]:
         "until": None if until is None else until.isoformat(),
         "message": (
             f"Task {task.id} has been told to leave for equals {policy.max_rotations} times within an hour, which is "
-            "the most (P7): its next turn is its own for an hour. If this happens often, raise slice or min_run."
+            "the limit: for an hour no equal can end its turn. If this happens often, raise slice or min_run."
         ),
     }

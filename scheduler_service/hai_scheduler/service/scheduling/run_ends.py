@@ -1,4 +1,4 @@
-"""What a run leaves behind when it ends: what its user has held (O3), and strikes against nodes (H3)."""
+"""The facts that remain when a run ends: decayed use of its user (O3), and strikes against nodes (H3)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hai_scheduler.ports.store import Tx
 
 @dataclass(slots=True, kw_only=True)
 class RunEnds:
-    """Uses and strikes while one transaction lasts: read once, written as runs end."""
+    """Uses and strikes during one transaction: read once, and written when runs end."""
 
     tx: Tx
     policies: Policies
@@ -31,7 +31,7 @@ class RunEnds:
 
     @classmethod
     async def read(cls, tx: Tx, policies: Policies, gpus: Mapping[str, int], now: datetime) -> Self:
-        """What is known so far. Strikes that no rule looks at any more are forgotten."""
+        """Read the stored uses and strikes. Strikes that are too old for every policy are deleted."""
         uses = {(use.user, use.group): use for use in await tx.uses()}
         strikes = list(await tx.strikes())
         longest = max(policy.strike_window for policy in (policies.default, *policies.groups.values()))
@@ -41,7 +41,7 @@ class RunEnds:
         return cls(tx=tx, policies=policies, gpus=gpus, uses=uses, strikes=strikes)
 
     async def note(self, before: Task, after: Task, events: Iterable[Event]) -> None:
-        """Take down the end of the task's run, if the events have ended it."""
+        """Write use and strikes if the events have ended the task's run."""
         run = after.run
         if before.live_run is None or run is None or run.ended_at is None:
             return
@@ -61,7 +61,7 @@ class RunEnds:
 
 
 def _failing(run: Run, events: Iterable[Event]) -> frozenset[str]:
-    """Nodes that the run has failed on for a reason that is not its user's."""
+    """Nodes on which the run failed for a reason that is not its user's fault."""
     failed = frozenset(node for event in events if isinstance(event, StartFailed) for node in event.nodes)
     if run.reason is Reason.NODE_LOST:
         failed |= {rank.node for rank in run.ranks if rank.state is RankState.LOST}
@@ -69,7 +69,7 @@ def _failing(run: Run, events: Iterable[Event]) -> frozenset[str]:
 
 
 def largest(nodes: Iterable[Node]) -> dict[str, int]:
-    """GPUs of the largest node of each group."""
+    """The GPUs of the largest node, by node group."""
     found: dict[str, int] = {}
     for node in nodes:
         found[node.group] = max(found.get(node.group, 0), node.gpus)

@@ -1,4 +1,4 @@
-"""Whether the clock goes on as time passes: it does not when it is set, nor while the machine sleeps."""
+"""Notices when the wall clock jumps ahead: it was set, or the machine slept."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Final
 
 log = logging.getLogger(__name__)
 
-#: A clock that goes ahead by less is not spoken of: it is put right now and then.
+#: Smaller jumps are ignored: time services correct clocks now and then.
 TOLERANCE: Final = timedelta(seconds=5)
 _NONE: Final = timedelta(0)
 
 
 @dataclass(slots=True)
 class Steadiness:
-    """Compares the clock that everything is written down by with one that nobody sets (`Clock.steady`).
+    """Compares the wall clock, which all stored times are of, with the monotonic clock (`Clock.steady`).
 
-    A look counts once it is settled: what a transaction that failed has found is found again by the next one. What
-    happens while nobody looks, as between two leaders, is taken for time that passed.
+    A look counts once it is settled: after a failed transaction, the next look finds the same jump again. A jump
+    between two leaders is not noticed and counts as time that passed.
     """
 
     _settled: tuple[datetime, float] | None = None
     _looked: tuple[datetime, float] | None = None
 
     def look(self, now: datetime, steady: float) -> timedelta:
-        """By how much the clock has gone ahead since the last look that was settled; zero for less than `TOLERANCE`.
+        """The jump ahead of the clock since the last settled look; zero for less than `TOLERANCE`.
 
-        A clock that is set back needs no care: it goes slower until it is right (`Clock.now`).
+        A clock that is set back needs no handling: `Clock.now` goes slower until it is right.
         """
         self._looked = now, steady
         if self._settled is None:
@@ -45,5 +45,5 @@ class Steadiness:
         return ahead
 
     def settle(self) -> None:
-        """What the last look has found is written."""
+        """Count the last look: its transaction has been committed."""
         self._settled = self._looked

@@ -1,4 +1,4 @@
-"""The unfinished tasks of one tick, and those of them that have a live run: the only ones that a tick must look at."""
+"""The unfinished tasks of one tick, and those with a live run: only these must be compared with the cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ID = attrgetter("id")
 
 
 class Unfinished:
-    """The unfinished tasks as they were read, with what a tick has made of some of them since."""
+    """The unfinished tasks as they were read, with the changes of the present tick."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         """`tasks` are in the order of their ids."""
@@ -22,7 +22,7 @@ class Unfinished:
         self._changed: dict[TaskId, Task] = {}
 
     def __getitem__(self, task_id: TaskId) -> Task:
-        """The task as it is now. Raises KeyError for one that has ended or was never there."""
+        """The task with its changes. Raises KeyError for a task that has ended or is unknown."""
         task = self._changed.get(task_id)
         if task is None:
             place = self._place(task_id)
@@ -34,20 +34,20 @@ class Unfinished:
         return task
 
     def get(self, task_id: TaskId) -> Task | None:
-        """The task as it is now; None for one that has ended or was never there."""
+        """The task with its changes; None for a task that has ended or is unknown."""
         try:
             return self[task_id]
         except KeyError:
             return None
 
     def put(self, task: Task) -> None:
-        """The task has become this; if it has ended, it is none of them any more."""
+        """Replace the task of the same id by this one; a task that has ended is removed."""
         place = self._place(task.id)
         if place is None or self._tasks[place] is not task or task.id in self._changed:
             self._changed[task.id] = task
 
     def all(self) -> tuple[Task, ...]:
-        """All of them, by id: the same object until one changes."""
+        """All unfinished tasks, in the order of their ids; the same tuple until a task changes."""
         if self._changed:
             found = list(self._tasks)
             places = {task_id: place for task_id in self._changed if (place := self._place(task_id)) is not None}
@@ -64,14 +64,14 @@ class Unfinished:
 
 
 class LiveTasks:
-    """Those that have a live run, found from what has changed since the last time."""
+    """Finds the tasks with a live run, from the differences to the previous call."""
 
     def __init__(self) -> None:
         self._tasks: Sequence[Task] = ()
         self._live: dict[TaskId, Task] = {}
 
     def of(self, tasks: Sequence[Task]) -> list[Task]:
-        """Those of these unfinished tasks that have a live run, by id."""
+        """The tasks with a live run among these unfinished tasks, in the order of their ids."""
         if tasks is not self._tasks:
             gone, come = differences(self._tasks, tasks)
             for task in gone:

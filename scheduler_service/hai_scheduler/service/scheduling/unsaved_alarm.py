@@ -1,4 +1,4 @@
-"""What a user is told of a task that is interrupted again and again, and of which nothing shows that it saves (P8)."""
+"""The warning to a user whose task is interrupted repeatedly without evidence of a checkpoint (P8)."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import Any, Final
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.task import Task
 
-#: After so many interruptions in a row a user is told, where the policy has switched P8 off.
+#: The number of interruptions in a row after which a user is warned, where the policy switches P8 off.
 _OFTEN: Final = 2
 
 
 def told_after(policy: Policy) -> int:
-    """After how many interruptions in a row without evidence of a checkpoint a user is told."""
+    """The number of interruptions in a row without evidence of a checkpoint after which a user is warned."""
     return policy.max_unsaved or _OFTEN
 
 
 def alarms(before: Task, after: Task, policy: Policy) -> bool:
-    """Whether that number has just been reached: once until there is a checkpoint."""
+    """True if the change has just reached that number: once until there is a checkpoint."""
     return before.unsaved < told_after(policy) <= after.unsaved
 
 
 def hint_of(task: Task, policy: Policy) -> str | None:
-    """What its owner should know and can do, as sentences; None: nothing, or it has ended."""
+    """A warning for the task's owner with what they can do; None: there is no cause, or the task has ended."""
     if task.unsaved < told_after(policy) or task.state.ended:
         return None
     caught = () if task.run is None else tuple(rank.caught for rank in task.run.ranks)
     why = " Its command does not catch the signal that it is sent." if False in caught else ""
-    stays = "" if policy.max_unsaved == 0 else " Until then it leaves for no task of its own priority (P8)."
+    stays = "" if policy.max_unsaved == 0 else " Until then no task of its own priority can take its nodes."
     return (
         f"It was interrupted {task.unsaved} times in a row, and nothing shows that it has saved meanwhile:"
         f" each time it may have begun again.{why} Save below $HAI_CHECKPOINT_DIR, submit it with --watch PATH"
@@ -36,7 +36,7 @@ def hint_of(task: Task, policy: Policy) -> str | None:
 
 
 def alarm_data(task: Task, policy: Policy) -> dict[str, Any]:
-    """What the event says."""
+    """The data of the alarm's event."""
     return {
         "kind": "unsaved",
         "count": task.unsaved,

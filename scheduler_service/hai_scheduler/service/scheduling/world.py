@@ -1,4 +1,4 @@
-"""What a plan is made from, as the store has it."""
+"""Reads the snapshot from which a plan is made."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hai_scheduler.service.platform.pause import pause_of
 
 
 async def marked(tx: Tx, nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """The cluster's nodes with the marks that admins and the platform have given them, and with orphaned runs."""
+    """The cluster's nodes with the marks of admins and of the platform, and with their orphaned runs."""
     marks, none = await tx.node_marks(), NodeMark.NONE
     held = held_nodes(await read_orphans(tx))
     return tuple(
@@ -37,7 +37,7 @@ async def snapshot_of(
     uses: Iterable[Use],
     strikes: Iterable[Strike],
 ) -> Snapshot:
-    """Nodes and tasks as given, with the quotas, groups and the pause that the store knows."""
+    """The snapshot of the given nodes, tasks, uses and strikes, with quotas, groups and the pause from the store."""
     pause = pause_of(await tx.setting("paused"))
     return Snapshot(
         now=now,

@@ -1,1 +1,1 @@
-"""What several use cases need: who asks, errors, how tasks change, the latest plan, topics of the bus."""
+"""What several use cases need: the caller, errors, changes of tasks, the latest plan, topics of the bus."""

@@ -1,4 +1,4 @@
-"""Who asks, and what he may do."""
+"""The caller of a use case, and what they may do."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Caller:
 
     @property
     def admin(self) -> bool:
-        """Whether he may act on everybody's tasks, on nodes and on quota."""
+        """True if the caller may act on all users' tasks, on nodes and on quota."""
         return SCOPE_ADMIN in self.scopes
 
     def may_see(self, user: str) -> bool:
-        """Whether the tasks of that user are his to see and to change."""
+        """True if the caller may see and change the tasks of that user."""
         return self.admin or self.name == user
 
 
 def admins_only(caller: Caller) -> None:
-    """Raises NotAllowed for everybody else."""
+    """Raise NotAllowed unless the caller is an admin."""
     if not caller.admin:
         raise NotAllowed("Only admins may do this: it needs the scope custom:hai:admin.")

@@ -1,4 +1,4 @@
-"""The one way in which a task changes: advance, save, write history. Effects are carried out after the commit."""
+"""The only way to change a task: advance it, save it, write its history. Effects follow after the commit."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import Event as Line
 
-#: Who the loop is in the history.
+#: The name of the loop as an actor in the history.
 SCHEDULER = "scheduler"
 
 
 async def change(tx: Tx, task: Task, *events: Event, actor: str) -> tuple[Task, tuple[Effect, ...]]:
-    """Let the events happen to the task, one after the other, and write the result and its history.
+    """Apply the events to the task in order, and write the new task and its history.
 
-    Raises InvalidTransition, and Conflict if the task was changed meanwhile.
+    Returns:
+        The saved task, and the effects to carry out after the commit.
+
+    Raises:
+        InvalidTransition: An event is not possible in the task's state.
+        Conflict: The stored task has changed since it was read.
     """
     before = task
     effects: list[Effect] = []
@@ -42,7 +47,7 @@ async def change(tx: Tx, task: Task, *events: Event, actor: str) -> tuple[Task, 
 
 
 def _retry_data(before: Task, after: Task, run: Run) -> dict[str, Any]:
-    """What becomes of a task with a retry policy whose command has failed (H2); nothing for any other."""
+    """The retry facts for the history when the command of a task with a retry policy has failed (H2); else empty."""
     retry = after.retry
     if retry is None or run.reason is not Reason.FAILED or run.ended_at is None:
         return {}
@@ -62,7 +67,7 @@ def _retry_data(before: Task, after: Task, run: Run) -> dict[str, Any]:
 
 
 def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
-    """What is worth a line of history."""
+    """The lines of history for the change: (kind, data) of each."""
     lines: list[tuple[str, Mapping[str, Any]]] = []
     run = after.run
     if run and run.notice and (before.run is None or before.run.notice != run.notice):

@@ -1,4 +1,4 @@
-"""Who changes a task without the means to act on the cluster rings: the loop's next tick does the rest."""
+"""Rings after a change of a task by the API, which does not act on the cluster: the loop does, at its next tick."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hai_scheduler.service.shared.topics import run_topic
 
 
 async def ring_notices(bus: Bus, effects: Iterable[Effect]) -> None:
-    """Wake the ranks whose notice a committed change has written, so that they hear of it before the next tick.
+    """Wake the ranks for which a committed change has written a notice, so that they read it before the next tick.
 
-    All other effects (launches, ends) are carried out by the scheduling loop alone: it wants them of itself, because
-    they follow from what is written (`cycle._wanted_again`).
+    Only the scheduling loop carries out all other effects (launches, ends): it derives them from what is stored
+    (`cycle._wanted_again`).
     """
     for effect in effects:
         if isinstance(effect, Notify):

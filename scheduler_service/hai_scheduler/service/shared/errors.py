@@ -27,7 +27,7 @@ class Invalid(HaiError):
 
 
 class Unknown(HaiError):
-    """There is no such task, node or run, or it is not the caller's."""
+    """The task, node or run does not exist, or the caller may not see it."""
 
     code = "not_found"
 
@@ -39,7 +39,7 @@ class NotAllowed(HaiError):
 
 
 class InTheWay(HaiError):
-    """The state of the task, or somebody else's change, does not allow it now."""
+    """The state of the task, or another change at the same time, does not allow the request now."""
 
     code = "conflict"
 
@@ -51,13 +51,13 @@ class NeverFits(HaiError):
 
 
 class Unavailable(HaiError):
-    """The service cannot do it now."""
+    """The service cannot carry out the request now."""
 
     code = "unavailable"
 
 
 class TooMany(HaiError):
-    """The user asks for more than the platform does for one user now."""
+    """The user has more requests than the platform serves for one user at a time."""
 
     code = "too_many"
 
@@ -68,6 +68,6 @@ class TooMany(HaiError):
 
 
 class TooCostly(HaiError):
-    """To compute it needs more than one request may take."""
+    """To compute the answer takes more time or memory than one request may use."""
 
     code = "too_large"

@@ -1,4 +1,4 @@
-"""Names that a request may be wrong about: node groups, users and their groups."""
+"""Checks of names in requests: node groups, users and their groups."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hai_scheduler.service.shared.watch import Watch
 
 
 def check_group(watch: Watch, group: str) -> None:
-    """Raise Invalid for a node group that there is not, as far as the nodes are known."""
+    """Raise Invalid for an unknown node group; while no node is known, every name passes."""
     groups = watch.groups()
     if groups and group not in groups:
         raise Invalid("group", group, f"there is no node group {group!r}: choose one of {', '.join(sorted(groups))}")
 
 
 def stranger(subject: str, users: Iterable[UserRecord]) -> str | None:
-    """A sentence if the subject names a user, or a user group, that HAI has never seen."""
+    """A warning if the subject names a user or a user group that HAI has never seen; else None."""
     kind, _, name = subject.partition(":")
     seen = list(users)
     known: Collection[str] = {user.name for user in seen} if kind == "user" else {g for u in seen for g in u.groups}

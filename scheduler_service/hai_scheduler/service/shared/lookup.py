@@ -1,4 +1,4 @@
-"""From what a user writes to a task: an id, the name of one of his own, or `user/name`."""
+"""Finds the task that a user names: by id, by the name of one of their own tasks, or as `user/name`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hai_scheduler.service.shared.errors import Invalid, Unknown
 
 
 def check_name(name: str) -> str:
-    """The name, if a task may have it. Raises Invalid."""
+    """The name, if it is valid for a task. Raises Invalid."""
     if not NAME.fullmatch(name):
         raise Invalid(
             "name",
@@ -26,7 +26,7 @@ def check_name(name: str) -> str:
 
 
 async def find(tx: Tx, caller: Caller, ref: str) -> Task:
-    """The task meant. Raises Unknown, with one answer for a missing task and for somebody else's."""
+    """The task that `ref` names. Raises Unknown, with the same message for a missing task and for another user's."""
     missing = Unknown(f"There is no task {ref!r} that you may see: `hai list -a` shows yours.")
     if ref.isascii() and ref.isdigit():
         if len(ref) > 18:

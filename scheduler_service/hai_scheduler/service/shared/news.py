@@ -1,4 +1,4 @@
-"""The latest events, read once for all streams and for all who want to know when a task has changed."""
+"""The latest events, read once for all streams and for all requests that wait for a change of a task."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ from hai_scheduler.service.shared.topics import FEED
 
 #: Events that are read from the store at once.
 PAGE: Final = 200
-#: Events that are held for those who are a little behind; whoever is further behind reads the store himself.
+#: Events that are held for readers who are a little behind; a reader who is further behind reads the store.
 HELD: Final = 1000
 
 
 class Newspaper(SharedReading):
-    """Events from the moment on when somebody began to follow."""
+    """The events since the first reader began to follow."""
 
     def __init__(self, store: Store, bus: Bus, look_every: float) -> None:
         super().__init__()
         self._store, self._bus, self._look_every = store, bus, look_every
         self._events: list[Event] = []
-        #: Every event with a greater seq is held, up to what was read; None before the first look.
+        #: All events that were read and have a greater seq are held; None before the first look.
         self._since: int | None = None
 
     @property
     def begun(self) -> bool:
-        """Whether it has looked for the first time."""
+        """True after the first look at the store."""
         return self._since is not None
 
     def holds(self, after: int) -> bool:
-        """Whether `later` knows every event after that number that was read."""
+        """True if `later` returns every event that was read and has a seq greater than `after`."""
         return self._since is not None and after >= self._since
 
     def later(self, after: int) -> Sequence[Event]:
-        """The events after that number that were read, in order."""
+        """The events that were read and have a seq greater than `after`, in order."""
         return self._events[bisect_right(self._events, after, key=_seq) :]
 
     @property
     def latest(self) -> int:
-        """The number of the latest event that was read; 0 before the first look."""
+        """The seq of the latest event that was read; 0 before the first look."""
         return self._events[-1].seq if self._events else self._since or 0
 
     async def read_on(self) -> None:
-        """Read what comes, after rings and from time to time."""
+        """Read new events after each ring, and at least every `look_every` seconds."""
         async with self._bus.listen(FEED) as ears:
             async with self._store.read() as tx:
                 last = self._since = await tx.last_event_seq()
@@ -74,17 +74,17 @@ class Newspaper(SharedReading):
 
 @dataclass(slots=True, kw_only=True)
 class News:
-    """Gives the same newspaper to all who ask while somebody reads it."""
+    """Gives all readers at the same time the same newspaper."""
 
     store: Store
     bus: Bus
-    #: Longest time between two looks, in seconds: a lost ring costs no more than that.
+    #: Longest time between two looks, in seconds: a lost ring delays events by at most that.
     look_every: float = 2.0
     _latest: Newspaper | None = field(default=None, init=False)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Newspaper]:
-        """The newspaper, while one reads it."""
+        """The newspaper, followed until the context ends."""
         if self._latest is None or self._latest.failed or not self._latest.followed:
             self._latest = Newspaper(self.store, self.bus, self.look_every)
         paper = self._latest
@@ -93,7 +93,7 @@ class News:
 
 
 def tells_of(events: Sequence[Event], task_id: TaskId) -> bool:
-    """Whether one of them is about the task."""
+    """True if one of the events is about the task."""
     return any(event.task_id == task_id for event in events)
 
 

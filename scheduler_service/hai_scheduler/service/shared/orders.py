@@ -1,4 +1,4 @@
-"""What is computed outside of the service's own process, and who does it."""
+"""Orders for computations outside of the service's own process, and the port to the workers."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.logs import LogPlace
 
-#: How far ahead one looks unless one says otherwise, and at most.
+#: How far ahead a forecast looks by default, and at most.
 HORIZON: Final = timedelta(days=7)
 MOST_HORIZON: Final = timedelta(days=90)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """How much one forecast may cost."""
+    """The limits of one forecast."""
 
     horizon: timedelta = HORIZON
-    #: Plans that are made at most.
+    #: The most plans that are made.
     plans: int = 5000
-    #: Seconds of the processor.
+    #: The most processor time, in seconds.
     seconds: float = 5.0
 
 
@@ -35,15 +35,15 @@ class ForecastOrder:
     task: Task
     now: datetime
     bounds: Bounds
-    #: The task is only thought of: it is given the next id.
+    #: True if the task is not submitted: it then gets the next id.
     hypothetical: bool
-    #: The groups of its user, where they may be newer than what the store knows.
+    #: The groups of its user, where the request knows newer ones than the store; None: those in the store.
     groups: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfOrder:
-    """Find what would let a task start. The answer is a tuple of WhatIf."""
+    """Find changes that would let a task start. The answer is a tuple of WhatIf."""
 
     task: Task
     now: datetime
@@ -68,7 +68,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """All that is wrong with an experiment file."""
+    """All faults of an experiment file."""
 
     faults: tuple[Fault, ...]
 
@@ -89,7 +89,7 @@ class SearchOrder:
 
     text: str
     logs: tuple[RunLog, ...]
-    #: Bytes that are read at most, seconds that it takes at most, lines that are shown at most.
+    #: The most bytes that are read, seconds that the search takes, and lines that are returned.
     most_bytes: int
     most_seconds: float
     most_lines: int
@@ -100,29 +100,30 @@ Order = ForecastOrder | WhatIfOrder | ExperimentOrder | SearchOrder
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What the store does not have of a snapshot: the nodes of the latest tick, and the numbers it was planned with."""
+    """The parts of a snapshot that the store does not have: the nodes and the policies of the latest tick."""
 
     nodes: tuple[Node, ...]
     policies: Policies
 
 
 class Workers(Protocol):
-    """Who carries out orders, so that neither ticks nor requests wait for them."""
+    """Carries out orders outside of the event loop, so that neither ticks nor requests wait for them."""
 
     async def do(self, user: str, order: Order, facts: Facts | None = None) -> Any:
-        """Carry out the order when its user's turn has come; cancelled, it ends at once.
+        """Carry out the order when its user's turn has come; returns its answer. A cancelled order ends at once.
 
         Args:
-            user: For whom.
-            order: What is to be done.
-            facts: For forecasts and what-ifs.
+            user: The user who asked.
+            order: The order.
+            facts: Nodes and policies, for forecasts and what-ifs.
 
         Raises:
             TooMany: The user has too many orders waiting.
-            Unavailable: It cannot be done now, or is more than one order may cost.
+            Unavailable: The order cannot be carried out now.
+            TooCostly: The order needs more time or memory than one request may use.
         """
         ...
 
     async def close(self) -> None:
-        """End whatever is under way."""
+        """End all orders."""
         ...

@@ -1,4 +1,4 @@
-"""The service's numbers, below traitlets: plain and frozen."""
+"""The settings of the service as a frozen dataclass, without traitlets."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hai_scheduler.core.model.policy import Policies
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceSettings:
-    """How the service behaves around the core."""
+    """The numbers of the service, as the configuration gives them."""
 
     #: The policy numbers of the configuration; admins change them at run time on top of it (policy/book.py).
     policy: Policies = field(default_factory=Policies)
-    #: Which of them the configuration writes, as node group (None: all) and name, even if it writes the default.
+    #: The policy numbers in the configuration, as (node group or None for all, name), even if they have the default.
     policy_written: frozenset[tuple[str | None, str]] = frozenset()
     #: Longest time between two ticks; rings make it shorter.
     tick_every: timedelta = timedelta(seconds=1)
@@ -24,13 +24,13 @@ class ServiceSettings:
     keep_ended: timedelta = timedelta(days=30)
     #: Unfinished tasks that a user may have.
     tasks_per_user: int = 10_000
-    #: How many ranks are being launched at once: more urgent runs go before those that still wait.
+    #: How many ranks are launched at once; among waiting runs, those of higher priority go first.
     starts_at_once: int = 16
-    #: Ended tasks that are kept of a user: beyond it the oldest are forgotten early.
+    #: Ended tasks that are kept of each user; beyond it, the oldest are deleted early.
     ended_per_user: int = 20_000
-    #: Bytes of the descriptions of a user's tasks. Unfinished ones may not take more; ended ones are forgotten early.
+    #: Bytes of the descriptions of a user's tasks. Unfinished tasks may not take more; ended ones are deleted early.
     bytes_per_user: int = 256 * 1024 * 1024
-    #: Lines of history that are kept of a task: beyond it the oldest but the first are forgotten.
+    #: Lines of history that are kept of each task; beyond it, the oldest except the first are deleted.
     lines_per_task: int = 10_000
     #: Nodes that each user may hold at NORMAL and at each level below it on a new platform (quota/default.py); None is
     #: no limit at any level.

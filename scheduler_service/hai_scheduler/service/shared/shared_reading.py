@@ -1,4 +1,4 @@
-"""Something that grows and is read once for all who follow it."""
+"""A source that grows, read once for all its followers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 
 
 class SharedReading(ABC):
-    """A reader that is at work while anybody follows what it reads.
+    """A reader that works while it has followers.
 
-    Whoever follows looks at what was read, and then waits until more was. When reading fails, all who follow get the
-    error, and this reading is over.
+    A follower looks at what was read, and then waits for more. When reading fails, all followers get the error, and
+    this reader ends.
     """
 
     def __init__(self) -> None:
@@ -23,17 +23,17 @@ class SharedReading(ABC):
 
     @property
     def failed(self) -> bool:
-        """Whether nothing will be read any more, because it could not be."""
+        """True if reading has failed; then nothing more is read."""
         return self._error is not None
 
     @property
     def followed(self) -> bool:
-        """Whether anybody follows."""
+        """True if there is a follower."""
         return self._followers > 0
 
     @asynccontextmanager
     async def followed_by_me(self) -> AsyncIterator[None]:
-        """Follow; the last one to leave ends the reader."""
+        """Follow the reader until the context ends; when the last follower leaves, the reader ends."""
         self._followers += 1
         try:
             if self._reading is None:
@@ -47,7 +47,7 @@ class SharedReading(ABC):
                 await asyncio.gather(reading, return_exceptions=True)
 
     async def more(self, seconds: float) -> bool:
-        """Wait until more was read, at most so long; whether it was. Raises what reading has raised."""
+        """Wait until more was read, at most `seconds`; True if more was read. Raises the error of the reader."""
         self.check()
         moved = self._moved
         try:
@@ -59,22 +59,22 @@ class SharedReading(ABC):
         return True
 
     def check(self) -> None:
-        """Raise what reading has raised."""
+        """Raise the error of the reader, if it has failed."""
         if self._error is not None:
             raise self._error
 
     def tell(self) -> None:
-        """Wake everybody who waits for more."""
+        """Wake all followers who wait for more."""
         moved, self._moved = self._moved, asyncio.Event()
         moved.set()
 
     @abstractmethod
     async def read_on(self) -> None:
-        """Read for ever, or to the end; `tell` whenever there is more."""
+        """Read until cancelled, or to the end of the source; call `tell` whenever there is more."""
 
     async def _read_safely(self) -> None:
         try:
             await self.read_on()
-        except Exception as error:  # noqa: BLE001 - it is raised where somebody can answer it
+        except Exception as error:  # noqa: BLE001 - `check` raises it for the followers
             self._error = error
         self.tell()

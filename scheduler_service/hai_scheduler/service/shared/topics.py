@@ -1,4 +1,4 @@
-"""The topics of the bus: what is rung when something has changed."""
+"""The topics of the bus, which are rung when something has changed."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ FEED = "feed"
 
 
 def run_topic(run_id: str) -> str:
-    """What is rung when the notice of a run has changed."""
+    """The topic that is rung when the notice of a run has changed."""
     return f"run:{run_id}"

@@ -1,4 +1,4 @@
-"""Planning without the garbage collector: a full collection in the middle would cost more than the plan."""
+"""Planning without the garbage collector: a full collection during a plan would take longer than the plan."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Hold the collector off. What a plan leaves behind has no cycles; what else there is waits until after it."""
+    """Turn the garbage collector off in the context. A plan leaves no reference cycles; others are collected later."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,6 +1,6 @@
-"""What the last tick saw: nodes, verdicts, how long ago. Explanations come from the scheduler's own plan.
+"""The view of the latest tick: nodes, verdicts, and when. Explanations come from the scheduler's own plan.
 
-In a process of the API it is what this one saw when it last looked (scheduling/following.py).
+In a process of the API it is the view of the latest look of that process (scheduling/following.py).
 """
 
 from __future__ import annotations
@@ -20,54 +20,54 @@ from hai_scheduler.ports.errors import Temporary
 
 
 class Asked(Protocol):
-    """Waits until the view is not older than its reader bears, for a moment at the longest (following.py)."""
+    """Waits a short time until the view is as new as its reader needs (following.py)."""
 
     async def __call__(self, bearable: float | None = None) -> None:
-        """`bearable` is in seconds; None: a few, for those who want to know how it is now."""
+        """Wait for a view that is at most `bearable` seconds old; None: a few seconds, for the current state."""
 
 
 async def _fresh_enough(bearable: float | None = None) -> None:
-    """For a view that its writer renews without being asked."""
+    """Do nothing: the writer renews this view by itself."""
 
 
 @dataclass(slots=True)
 class Watch:
-    """The view of the latest tick or look. One writer at a time, the loop of ticks or of looks; many readers."""
+    """The view of the latest tick or look. One loop writes it at a time; there are many readers."""
 
     asked: Asked = _fresh_enough
-    #: Whether this process leads, as far as it knows; and whether it can be sure of that now.
+    #: Whether this process leads, as far as it knows; and whether that is certain now.
     leading: bool = False
     sure: Callable[[], bool] = lambda: True
-    #: With their marks, by name.
+    #: The nodes with their marks, sorted by name.
     nodes: Sequence[Node] = ()
-    #: Of every task that waits after the tick.
+    #: The verdict of every task that waits after the tick.
     verdicts: Mapping[TaskId, Verdict] = field(default_factory=dict)
-    #: What the tick was planned from, with what it decided; None before the first.
+    #: The snapshot that was planned from, with the tick's decisions in it; None before the first tick.
     snapshot: Snapshot | None = None
-    #: The numbers that it was planned with.
+    #: The policies of that plan.
     policies: Policies = field(default_factory=Policies)
     last_tick: datetime | None = None
     #: Seconds that the last tick, and the plan in it, took.
     tick_seconds: float = 0.0
     plan_seconds: float = 0.0
     ticks: int = 0
-    #: Why the last tick, or what it wanted done, did not go through, if it did not.
+    #: Why the last tick or one of its effects failed; None: nothing failed.
     trouble: str | None = None
-    #: Whether the cluster could not be seen then: nothing is decided until it can.
+    #: Whether the cluster could not be read; nothing is decided until it can be.
     blind: bool = False
-    #: Why policy numbers that admins have set are not used, if they are not.
+    #: Why policy numbers of admins are not used; None: they are.
     policy_trouble: str | None = None
     #: How often P7's alarm was raised since the service started.
     rotation_alarms: int = 0
 
     @property
     def leads(self) -> bool:
-        """Whether this replica leads for certain: no other can have taken the lease yet."""
+        """True if this replica surely leads: no other replica can have taken the lease yet."""
         return self.leading and self.sure()
 
     @contextmanager
     def seeing(self) -> Iterator[None]:
-        """Around looks at the cluster: notes whether it can be seen."""
+        """Note in `blind` whether the reads of the cluster in this context fail with Temporary."""
         try:
             yield
         except Temporary:
@@ -78,7 +78,7 @@ class Watch:
     def show(
         self, snapshot: Snapshot, policies: Policies, verdicts: Mapping[TaskId, Verdict], *, seconds: float
     ) -> None:
-        """Take over what a tick or a look has seen and found; `seconds` is how long it took."""
+        """Take over the result of a tick or a look, which took `seconds` seconds."""
         self.snapshot, self.policies, self.verdicts = snapshot, policies, verdicts
         self.nodes = sorted(snapshot.nodes, key=lambda node: node.name)
         self.last_tick = snapshot.now
@@ -86,16 +86,16 @@ class Watch:
         self.ticks += 1
 
     def groups(self) -> dict[str, int]:
-        """How many nodes each group has."""
+        """The number of nodes of each node group."""
         counts: dict[str, int] = {}
         for node in self.nodes:
             counts[node.group] = counts.get(node.group, 0) + 1
         return counts
 
     def gpus_per_node(self, group: str) -> int:
-        """How many GPUs the group's largest node has; 0 for an unknown group."""
+        """The number of GPUs of the group's largest node; 0 for an unknown group."""
         return max((node.gpus for node in self.nodes if node.group == group), default=0)
 
     def by_name(self) -> dict[str, Node]:
-        """Nodes by name."""
+        """The nodes by name."""
         return {node.name: node for node in self.nodes}

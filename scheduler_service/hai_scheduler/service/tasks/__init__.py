@@ -1,1 +1,1 @@
-"""What users do to tasks: submit, stop, suspend, resume, hold, change their order."""
+"""The actions of users on tasks: submit, stop, suspend, resume, hold, change their order."""

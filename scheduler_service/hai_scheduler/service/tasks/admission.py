@@ -1,9 +1,9 @@
-"""Stores what is submitted: all submissions that wait for the writer's turn share one transaction.
+"""Stores submissions: all submissions that wait for the writer's turn share one transaction.
 
-There is one writer at a time (decision 0006), and most of what a transaction costs it costs once: its beginning, its
-look at quota and users, its commit. So whoever submits while another transaction is under way waits in a line, and the
-next transaction takes the line whole. Each submission is checked by itself before anything of it is written: one that
-is refused keeps no other back.
+There is one writer at a time (decision 0006), and a transaction costs almost the same for one submission as for many:
+its beginning, its reads of quota and users, its commit. So submissions during another transaction wait in a line, and
+the next transaction takes the whole line. Each submission is checked before it is written: a refused one does not
+affect the others.
 """
 
 from __future__ import annotations
@@ -35,39 +35,39 @@ from hai_scheduler.service.tasks.room import Room
 from hai_scheduler.service.tasks.submission import Submission, digest_of, spec_of
 from hai_scheduler.service.workspace.surroundings import Surroundings, chosen
 
-#: Submissions that share a transaction, at most: others that write do not wait long for it.
+#: The most submissions in one transaction, so that other writers do not wait long.
 TOGETHER: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class New:
-    """A submission that has been checked as far as it can be without a transaction."""
+    """A submission that has passed all checks that need no transaction."""
 
     caller: Caller
     submission: Submission
-    #: Without an id.
+    #: The task without an id.
     task: Task
-    #: What its files were checked with.
+    #: The environment with which the files of the submission were checked.
     environment: Environment | None
     key: str | None
 
     @property
     def used(self) -> tuple[str, str] | None:
-        """By what an earlier submission of the same would be found."""
+        """The user and the idempotency key, by which an earlier submission is found; None without a key."""
         return None if self.key is None else (self.caller.name, self.key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admitted:
-    """A task that is stored."""
+    """A stored task."""
 
     task: Task
-    #: What it executes if it was stored now; None if its key was used before, and it may have run since.
+    #: The specification if the task was stored now; None if its key was used before, so that it may have run since.
     spec: TaskSpec | None
 
 
 class OtherEnvironment:
-    """Nothing was stored: the environment that was chosen for the task is another one by now."""
+    """Nothing was stored: the environment that was chosen for the task has changed in the meantime."""
 
 
 Answer = Admitted | OtherEnvironment
@@ -81,20 +81,20 @@ class _Waiting:
 
 @dataclass(slots=True)
 class _Seen:
-    """What the transaction at hand has read and taken in."""
+    """The data that the present transaction has read, and the tasks that it has accepted."""
 
     environments: Sequence[Environment]
     groups: Mapping[str, frozenset[str]]
     earlier: Mapping[tuple[str, str], Task]
     books: dict[Caller, QuotaBook] = field(default_factory=dict)
     unfinished: dict[str, int] = field(default_factory=dict)
-    #: By user: the sizes of those that will be written at its end.
+    #: The sizes of accepted tasks that are written at its end, by user.
     ahead: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
 
 @dataclass(slots=True, kw_only=True)
 class Admission:
-    """The line of submissions of one process."""
+    """Admits the submissions of one process, all waiting ones in one transaction."""
 
     store: Store
     bus: Bus
@@ -105,14 +105,14 @@ class Admission:
     room: Room = field(init=False)
     _line: deque[_Waiting] = field(default_factory=deque)
     _work: asyncio.Task[None] | None = None
-    #: Environments and groups as the latest transaction has seen them.
+    #: The environments and the groups of users from the latest transaction.
     _known: tuple[Sequence[Environment], Mapping[str, frozenset[str]]] | None = None
 
     def __post_init__(self) -> None:
         self.room = Room(self.settings, self.clock)
 
     async def environment_for(self, caller: Caller, name: str | None) -> Environment | None:
-        """What `Surroundings.choose` says, perhaps as of a moment ago: `admit` looks whether it still holds."""
+        """The result of `Surroundings.choose`, perhaps a little out of date: `admit` checks it again."""
         if self._known is not None:
             environments, groups = self._known
             with suppress(Invalid):
@@ -120,9 +120,9 @@ class Admission:
         return await self.surroundings.choose(caller, name)
 
     async def admit(self, new: New) -> Answer:
-        """Store the task, or find the one that its key has stored before.
+        """Store the task, or find the earlier task with the same key.
 
-        Raises what `check` does, InTheWay if the key has stored another description, and Temporary.
+        Raises the errors of `check`, InTheWay if the key was used with another description, and Temporary.
         """
         waiting = _Waiting(new, asyncio.get_running_loop().create_future())
         self._line.append(waiting)
@@ -131,7 +131,7 @@ class Admission:
         return await waiting.answer
 
     async def check(self, tx: Tx, caller: Caller, task: Task, spec: TaskSpec) -> None:
-        """Whether there is room for one more task of that user. Raises InTheWay, TooMany and NeverFits (Q5)."""
+        """Check that the user's limits allow one more task. Raises InTheWay, TooMany and NeverFits (Q5)."""
         self._check_number(await tx.count_tasks(caller.name))
         check_cap(await book_for(tx, caller, self.clock.now()), task, task.priority, self._gpus(task))
         await self.room.ask(tx, caller.name, size_of(spec))
@@ -153,7 +153,7 @@ class Admission:
             taken: list[_Waiting] = []
             try:
                 await self._store_some(taken, TOGETHER)
-            except Exception as error:  # noqa: BLE001 - those who wait are told
+            except Exception as error:  # noqa: BLE001 - the waiting callers get it
                 if isinstance(error, Temporary) or len(taken) < 2:
                     _fail(taken or self._take(TOGETHER), error)
                 else:
@@ -162,7 +162,7 @@ class Admission:
                 _cancel(taken)
 
     async def _store_each(self, taken: Sequence[_Waiting]) -> None:
-        """One of them is more than the database takes: the others shall not pay for it. Nothing was written."""
+        """Store each submission in its own transaction, after their common one failed: only the faulty one fails."""
         for waiting in taken:
             if waiting.answer.done():
                 continue
@@ -173,9 +173,9 @@ class Admission:
                 _fail([waiting], error)
 
     async def _store_some(self, taken: list[_Waiting], most: int) -> None:
-        """One transaction for as many of the line as it may hold; `taken` says whom it is for."""
+        """Store at most `most` submissions of the line in one transaction, and add them to `taken`."""
         async with self.store.write() as tx:
-            # Not before the transaction has begun: others have come meanwhile.
+            # Only now: more submissions may have come while the transaction waited for its turn.
             taken += self._take(most)
             answers = await self._in(tx, taken)
         try:
@@ -183,7 +183,7 @@ class Admission:
                 await self.bus.ring(TICK)
                 await self.bus.ring(FEED)
         finally:
-            # It is stored, whatever becomes of the rings.
+            # The tasks are stored, even if a ring fails.
             for waiting, answer in zip(taken, answers, strict=True):
                 if isinstance(answer, HaiError):
                     _fail([waiting], answer)
@@ -191,7 +191,7 @@ class Admission:
                     waiting.answer.set_result(answer)
 
     def _take(self, most: int) -> list[_Waiting]:
-        """The next ones; the second one with a key waits until the first is stored."""
+        """The next submissions of the line; a second one with the same key waits until the first is stored."""
         taken: list[_Waiting] = []
         later: list[_Waiting] = []
         keys: set[tuple[str, str]] = set()
@@ -199,7 +199,7 @@ class Admission:
             waiting = self._line.popleft()
             used = waiting.new.used
             if waiting.answer.done():
-                continue  # whoever submitted it has gone
+                continue  # the request was cancelled
             if used is not None and used in keys:
                 later.append(waiting)
                 continue
@@ -212,7 +212,7 @@ class Admission:
     # -- in a transaction -------------------------------------------------------------------------
 
     async def _in(self, tx: Tx, taken: Sequence[_Waiting]) -> list[Answer | HaiError]:
-        """Check each of them, then write those that are new and let in."""
+        """Check each submission, then write the new tasks; returns an answer or an error for each."""
         if not taken:
             return []
         seen = _Seen(
@@ -277,8 +277,8 @@ class Admission:
 
 
 async def _check_same(tx: Tx, task: Task, submission: Submission) -> None:
-    """Refuse to answer with the earlier task of a key if it is not what is asked for now."""
-    # The task itself cannot be compared: priority and hold may have been changed since.
+    """Raise InTheWay if the earlier task of the key has another description."""
+    # The tasks themselves cannot be compared: priority and hold may have changed since.
     for submitted in await tx.events(after=0, limit=1, task_id=task.id):
         digest = submitted.data.get("request")
         if digest is not None and digest != digest_of(submission):
@@ -295,7 +295,7 @@ def _fail(taken: Sequence[_Waiting], error: Exception) -> None:
 
 
 def _cancel(taken: Sequence[_Waiting]) -> None:
-    """Whoever has no answer by now gets none: the process ends."""
+    """Cancel the callers without an answer: the process ends."""
     for waiting in taken:
         if not waiting.answer.done():
             waiting.answer.cancel()

@@ -1,7 +1,7 @@
-"""Experiment files of the original platform (YAML, version 2) as submissions.
+"""Reads experiment files of the original platform (YAML, version 2) as submissions.
 
-What such a file says and HAI does otherwise is refused with a word on what to use instead, never dropped
-silently. All faults of a file are found at once.
+A key that HAI does not support is refused with a hint what to use instead, and never ignored silently. All faults of
+a file are reported at once.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from hai_scheduler.service.shared.orders import ExperimentOrder, Faults, Workers
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.tasks.yaml_bounds import BeyondBounds, BoundedLoader
 
-#: Longest file that is read, in bytes: no experiment comes near it, and reading YAML is slow.
+#: The longest file that is read, in bytes: experiments are much shorter, and reading YAML is slow.
 MAX_BYTES: Final = MAX_EXPERIMENT_BYTES
 
-#: What a file without a group means.
+#: The node group of a file that names none.
 _GROUP: Final = "training"
 
 _WHOLE_NODES: Final = "a task takes whole nodes: leave it out and set resource.node_count"
 
-#: Keys of the original that HAI does not have, with what to do instead.
+#: Keys of the original that HAI does not have, and what to do instead.
 _ELSEWHERE: Final[Mapping[str, str]] = {
     "services": "HAI starts no services beside a task: start them from the entrypoint",
     "spec.git_remote_repo": "HAI does not fetch code: check it out into spec.workspace and leave this out",
     "spec.git_target_revision": "HAI does not fetch code: check the revision out in spec.workspace and leave this out",
     "resource.is_spot": "every task may be suspended and is resumed: leave it out",
     "resource.cpu": _WHOLE_NODES,
-    "resource.gpu": "leave it out and set resource.gpus to take so many GPUs of each node, or take whole nodes",
+    "resource.gpu": "leave it out and set resource.gpus to take that number of GPUs of each node, or take whole nodes",
     "resource.memory": _WHOLE_NODES,
     "options.whole_life_state": "leave it out; the job keeps a state with hai_client.job.set_state and reads HAI_STATE",
     "options.mount_code": "a task sees the folders of its node: leave it out",
@@ -87,12 +87,12 @@ def read_experiment(text: str) -> Submission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiments:
-    """The use case: files are read by a worker, as reading YAML takes its time."""
+    """The use case: a worker reads the files, as reading YAML is slow."""
 
     workers: Workers
 
     async def read(self, caller: Caller, text: str) -> Submission:
-        """The submission that an experiment file describes. Raises InvalidExperiment, TooMany, Unavailable."""
+        """The submission that an experiment file describes. Raises InvalidExperiment, TooMany and Unavailable."""
         found = await self.workers.do(caller.name, ExperimentOrder(text=text))
         if isinstance(found, Faults):
             raise InvalidExperiment(tuple(Invalid(one.field, one.value, one.message) for one in found.faults))
@@ -101,7 +101,7 @@ class Experiments:
 
 
 class _Loader(BoundedLoader):
-    """Safe YAML that knows text, whole numbers, true, false and null: nothing changes its spelling unasked."""
+    """Loads safe YAML with text, whole numbers, true, false and null only; all other values stay text."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 PyYAML's own name
     yaml_constructors = {  # noqa: RUF012 PyYAML's own name
@@ -111,7 +111,7 @@ class _Loader(BoundedLoader):
     }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A mapping whose keys are texts, each once."""
+        """The mapping of a node, whose keys must be texts without duplicates."""
         seen: set[str] = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
@@ -151,7 +151,7 @@ def _load(text: str) -> dict[str, Any]:
 
 
 class _Reader:
-    """Takes a file apart and collects its faults."""
+    """Reads the keys of a file and collects its faults."""
 
     def __init__(self, root: dict[str, Any]) -> None:
         self._faults: list[Invalid] = []
@@ -162,11 +162,11 @@ class _Reader:
         self._options = self._section("options")
 
     def submission(self) -> Submission:
-        """What the file says. Raises InvalidExperiment with every fault."""
+        """The submission of the file. Raises InvalidExperiment with all faults."""
         self._version()
         name = self._text(self._root, "name")
         cwd = self._text(self._spec, "spec.workspace")
-        # A relative one is the client's to resolve: what is submitted in the end has to be absolute.
+        # The client makes a relative path absolute: the final submission must have an absolute one.
         command = self._command()
         priority, env = self._priority(), self._env()
         group, nodes, gpus = self._group(), self._nodes(), self._gpus()
@@ -212,7 +212,7 @@ class _Reader:
         for key, value in given.items():
             path = f"{section}.{key}" if section else key
             if path in _ELSEWHERE:
-                if value:  # null, false and an empty list ask for nothing
+                if value:  # null, false and an empty list have no effect
                     self._fault(path, value, _ELSEWHERE[path])
             elif key not in known:
                 close = difflib.get_close_matches(key, known, n=1)
@@ -225,7 +225,7 @@ class _Reader:
             self._fault("version", version, "must be 2: other versions of the file are not read")
 
     def _text(self, section: Mapping[str, Any], path: str) -> str:
-        """A text that must be there."""
+        """The text of a required key."""
         value = section.get(path.rpartition(".")[2])
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
@@ -336,7 +336,7 @@ class _Reader:
         return name
 
     def _environment(self) -> str | None:
-        """What the original calls an image is the name of an environment."""
+        """The name of an environment, which the original calls an image."""
         return None if self._resource.get("image") is None else self._text(self._resource, "resource.image")
 
     def _nodes(self) -> int:
@@ -351,7 +351,7 @@ class _Reader:
         return self._number(self._resource, "resource.ranks_per_node", least=1, most=MAX_RANKS_PER_NODE)
 
     def _number(self, section: Mapping[str, Any], path: str, *, least: int, most: int | None = None) -> int | None:
-        """A whole number, if it is there."""
+        """The whole number of an optional key."""
         value = section.get(path.rpartition(".")[2])
         if value is None:
             return None

@@ -1,4 +1,4 @@
-"""Whether a task could have its nodes if nothing else ran: node groups, nodes, GPUs of a node (U2, Q5)."""
+"""Checks that a task would fit on the empty cluster: its node group, nodes and GPUs of a node (U2, Q5)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hai_scheduler.service.shared.errors import Invalid, NeverFits, Unavailable
 
 
 def gpus_to_ask_for(known: Sequence[Node], group: str, count: int, gpus: int | None) -> int | None:
-    """How many GPUs of each node a task takes that asks for `gpus` on each of `count` nodes; None is whole nodes.
+    """The GPUs of each node for a task that asks for `gpus` on each of `count` nodes; None is whole nodes.
 
-    As many GPUs as every node of the group has are whole nodes.
+    If every node of the group has exactly `gpus` GPUs, the task takes whole nodes.
 
     Raises:
         Unavailable: No node has been seen yet.
-        Invalid: There is no such group, or none of its nodes has as many GPUs.
-        NeverFits: The group has fewer such nodes.
+        Invalid: There is no such group, or none of its nodes has that many GPUs.
+        NeverFits: The group has fewer than `count` such nodes.
     """
     if not known:
         raise Unavailable("The scheduler has not seen the nodes yet: try again in a few seconds.")
@@ -32,8 +32,7 @@ def gpus_to_ask_for(known: Sequence[Node], group: str, count: int, gpus: int | N
         asked = nodes(count) if gpus is None else gang(count, gpus)
         has = str(fitting) if gpus is None else f"{nodes(fitting)} with as many GPUs"
         raise NeverFits(
-            f"nodes: {asked} will never be free together, for group {group!r} has {has}: "
-            f"ask for {fitting} or fewer (Q5)."
+            f"nodes: {asked} will never be free together, for group {group!r} has {has}: ask for {fitting} or fewer."
         )
     return None if all(size == gpus for size in sizes) else gpus
 

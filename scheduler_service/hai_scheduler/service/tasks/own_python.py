@@ -1,4 +1,4 @@
-"""A task that brings its user's own Python (the variable HAI_VENV): what can be said of it before it starts."""
+"""Checks the user's own Python of a task (the variable HAI_VENV) before it starts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hai_scheduler.service.workspace.surroundings import Surroundings
 async def warnings_of(
     surroundings: Surroundings, files: Files | None, caller: Caller, submission: Submission
 ) -> list[str]:
-    """Sentences for a user whose environment the ranks will not see; none where all is well, or nothing is known."""
+    """Warnings if the ranks will not see the user's own venv or conda environment; else, or if unknown, empty."""
     given = submission.env.get(VENV)
     if not given or files is None:
         return []
@@ -23,7 +23,7 @@ async def warnings_of(
     try:
         view = await surroundings.places(caller.name, caller.groups or None, submission.group)
     except Invalid:
-        # A rule cannot be resolved for this user: his start will say so.
+        # A mount rule cannot be resolved for this user: the start of the task will report that.
         return []
     mounts = tuple(placed.mount for placed in view.resolution.placed)
     why = await files.unseen(folder, mounts)

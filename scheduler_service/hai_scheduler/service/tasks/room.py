@@ -1,8 +1,8 @@
-"""How much a user may keep: what a submission finds, and what is forgotten to make room (docs/operations.md).
+"""Limits how much of the store a user's tasks may take (docs/operations.md).
 
-A user's ended tasks are like a log that rotates: beyond the limits the oldest are forgotten early, within a minute.
-So a submission is refused for want of room in two cases only: when what has not ended takes all of it, and when
-somebody submits faster than ended tasks are forgotten.
+A user's ended tasks are like a log that rotates: beyond the limits the oldest are deleted early, within a minute. So
+a submission is refused for lack of room in two cases only: unfinished tasks take all the room, or the user submits
+faster than ended tasks are deleted.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.shared.errors import InTheWay, TooMany
 from hai_scheduler.service.shared.settings import ServiceSettings
 
-#: What was measured of a user is believed for so long, in seconds, unless much has come since.
+#: Seconds for which a measurement of a user's tasks is used, unless many tasks were added since.
 BELIEVED: Final = 60.0
-#: Much is this part of what there is room for.
+#: "Many" is this part of the free room at the measurement.
 MUCH: Final = 1 / 8
-#: How often the limits may be exceeded by what has ended until it is forgotten.
+#: The factor by which ended tasks may exceed the limits until they are deleted.
 SLACK: Final = 2
-#: When to submit again, in seconds: ended tasks are forgotten once a minute.
+#: Seconds after which to submit again: ended tasks are deleted once a minute.
 RETRY: Final = 60
 _MIB: Final = 1024 * 1024
 
 
 @dataclass(slots=True)
 class _Known:
-    """What was measured, and what has come since."""
+    """A measurement, and the tasks that were added since."""
 
     at: float
     stored: Stored
@@ -40,23 +40,27 @@ class _Known:
 
 @dataclass(slots=True)
 class Room:
-    """Says whether there is room for one more task. Measuring walks a user's tasks, so it is done seldom."""
+    """Checks that there is room for one more task. Measuring reads all tasks of a user, so it is done rarely."""
 
     settings: ServiceSettings
     clock: Clock
     _known: dict[str, _Known] = field(default_factory=dict)
 
     async def take(self, tx: Tx, user: str, size: int, *, ahead: Sequence[int] = ()) -> None:
-        """Count a task of that size as the user's. Raises InTheWay and TooMany if there is no room for it.
+        """Check that there is room for a task, and count it. Raises InTheWay and TooMany if there is no room.
 
-        `ahead` are the sizes of those that were taken before it and that the transaction has not stored yet.
+        Args:
+            tx: The transaction.
+            user: The user.
+            size: The size of the task, in bytes.
+            ahead: The sizes of the user's tasks that were taken in this transaction and are not stored yet.
         """
         known = await self.ask(tx, user, size, ahead=ahead)
         known.size += size
         known.tasks += 1
 
     async def ask(self, tx: Tx, user: str, size: int, *, ahead: Sequence[int] = ()) -> _Known:
-        """As `take`, but nothing is counted."""
+        """Check as `take` does, without counting the task; returns the measurement."""
         known = self._known.get(user)
         if known is None or self._is_old(known, size):
             known = await self._measure(tx, user)
@@ -93,7 +97,7 @@ class Room:
         if unfinished + stored.ended_bytes > SLACK * limit or stored.ended_tasks > SLACK * self.settings.ended_per_user:
             raise TooMany(
                 f"You have {stored.ended_tasks} ended tasks, {stored.ended_bytes // _MIB} MiB of descriptions, and the "
-                "oldest are being forgotten to make room (HaiScheduler.ended_per_user, HaiScheduler.mib_per_user): "
+                "oldest are being deleted to make room (HaiScheduler.ended_per_user, HaiScheduler.mib_per_user): "
                 "submit again in a minute, and more slowly.",
                 retry_after=RETRY,
             )

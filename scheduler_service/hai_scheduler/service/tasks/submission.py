@@ -1,4 +1,4 @@
-"""A task as its user describes it, and what follows from the description alone."""
+"""A task as its user describes it, and the values that follow from this description."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ class Submission:
 
     name: str
     command: tuple[str, ...]
-    #: Absolute.
+    #: The working directory, an absolute path.
     cwd: str
     nodes: int = 1
-    #: GPUs on each of its nodes; None is whole nodes (U2).
+    #: GPUs of each node; None is whole nodes (U2).
     gpus: int | None = None
-    #: None is AUTO (Q4).
+    #: The priority asked for; None is AUTO (Q4).
     priority: Priority | None = Priority.NORMAL
     group: str = "training"
     env: Mapping[str, str] = field(default_factory=dict)
     profile: Profile = Profile.AUTO
-    #: None: what the profile says.
+    #: The signal of a notice; None: the one of the profile.
     signal: Signal | None = None
-    #: None takes the policy's default.
+    #: Time to save after a notice; None: the policy's default.
     grace: timedelta | None = None
     time_limit: timedelta | None = None
     checkpoint_dir: str | None = None
     #: Paths, absolute or below cwd, whose changes count as checkpoints too.
     watch: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    #: Submit it held.
+    #: Whether the task is held from the beginning.
     hold: bool = False
-    #: None lets it fail when its command does (H2).
+    #: What happens when the command fails; None: the task fails (H2).
     retry: Retry | None = None
-    #: None is the user's default.
+    #: The name of an environment; None is the user's default.
     environment: str | None = None
-    #: How often the command runs on each node; None is once, and its ranks are nodes.
+    #: How many processes of the command a launcher starts on each node; None: one, without a launcher.
     ranks_per_node: RanksPerNode = None
 
 
 def spec_of(submission: Submission, environment: Environment | None) -> TaskSpec:
-    """What such a task executes, in that environment; None is the platform's own."""
+    """The specification of the task with that environment (None: the platform's own)."""
     return TaskSpec(
         command=submission.command,
         cwd=submission.cwd,
@@ -65,7 +65,7 @@ def spec_of(submission: Submission, environment: Environment | None) -> TaskSpec
 
 
 def digest_of(submission: Submission) -> str:
-    """A digest of all that was asked for, defaults included: equal submissions have equal ones."""
+    """A digest of all fields of the submission, including defaults: equal submissions have equal digests."""
     said = {**asdict(submission), "env": sorted(submission.env.items())}
     if submission.retry is not None:
         said["retry"]["exit_codes"] = sorted(submission.retry.exit_codes)

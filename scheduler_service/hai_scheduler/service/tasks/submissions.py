@@ -1,6 +1,6 @@
-"""What users do to tasks: submit, stop, suspend, resume, hold, change priority and order.
+"""The actions of users on tasks: submit, stop, suspend, resume, hold, change priority and order.
 
-Each is one transaction. Bad input is refused with the field, the value and the remedy before anything is written.
+Each action is one transaction. Wrong input is refused with field, value and remedy before anything is written.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class Submissions:
     policies: PolicyBook
     watch: Watch
     surroundings: Surroundings
-    #: None where the files of ranks cannot be looked at from here.
+    #: Access to the files of ranks; None if this process has none.
     files: Files | None = None
-    #: Made here, as it is nobody else's.
+    #: Made here, as only this object uses it.
     admission: Admission = field(init=False)
 
     def __post_init__(self) -> None:
@@ -75,14 +75,14 @@ class Submissions:
         object.__setattr__(self, "admission", admission)
 
     async def submit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Task:
-        """Store a new task. With a key that the caller has used before, the earlier task is returned.
+        """Store a new task; if the caller has used `key` before, the earlier task is returned instead.
 
         Raises InTheWay if the earlier task was submitted with another description.
         """
         return (await self.admit(caller, submission, key=key)).task
 
     async def admit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Admitted:
-        """As `submit`; says what is known of the task without reading it."""
+        """Do the same as `submit`; returns the task with its specification, if it was stored now."""
         gpus = self._checked(submission)
         environment = await self.admission.environment_for(caller, submission.environment)
         while True:
@@ -92,15 +92,15 @@ class Submissions:
             admitted = await self.admission.admit(new)
             if not isinstance(admitted, OtherEnvironment):
                 return admitted
-            # It was changed a moment ago: its Python may be another one.
+            # The environment has changed since: its Python may be another one.
             environment = await self.surroundings.choose(caller, submission.environment)
 
     async def warnings(self, caller: Caller, submission: Submission) -> list[str]:
-        """Sentences on what will probably not go as its user thinks; nothing is refused for it."""
+        """Warnings about probable mistakes in the submission, which is accepted nevertheless."""
         return await warnings_of(self.surroundings, self.files, caller, submission)
 
     async def rehearse(self, caller: Caller, submission: Submission) -> Task:
-        """The task that `submit` would store, after the same checks; it has no id, and nothing is stored."""
+        """The task that `submit` would store, after the same checks; it has no id and is not stored."""
         gpus = self._checked(submission)
         environment = await self.surroundings.choose(caller, submission.environment)
         await self._check_files(caller, submission, environment)
@@ -110,24 +110,24 @@ class Submissions:
         return task
 
     async def stop(self, caller: Caller, ref: str) -> Task:
-        """End the task for good; a run of it is told first and has its grace to save."""
+        """Stop the task; its live run gets a notice first, and its grace to save."""
         return await self._happen(caller, ref, AskedToStop(at=self.clock.now(), reason=Reason.USER_STOPPED))
 
     async def suspend(self, caller: Caller, ref: str) -> Task:
-        """Take the task's nodes and keep it from starting until it is resumed."""
+        """Suspend the task and hold it: its run leaves the nodes, and it does not start until it is resumed."""
         event = AskedToSuspend(at=self.clock.now(), reason=Reason.USER_SUSPENDED, hold=True)
         return await self._happen(caller, ref, event)
 
     async def hold(self, caller: Caller, ref: str) -> Task:
-        """Keep the task from starting (again) until it is resumed; a run of it goes on."""
+        """Hold the task: it does not start until it is resumed, but a live run goes on."""
         return await self._happen(caller, ref, Held(at=self.clock.now()))
 
     async def resume(self, caller: Caller, ref: str) -> Task:
-        """Let a held or suspended task have its turns again."""
+        """Release a held or suspended task, so that it can start again."""
         return await self._happen(caller, ref, Released(at=self.clock.now()))
 
     async def set_priority(self, caller: Caller, ref: str, priority: Priority | None) -> Task:
-        """Give the task another level. A running one takes it over at once, if quota allows."""
+        """Change the priority of the task; a live run changes at once, if quota allows. None is AUTO."""
         async with self.store.write() as tx:
             task = await self._unfinished(tx, caller, ref)
             if task.priority == priority:
@@ -150,7 +150,7 @@ class Submissions:
     async def reorder(
         self, caller: Caller, ref: str, *, before: TaskId | None = None, after: TaskId | None = None
     ) -> Task:
-        """Move a waiting task directly before or after another of the same user, group and priority."""
+        """Move a waiting task directly before or after another task of the same user, node group and priority."""
         if (before is None) == (after is None):
             raise Invalid("before", before, "give either `before` or `after`, with the id of another task")
         async with self.store.write() as tx:
@@ -234,7 +234,7 @@ class Submissions:
     # -- checks -----------------------------------------------------------------------------------
 
     def _checked(self, submission: Submission) -> int | None:
-        """Refuse what is wrong with it by itself; how many GPUs of each node it takes, None is whole nodes."""
+        """Check the submission without the store; returns the GPUs of each node that it takes, None for whole nodes."""
         self._check(submission)
         return gpus_to_ask_for(self.watch.nodes, submission.group, submission.nodes, submission.gpus)
 
@@ -266,7 +266,7 @@ class Submissions:
             raise Invalid(fault.field, fault.value, fault.message)
 
     async def _check_use(self, tx: Tx, task: Task, priority: Priority) -> None:
-        """A running task may take a level over only within what is left of its quota."""
+        """Raise InTheWay if the quota that is left does not allow the running task at that priority."""
         book = await book_for(tx, Caller(name=task.user), self.clock.now())
         accounts = Accounts(book, task.group, self.watch.gpus_per_node(task.group))
         for other in await tx.unfinished_tasks():
@@ -282,7 +282,7 @@ class Submissions:
 
 
 def check_shape(submission: Submission) -> None:
-    """What can be said of a submission without looking at the platform. Raises Invalid."""
+    """Check the fields of a submission by themselves. Raises Invalid."""
     check_name(submission.name)
     if not submission.command or not submission.command[0]:
         raise Invalid("command", list(submission.command), "give the program to run and its arguments")
@@ -315,7 +315,7 @@ def _check_watch(submission: Submission) -> None:
 
 
 def _check_profile(submission: Submission) -> None:
-    """A signal is for a profile that sends one."""
+    """Raise Invalid if the profile sends no signal but the submission names one."""
     if submission.signal is not None and submission.profile in (Profile.COOPERATIVE, Profile.KILL):
         raise Invalid(
             "signal",
@@ -325,13 +325,13 @@ def _check_profile(submission: Submission) -> None:
 
 
 def _check_signal(submission: Submission, grace: timedelta) -> None:
-    """The signal is sent while there is time."""
+    """Raise Invalid if the signal would be sent before the notice."""
     signal = submission.signal
     if signal is not None and signal.before is not None and signal.before > grace:
         raise Invalid(
             "signal",
             str(signal),
-            f"the task has {grace.total_seconds():g} seconds to save: send the signal at most so many before the"
+            f"the task has {grace.total_seconds():g} seconds to save: send the signal at most that long before the"
             " deadline, or give it a longer grace",
         )
 
@@ -345,7 +345,7 @@ def _check_variable(name: str) -> None:
         raise Invalid("env", name, f"{name} is set by the platform for every rank: leave it out")
 
 
-#: The longest path that is watched, characters, and the most of them.
+#: The most characters of a watched path, and the most paths.
 _LONGEST_PATH: Final = 4096
 _MOST_WATCHED: Final = 20
 _ENDED = {TaskState.SUCCEEDED: "succeeded", TaskState.FAILED: "failed", TaskState.STOPPED: "been stopped"}

@@ -1,8 +1,8 @@
-"""YAML that is bounded while it is read: what a short text can make PyYAML do is not in proportion to its length.
+"""Reads YAML with bounds, as a short text can make PyYAML work for a long time.
 
-PyYAML looks at every open bracket again for every further one, so that two thousand of them cost a second. The bounds
-are met by the scanner itself, at the first token that is one too many, so that neither quotes nor comments mislead
-them. libyaml is no way out: it crashes on the same text.
+For each new bracket, PyYAML looks at all open ones again, so that two thousand brackets take a second. The scanner
+itself checks the bounds and stops at the first token beyond them, so that quotes and comments do not count. libyaml
+does not help: it crashes on the same text.
 """
 
 from __future__ import annotations
@@ -11,37 +11,37 @@ from typing import Any, Final
 
 import yaml
 
-#: Collections within each other. An experiment needs three.
+#: The deepest nesting of collections. An experiment needs three levels.
 MOST_DEEP: Final = 20
-#: Texts, lists, mappings and aliases altogether. An experiment needs some dozens, and two for each variable.
+#: The most texts, lists, mappings and aliases. An experiment needs some dozens, and two for each variable.
 MOST_NODES: Final = 2000
 
 
 class BeyondBounds(yaml.MarkedYAMLError):
-    """What is read goes beyond the bounds; `problem` says which one, `problem_mark` where."""
+    """The text exceeds a bound; `problem` says which one, and `problem_mark` where."""
 
 
 class BoundedLoader(yaml.SafeLoader):
-    """PyYAML's safe loader. Raises BeyondBounds for what is too deep or too much."""
+    """PyYAML's safe loader with bounds. Raises BeyondBounds for a text that is nested too deep or too large."""
 
     def __init__(self, stream: str) -> None:
         super().__init__(stream)
         self._nodes = 0
 
     def fetch_flow_collection_start(self, token: Any) -> None:
-        """A bracket or a brace opens."""
+        """Check the depth at an opening bracket or brace."""
         self._check_depth()
         super().fetch_flow_collection_start(token)
 
     def add_indent(self, column: int) -> bool:
-        """A list or a mapping may begin by being indented more."""
+        """Check the depth when a list or a mapping begins by indentation."""
         deeper: bool = super().add_indent(column)
         if deeper:
             self._check_depth()
         return deeper
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """One text, list, mapping or alias more."""
+        """Count one more text, list, mapping or alias."""
         self._nodes += 1
         if self._nodes > MOST_NODES:
             raise BeyondBounds(

@@ -1,1 +1,1 @@
-"""What tasks and development containers find around them: environments, mounts, variables."""
+"""The environments, mounts and variables of tasks and development containers."""

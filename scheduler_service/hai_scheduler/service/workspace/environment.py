@@ -1,6 +1,6 @@
-"""The part of a rank's environment that is the same on every cluster and for every rank.
+"""The environment variables of a rank that are the same on every cluster and for every rank.
 
-docs/scheduling.md, "What a rank sees". The cluster adds what only it knows: rank, addresses, GPUs, folders.
+See docs/scheduling.md, "What a rank sees". The cluster adds the rank, addresses, GPUs and folders.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
 
-#: What a rank is told of itself, by the service or by the cluster: a task cannot choose these.
+#: Variables that the service or the cluster sets for each rank: a submission cannot set them.
 PLATFORM_VARIABLES: Final = frozenset(
     {
         "HAI_TASK_ID",
@@ -44,23 +44,23 @@ PLATFORM_VARIABLES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where ranks find things."""
+    """The addresses and folders that ranks need."""
 
-    #: The REST interface as ranks reach it.
+    #: The address at which ranks reach the REST interface.
     api_url: str
-    #: Folder above the checkpoint folders of tasks that name none.
+    #: The folder that contains the checkpoint folders of tasks that name none.
     checkpoint_root: str
 
 
 def checkpoint_dir(task: Task, spec: TaskSpec, places: Places) -> str:
-    """Where the task keeps its checkpoints over all its runs."""
+    """The folder of the task's checkpoints, the same for all its runs."""
     return spec.checkpoint_dir or f"{places.checkpoint_root}/{task.user}/{task.id}"
 
 
 def environment_of(task: Task, run: Run, spec: TaskSpec, places: Places, *, gpus_per_node: int) -> dict[str, str]:
-    """The user's variables, then the platform's, which win."""
+    """The environment variables of the run's ranks: the user's, overridden by the platform's."""
     nodes, restarts = str(len(run.ranks)), str(run.number - 1)
-    # What else Slurm would say is the cluster's to add: it takes addresses.
+    # The cluster adds other variables that Slurm would set, as they need addresses.
     return {
         **spec.env,
         "HAI_TASK_ID": str(task.id),
@@ -73,7 +73,7 @@ def environment_of(task: Task, run: Run, spec: TaskSpec, places: Places, *, gpus
         "HAI_GPUS_PER_NODE": str(gpus_per_node),
         "HAI_RESTARTS": restarts,
         "HAI_CHECKPOINT_DIR": checkpoint_dir(task, spec, places),
-        # Beside it, not in it: what is written there is no checkpoint.
+        # Beside the folder of checkpoints: a change of logs must not count as a checkpoint.
         "HAI_LOG_DIR": checkpoint_dir(task, spec, places).rstrip("/") + "-logs",
         "HAI_STATE": task.job_state or "",
         "HAI_API_URL": places.api_url,

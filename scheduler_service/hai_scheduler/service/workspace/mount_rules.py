@@ -1,4 +1,4 @@
-"""What admins do to mount rules. Each change is in the audit trail."""
+"""Lists, writes and deletes mount rules for admins. Each change is in the audit trail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hai_scheduler.service.shared.watch import Watch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountRules:
-    """The use cases."""
+    """The use cases of mount rules."""
 
     store: Store
     bus: Bus
@@ -30,15 +30,20 @@ class MountRules:
     watch: Watch
 
     async def show_all(self, caller: Caller) -> Sequence[MountRule]:
-        """All rules, by name."""
+        """All mount rules, sorted by name. Raises NotAllowed."""
         admins_only(caller)
         async with self.store.read() as tx:
             return await tx.mount_rules()
 
     async def put(self, caller: Caller, rule: MountRule) -> tuple[MountRule, Sequence[str]]:
-        """Write a rule, all of it. Returns it as it is stored, with what looks like a slip of the pen.
+        """Write a whole mount rule. It counts from the next launch on; live runs keep their mounts.
 
-        It counts from the next launch on; what runs keeps what it has. Raises Invalid.
+        Returns:
+            The rule as it is stored, and warnings about names that are unknown and probably misspelt.
+
+        Raises:
+            NotAllowed: The caller is not an admin.
+            Invalid: The rule is wrong.
         """
         admins_only(caller)
         async with self.store.write() as tx:
@@ -56,7 +61,7 @@ class MountRules:
         return rule, [text for text in (stranger(rule.subject, known), self._no_group(rule)) if text is not None]
 
     async def delete(self, caller: Caller, name: str) -> None:
-        """Remove a rule. Raises Unknown if there is none."""
+        """Delete a mount rule. Raises NotAllowed, and Unknown if there is no such rule."""
         admins_only(caller)
         async with self.store.write() as tx:
             if not await tx.delete_mount_rule(name):
@@ -76,7 +81,7 @@ class MountRules:
 
 
 def _facts(rule: MountRule) -> Mapping[str, Any]:
-    """All of the rule, for its events."""
+    """All fields of the rule, for its events."""
     return {
         "name": rule.name,
         "subject": rule.subject,

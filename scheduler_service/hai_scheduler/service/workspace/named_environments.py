@@ -1,4 +1,4 @@
-"""Environments by name: which there are for whom, and what admins do to them. Each change is in the audit trail."""
+"""Lists environments for users, and writes and deletes them for admins. Each change is in the audit trail."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from hai_scheduler.service.shared.known_names import stranger
 from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.workspace.environment import PLATFORM_VARIABLES
 
-#: Variables whose names begin so are the Hub's.
+#: Prefixes of the Hub's variables.
 _HUBS = ("JUPYTERHUB_", "CONFIGPROXY_")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """An environment, and whether it is the one that the caller gets when he chooses none."""
+    """An environment, and whether it is the caller's default."""
 
     environment: Environment
     chosen: bool
@@ -33,14 +33,14 @@ class Listed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedEnvironments:
-    """The use cases."""
+    """The use cases of environments."""
 
     store: Store
     bus: Bus
     clock: Clock
 
     async def show(self, caller: Caller, *, everybodys: bool = False) -> Sequence[Listed]:
-        """Those that the caller may use or, for admins, all of them; by name."""
+        """The environments that the caller may use or, with `everybodys`, all; sorted by name. Raises NotAllowed."""
         if everybodys:
             admins_only(caller)
         async with self.store.read() as tx:
@@ -53,9 +53,14 @@ class NamedEnvironments:
         return [Listed(environment=one, chosen=one == chosen) for one in shown]
 
     async def put(self, caller: Caller, environment: Environment) -> tuple[Listed, Sequence[str]]:
-        """Write an environment, all of it. Returns it with what looks like a slip of the pen.
+        """Write a whole environment. It counts from the next launch on; live runs keep theirs.
 
-        It counts from the next launch on; what runs keeps what it has. Raises Invalid.
+        Returns:
+            The environment, and warnings about subjects that are unknown and probably misspelt.
+
+        Raises:
+            NotAllowed: The caller is not an admin.
+            Invalid: The environment is wrong.
         """
         admins_only(caller)
         _check_names(environment)
@@ -77,7 +82,7 @@ class NamedEnvironments:
         return listed, [text for text in found if text is not None]
 
     async def delete(self, caller: Caller, name: str) -> None:
-        """Remove an environment; tasks that name it cannot start any more. Raises Unknown if there is none."""
+        """Delete an environment; tasks that name it can no longer start. Raises NotAllowed and Unknown."""
         admins_only(caller)
         async with self.store.write() as tx:
             if not await tx.delete_environment(name):
@@ -97,7 +102,7 @@ def _check_names(environment: Environment) -> None:
 
 
 def _facts(environment: Environment) -> Mapping[str, Any]:
-    """What names it and who may use it, for its events. Everybody reads them: values of variables are left out."""
+    """The fields of the environment for its events, without values of variables: these may be private."""
     return {
         "name": environment.name,
         "image": environment.image,

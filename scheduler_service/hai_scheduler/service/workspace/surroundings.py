@@ -1,7 +1,7 @@
-"""What a task, or a development container, finds around it: its environment and its mounts, resolved.
+"""Resolves the environment and the mounts of a task or a development container.
 
-At submission an environment is chosen by name; at every launch name and rules are read and resolved anew. What cannot
-be resolved is said, never replaced by something else.
+A submission names an environment; each launch resolves that name and the mount rules again. A name or a rule that
+cannot be resolved is an error and never replaced by a default.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from hai_scheduler.service.shared.errors import Invalid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surrounding:
-    """What a run gets beside what its user has submitted."""
+    """The image, Python, variables and mounts that a run gets beside its specification."""
 
-    #: None leaves it to the cluster.
+    #: The image of the environment; None: the cluster's default.
     image: str | None = None
     python: str | None = None
-    #: The user's own variables win over these.
+    #: The variables of the environment; the user's own variables override them.
     variables: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[Mount, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """An environment as a development container can have it."""
+    """An environment that a development container can use."""
 
     environment: Environment
-    #: Filled in, without those that need a task.
+    #: The resolved variables, without those that need a task.
     variables: Mapping[str, str]
-    #: It is taken when the user chooses none.
+    #: Whether it is used when the user chooses none.
     default: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerView:
-    """What a development container of a user gets."""
+    """The mounts and environments of a user's development container."""
 
     user: str
     groups: Sequence[str]
@@ -56,14 +56,14 @@ class ContainerView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """The use cases of tasks and containers around mount rules and environments; admins' are beside this file."""
+    """The use cases that resolve environments and mount rules for tasks and development containers."""
 
     store: Store
 
     async def choose(self, caller: Caller, name: str | None) -> Environment | None:
-        """The environment of that name or, with None, the caller's default; None is the platform's own.
+        """The environment of that name or, without a name, the caller's default; None is the platform's own.
 
-        Raises Invalid for one that there is not, or that is not for him.
+        Raises Invalid for an environment that does not exist or that the caller may not use.
         """
         async with self.store.read() as tx:
             environments = await tx.environments()
@@ -71,7 +71,7 @@ class Surroundings:
         return chosen(environments, caller.name, groups, name)
 
     async def at_launch(self, tx: Tx, task: Task, spec: TaskSpec) -> Surrounding:
-        """What the task's next run gets. Raises Unresolvable."""
+        """The environment and mounts of the task's next run. Raises Unresolvable."""
         rules = await tx.mount_rules()
         if not rules and spec.environment is None:
             return Surrounding()
@@ -88,9 +88,9 @@ class Surroundings:
         )
 
     async def places(self, user: str, groups: Collection[str] | None, node_group: str) -> ContainerView:
-        """What a development container of the user gets. Groups None are those that he was last seen with.
+        """The mounts and environments of a user's development container; groups None: those last seen of the user.
 
-        Raises Invalid for a name that cannot be part of a path that a rule needs.
+        Raises Invalid for a user name that cannot be part of a path in a rule.
         """
         async with self.store.read() as tx:
             rules, environments = await tx.mount_rules(), await tx.environments()
@@ -99,7 +99,7 @@ class Surroundings:
         if groups is None:
             groups = record.groups if record is not None else frozenset()
             if record is None:
-                warnings.append(f"HAI has never seen a user {user!r}, so no group of his is known: check the spelling")
+                warnings.append(f"HAI has never seen a user {user!r}, so their groups are unknown: check the spelling")
         try:
             resolution = _resolve(rules, user, groups, None, node_group)
             offers = _offers(environments, user, groups)
@@ -118,9 +118,9 @@ class Surroundings:
 def chosen(
     environments: Sequence[Environment], user: str, groups: Collection[str], name: str | None
 ) -> Environment | None:
-    """The environment of that name or, with None, the user's default; None is the platform's own.
+    """The environment of that name or, without a name, the user's default; None is the platform's own.
 
-    Raises Invalid for one that there is not, or that is not for him.
+    Raises Invalid for an environment that does not exist or that the user may not use.
     """
     if name is None:
         return default_of(environments, user, groups)
@@ -161,7 +161,7 @@ def _offers(environments: Iterable[Environment], user: str, groups: Collection[s
 def _resolve(
     rules: Iterable[MountRule], user: str, groups: Collection[str], task_id: TaskId | None, node_group: str
 ) -> Resolution:
-    """As the core does, but a row that no admission of this version let in is an error like any other."""
+    """The mounts as the core resolves them; a stored rule that this version would not accept is Unresolvable."""
     try:
         return explain(rules, user, groups, task_id, node_group)
     except TemplateError as error:
