@@ -101,7 +101,7 @@ def _class(model: Model, names: Mapping[str, str], asked: AbstractSet[tuple[str,
 
 
 def _comment(field: Field) -> str:
-    """What the model says of it, and its words where they are nowhere else."""
+    """Return the comment of a field, with its allowed words if no type shows them."""
     parts = [part for part in getattr(field.shape, "parts", (field.shape,)) if part != NULL]
     words = parts[0].values if len(parts) == 1 and isinstance(parts[0], Words) else ()
     if words in WORDS or all(re.search(rf"\b{word}\b", field.comment) for word in words):
@@ -110,7 +110,7 @@ def _comment(field: Field) -> str:
 
 
 def _in_python(text: str) -> str:
-    """JSON's null is None, and a list that a field holds is a tuple."""
+    """Return a text with None for JSON's null."""
     return re.sub(r"\bnull\b", "None", text)
 
 
@@ -134,7 +134,7 @@ def _type(shape: Shape, names: Mapping[str, str]) -> str:
 
 def _default(field: Field, *, must: bool) -> str:
     if field.required:
-        # The service always sends it. That something is not there says as much as null.
+        # The service always sends the field; in an answer without it, it counts as null.
         return " = None" if field.nullable and not must else ""
     return f" = {_value(field.default)}"
 

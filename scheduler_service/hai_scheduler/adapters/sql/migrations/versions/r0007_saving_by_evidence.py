@@ -1,7 +1,7 @@
 """How a run has left is one of three ways, by evidence; signals of users' choice, watched paths.
 
-What was called clean stood on exit statuses alone, which the kernel gives to a process without a handler as well: of
-those runs it is known that they had saved only where the job said so, or a checkpoint is of the time since the notice.
+Older versions called a run clean by its exit status alone, but a process without a handler can end with that status
+too. So such a run counts as saved only if the job said so, or if a checkpoint was made after the notice.
 """
 
 from __future__ import annotations
