@@ -116,7 +116,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         codes=("conflict", "quota", "unavailable"),
         location="/tasks/{id}",
         headers={
-            "Idempotency-Key": "A text of your choice: sent again with the same body, it returns the task of the first request."
+            "Idempotency-Key": "A text of your choice: sent again with the same body, it returns the task that it made."
         },
     ),
     Route(

@@ -34,7 +34,7 @@ class VirtualClock:
         self._order = itertools.count()
 
     def now(self) -> datetime:
-        """The virtual time, aware UTC."""
+        """Return the virtual time, aware UTC."""
         return self._now
 
     def steady(self) -> float:

@@ -72,7 +72,7 @@ def downgrade() -> None:
 
 
 def _text(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-    """The value as it is written: PostgreSQL's driver would read it."""
+    """Return the value as it is stored, as text, because PostgreSQL's driver would parse it."""
     return sa.cast(column, sa.Text)
 
 
