@@ -73,6 +73,7 @@ class Surroundings:
     now: datetime
     #: Names of the Kubernetes nodes.
     nodes: AbstractSet[str]
+    #: Since when nodes are not ready, by name; without the nodes that are ready.
     unready: Mapping[str, datetime]
     lost_after: timedelta
 

@@ -117,7 +117,7 @@ def read(roots: Iterable[type[BaseModel]]) -> list[Model]:
     """Describe these models and all models that they refer to, in the order in which their modules define them.
 
     Raises:
-        UnknownTypeError: A field has a type that has no description.
+        UnknownTypeError: A field has a type that cannot be described.
     """
     found: dict[type[BaseModel], Model] = {}
     waiting = list(roots)

@@ -57,7 +57,7 @@ CLIENT_NAMES: Final[Mapping[str, str]] = {
 }
 #: The same for the panel, without its prefix `I`.
 PANEL_NAMES: Final[Mapping[str, str]] = {"ExplainOut": "Explanation"}
-#: Fields (model, name) whose null has a meaning, so that the client refuses an answer without them: no limit.
+#: Fields (model, name) whose null has a meaning (no limit): the client refuses an answer without them.
 ASKED: Final = frozenset({("QuotaOut", "limit"), ("OwnQuota", "limit")})
 
 _BY: Final = "Written by `make reference` from the models of the service: change those, not this."
@@ -69,7 +69,7 @@ words of the wire."""
 #: The modules of `hai_client.wire`: first line, and modules of `api.wire` whose models each has.
 _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "schema": (
-        "What the service sends and takes, as frozen dataclasses.",
+        "Bodies that the service sends and accepts, as frozen dataclasses.",
         ("tasks", "runs", "logs", "events", "cluster", "quota"),
     ),
     "explain": ("Explanations, decisions and forecasts, as frozen dataclasses.", ("explain",)),
@@ -119,7 +119,7 @@ def _panel() -> dict[str, str]:
     models = read(PANEL)
     names = {model.name: panel_name(model.name) for model in models}
     types = [
-        f"/** What the service sends and takes. {_BY} Times are RFC 3339, `_s` fields are seconds. */",
+        f"/** Bodies that the service sends and accepts. {_BY} Times are RFC 3339, `_s` fields are seconds. */",
         "",
         constants.types_in_typescript(),
         typescript.interfaces(models, names=names, words=constants.WORDS),

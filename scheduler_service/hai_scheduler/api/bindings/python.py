@@ -1,4 +1,4 @@
-"""The client's module of dataclasses: the standard library alone, and Python 3.8 can read it."""
+"""Writes the client's modules of dataclasses, which need only the standard library and run on Python 3.8."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def module(
     home: str,
     asked: AbstractSet[tuple[str, str]],
 ) -> str:
-    """Write a module of frozen dataclasses.
+    """Return the text of a module of frozen dataclasses.
 
     Args:
-        doc: Its docstring.
-        models: What it defines, bases first.
+        doc: The docstring of the module.
+        models: The models that the module defines, bases first.
         names: The name of the class, by the name of the model.
         homes: The module of each class, by the name of the model.
-        home: This module.
-        asked: Fields (model, name) that must be there although they can be null.
+        home: The name of this module.
+        asked: Fields (model, name) that are required although they can be null.
     """
     classes = [line for model in models for line in ("", "", *_class(model, names, asked))]
     body = "\n".join(classes)

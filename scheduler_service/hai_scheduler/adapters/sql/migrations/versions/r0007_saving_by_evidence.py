@@ -77,7 +77,7 @@ def _text(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
 
 
 def _since(notice: str, checkpoint: str) -> bool:
-    """Whether the checkpoint is of the time since the notice; what cannot be read is none."""
+    """Whether the checkpoint was made after the notice; False if one of them cannot be read."""
     try:
         return bool(json.loads(checkpoint)["at"] >= json.loads(notice)["at"])
     except (ValueError, TypeError, KeyError):
