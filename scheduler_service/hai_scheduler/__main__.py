@@ -8,7 +8,7 @@ import sys
 
 
 def main(argv: list[str]) -> int:
-    """Run the service; 2 for wrong settings, with one line that says what to change."""
+    """Run the service; returns the exit status: 2 for wrong settings, with one line that says what to change."""
     try:
         from hai_scheduler.adapters.local.nodes import NodesError
         from hai_scheduler.adapters.sql.refusal import StateUnusable

@@ -1,1 +1,1 @@
-"""The world behind the ports. Adapters do not know each other."""
+"""Implementations of the ports. Adapters do not know each other."""

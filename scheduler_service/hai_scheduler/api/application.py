@@ -1,4 +1,4 @@
-"""The tornado application, from the table."""
+"""Creates the tornado application from the route table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 def make_application(
     services: Services, *, prefix: str, auth: Auth, limits: LimitSettings | None = None
 ) -> Application:
-    """The interface below `prefix`, which begins and ends with a slash (`/services/hai/`)."""
+    """Return the application of the interface below `prefix`, which begins and ends with a slash (`/services/hai/`)."""
     table = Table(prefix + API, ROUTES)
     gates = Limits(limits or LimitSettings(), clock=services.queries.clock, refused=services.metrics.refused)
     services.metrics.show_limits(gates)
@@ -47,14 +47,14 @@ def make_application(
         default_handler_args=endpoint,
         cookie_secret=auth.cookie_secret.reveal(),
         log_function=_log,
-        # JupyterHub's own proof is stricter, knows tokens, and is asked for by `Auth`.
+        # `Auth` asks for JupyterHub's own XSRF proof, which is stricter and knows tokens.
         xsrf_cookies=False,
         compress_response=False,
     )
 
 
 def make_server(application: Application) -> HTTPServer:
-    """A server with limits that suit: bodies are bounded by the handlers, headers, slowness and noise here."""
+    """Return a server with limits on headers, on slow clients and on log lines; handlers limit bodies."""
     # Refused requests, and malformed ones.
     calm(__name__, "tornado.general", "tornado.application")
     return Server(
@@ -67,12 +67,12 @@ def make_server(application: Application) -> HTTPServer:
 
 
 def _log(handler: RequestHandler) -> None:
-    """One line a request: method, pattern or path without its query, status, time. Queries may hold secrets."""
+    """Count and log a request: status, method, path without its query (which may hold secrets), time."""
     request, status = handler.request, handler.get_status()
     path = request.path
     if isinstance(handler, Endpoint):
         route = handler.route.path if handler.route else "none"
         handler.metrics.request(request.method or "", route, status, handler.seconds)
-    # Refusals for asking too much are many; `Limits` names who is refused, once a minute.
+    # Refusals for too many requests are frequent; `Limits` logs the refused client once a minute.
     level = logging.WARNING if status >= 500 else logging.DEBUG if status < 400 or status == 429 else logging.INFO
     log.log(level, "%d %s %s %.0f ms", status, request.method, path[:200], 1000 * request.request_time())

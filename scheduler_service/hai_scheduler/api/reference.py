@@ -33,9 +33,9 @@ that the table names. A page in a browser is signed in by its cookie, and sends 
 """
 
 _SCOPES: Mapping[str, str] = {
-    SCOPE_READ: "see one's own tasks, and the cluster",
-    SCOPE_WRITE: "submit and change one's own tasks; contains the one above",
-    SCOPE_ADMIN: "see and change everybody's tasks, nodes and quota; contains the one above",
+    SCOPE_READ: "see the user's own tasks, and the cluster",
+    SCOPE_WRITE: "submit and change the user's own tasks; contains the one above",
+    SCOPE_ADMIN: "see and change the tasks of all users, nodes and quota; contains the one above",
     SCOPE_METRICS: "read `/metrics`",
 }
 
@@ -45,41 +45,41 @@ _CONVENTIONS = """
 - Bodies are JSON (`Content-Type: application/json`), at most 1 MiB. Unknown keys and parameters are refused.
 - Times are RFC 3339 in UTC. Lengths of time are seconds, in fields that end in `_s`.
 - `{task}` is an id or a name; a name means the caller's latest task of that name. Admins may write `user/name`,
-  URL-encoded. A task that is somebody else's is answered like one that does not exist.
+  URL-encoded. A task of another user is answered like one that does not exist.
 - HEAD is answered wherever GET is.
-- Lists go page by page: hand `next_cursor` on as `cursor` until it is null.
-- Streams are server-sent events. Without news they send a comment every 15 seconds, and they end after an hour at
+- Lists come in pages: send `next_cursor` back as `cursor` until it is null.
+- Streams are server-sent events. Without messages they send a comment every 15 seconds, and they end after an hour at
   the latest: go on with `Last-Event-ID`.
 
 ## Errors
 
 Errors are problem documents (RFC 9457, `application/problem+json`): `detail` is a sentence for people, `code` the
-word to branch on, `errors` names each wrong field with its value and the remedy.
+word for programs, `errors` names each wrong field with its value and the remedy.
 
 | code | status | meaning |
 |---|---|---|
 """
 
 _IN_BETWEEN = """
-While something restarts, a proxy or the Hub answers in the service's place: 503 `restarting` with `Retry-After` says
-that nobody has seen the request, so that it may be sent again, whatever it is; 502 `unavailable` says that the
-connection broke off behind the proxy, and that a change may have been made. A 503 `unavailable` of the service says
-when to try again in `Retry-After`, in seconds. A submission with an `Idempotency-Key` may be sent again in any case.
+While the service or the Hub restarts, a proxy or the Hub answers in its place: 503 `restarting` with `Retry-After` says
+that the service has not received the request, so any request may be sent again; 502 `unavailable` says that the
+connection broke off behind the proxy, and that a change may have been made. With 503 `unavailable` the service says in
+`Retry-After` when to try again, in seconds. A submission with an `Idempotency-Key` may be sent again in any case.
 
-Who asks for too much at once gets 429 `too_many`: it names the limit, its value and the remedy, and `Retry-After` says
-when to try again, in seconds. The request has not been looked at, so that it may be sent again, whatever it is. Reads,
-changes, what computes (parsing, forecasts, explanations, searches) and streams have budgets of their own; a request
+A client that sends too many requests gets 429 `too_many`: it names the limit, its value and the remedy, and
+`Retry-After` says when to try again, in seconds. The request was not carried out, so any request may be sent again.
+Reads, changes, computations (parsing, forecasts, explanations, searches) and streams have their own budgets; a request
 waits a few seconds for its turn before it is refused, and large bodies and answers count as several requests. The
-client, the panel and the ranks wait by themselves. [operations.md](../operations.md#limits-for-each-client) says how
-much it is.
+client, the panel and the ranks wait and try again by themselves.
+[operations.md](../operations.md#limits-for-each-client) has the numbers.
 """
 
 _FEED = """
 ## Streams
 
 `GET /events` begins with `event: hello` and `{"seq": n}`; after it every message has the number of the event as
-its `id` and the kind of the event as its name. Treat an event as "read that again". What a task waits
-for (`task.verdict`) is not sent: it is in the history of the task and among its decisions. Readers get the events of
+its `id` and the kind of the event as its name. An event tells a client to read its subject again. What a task waits
+for (`task.verdict`) is not sent: it is in the history of the task and among its decisions. Users get the events of
 their own tasks, changes of quota that can count for them, and {everybody}; admins get all others as well.
 
 | kind | meaning |
@@ -87,8 +87,8 @@ their own tasks, changes of quota that can count for them, and {everybody}; admi
 {kinds}
 
 `GET /tasks/{task}/logs` as a stream (`Accept: text/event-stream`, or `follow=1`) sends `event: line` with a `LogLine`
-and the cursor behind it as its `id`, and ends with `event: end` when nothing will ever be added. Lines without a rank
-are the platform's own: when a run started, where, how it ended and why.
+and the cursor after it as its `id`, and ends with `event: end` when no more lines will be added. Lines without a rank
+are the platform's own: when and where a run started, how it ended and why.
 
 A stream that fails after it has begun sends `event: problem` with the problem document and ends. So does one whose
 token is revoked, within 20 seconds.
@@ -96,7 +96,7 @@ token is revoked, within 20 seconds.
 
 
 def reference() -> str:
-    """The whole page."""
+    """Return the whole page."""
     parts = [
         _INTRODUCTION.rstrip("\n"),
         *(f"| `{scope}` | {meaning} |" for scope, meaning in _SCOPES.items()),
@@ -125,11 +125,11 @@ def _feed() -> str:
 
 
 def _who(route: Route) -> str:
-    return {OPEN: "anybody", RUN: "the run"}.get(route.access, f"`{route.access}`")
+    return {OPEN: "every client", RUN: "the run"}.get(route.access, f"`{route.access}`")
 
 
 def _anchor(route: Route) -> str:
-    """The anchor that GitHub gives the heading."""
+    """Return the anchor that GitHub gives the heading of a route."""
     return re.sub(r"[^\w\- ]", "", f"{route.method} {route.path}".lower()).replace(" ", "-")
 
 
@@ -201,7 +201,7 @@ def _cell(text: str) -> str:
 
 
 def main(_arguments: Iterable[str] = ()) -> int:
-    """Print the page."""
+    """Print the page. Returns the exit status."""
     sys.stdout.write(reference())
     return 0
 

@@ -1,4 +1,4 @@
-"""The table of the interface. The routes, the OpenAPI document and the reference are all made from it."""
+"""The table of all routes of the interface. The OpenAPI document and the reference are made from it too."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from hai_scheduler.service.shared.caller import (
 #: Below the service's prefix.
 API: Final = "api/v1"
 
-#: What the two streams send; a stream that fails after it has begun says so by `problem`.
+#: Messages of the two streams; a stream that fails after it has begun sends a `problem`.
 _LINES = {"line": LogLine, "end": None, "problem": Problem}
 _EVENTS = {"hello": None, "*": EventOut, "problem": Problem}
-_RESUME = {"Last-Event-ID": "The `id` of the last message that was received: go on behind it."}
+_RESUME = {"Last-Event-ID": "The `id` of the last message that was received; the stream goes on after it."}
 
 
 async def describe(ask: Ask[Nothing, Nothing]) -> Text:  # noqa: ARG001 - every endpoint is called alike
-    """This document."""
+    """Return the OpenAPI document."""
     return Text(_document(), "application/json")
 
 
@@ -69,27 +69,27 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     Route(method="GET", path="/openapi.json", access=OPEN, call=describe, summary="This document"),
     Route(method="GET", path="/metrics", access=SCOPE_METRICS, call=meta.metrics, summary="Metrics for Prometheus"),
-    Route(method="GET", path="/me", access=SCOPE_READ, call=meta.me, summary="Who asks, with his quota and its use"),
+    Route(method="GET", path="/me", access=SCOPE_READ, call=meta.me, summary="The caller with their quota and its use"),
     Route(
         method="PUT",
         path="/me/quota",
         access=SCOPE_WRITE,
         call=cluster.put_own_quota,
-        summary="Raise or lower one's own quota, up to the ceiling that an admin has set",
+        summary="Raise or lower the caller's own quota, up to the ceiling that an admin has set",
     ),
     Route(
         method="GET",
         path="/policy",
         access=SCOPE_READ,
         call=policy.show,
-        summary="The scheduler's numbers, and where each comes from",
+        summary="The policy numbers, and where each comes from",
     ),
     Route(
         method="PUT",
         path="/policy",
         access=SCOPE_ADMIN,
         call=policy.change,
-        summary="Change the scheduler's numbers, for all node groups or for one",
+        summary="Change policy numbers, for all node groups or for one",
     ),
     Route(method="GET", path="/cluster", access=SCOPE_READ, call=cluster.overview, summary="The cluster at a glance"),
     Route(
@@ -116,7 +116,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         codes=("conflict", "quota", "unavailable"),
         location="/tasks/{id}",
         headers={
-            "Idempotency-Key": "A text of one's own: sent again with the same body, it returns the task that it made."
+            "Idempotency-Key": "A text of your choice: sent again with the same body, it returns the task that it made."
         },
     ),
     Route(
@@ -159,7 +159,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         path="/tasks/{task}/resume",
         access=SCOPE_WRITE,
         call=tasks.resume,
-        summary="Lift suspend or hold",
+        summary="End a suspension or a hold",
         codes=("not_found", "conflict"),
     ),
     Route(
@@ -209,7 +209,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         path="/tasks/{task}/decisions",
         access=SCOPE_READ,
         call=explaining.decisions,
-        summary="What was decided on a task: what it waited for and when that changed, starts, notices, ends",
+        summary="The decisions on a task: changes of what it waited for, starts, notices, ends",
         codes=("not_found",),
     ),
     Route(
@@ -218,7 +218,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         access=SCOPE_WRITE,
         call=explaining.forecast,
         kind=Kind.EXPENSIVE,
-        summary="When a waiting task, or one that is only thought of, would start; nothing is submitted",
+        summary="When a waiting task, or a task that is not submitted yet, would start; nothing is submitted",
         codes=("not_found", "conflict", "quota", "too_many", "unavailable"),
         waits=True,
     ),
@@ -246,7 +246,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         access=SCOPE_READ,
         call=logs.search,
         kind=Kind.EXPENSIVE,
-        summary="Look for a text in the logs of all ranks and runs",
+        summary="Search for a text in the logs of all ranks and runs",
         codes=("not_found", "too_large", "too_many", "unavailable"),
         waits=True,
     ),
@@ -256,7 +256,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         access=SCOPE_READ,
         call=events.follow,
         kind=Kind.STREAM,
-        summary="One's own events and the cluster's, as they happen",
+        summary="The caller's own events and the cluster's, as they happen",
         headers=_RESUME,
         messages=_EVENTS,
     ),
@@ -297,7 +297,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         path="/orphans/{run_id}/end",
         access=SCOPE_ADMIN,
         call=orphans.end,
-        summary="End an orphaned run, and put it aside when it has ended; saying it twice is harmless",
+        summary="End an orphaned run, and put it aside when it has ended; repeating the request is harmless",
         codes=("not_found",),
     ),
     Route(
@@ -305,7 +305,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         path="/quotas",
         access=SCOPE_READ,
         call=cluster.quotas,
-        summary="Rows of quota: admins see all, others those that can count for them",
+        summary="Rows of quota: admins see all, users see those that can count for them",
     ),
     Route(method="PUT", path="/quotas", access=SCOPE_ADMIN, call=cluster.put_quota, summary="Write a row of quota"),
     Route(
@@ -339,7 +339,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         path="/environments",
         access=SCOPE_READ,
         call=storage.environments,
-        summary="Environments that one may use, by name",
+        summary="Environments that the caller may use, by name",
     ),
     Route(
         method="PUT",
@@ -376,7 +376,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         path="/runs/{run_id}",
         access=RUN,
         call=run_facts.show,
-        summary="Whose run it is, and where its first rank can be reached",
+        summary="The user and the task of a run, and where its first rank can be reached",
         codes=("gone", "unavailable"),
     ),
     Route(
@@ -404,8 +404,8 @@ ROUTES: Final[tuple[Route, ...]] = (
         path="/runs/{run_id}/ranks/{rank}/log",
         access=RUN,
         call=runs.take_log,
-        summary="Add a piece to a rank's log; one that does not fit is a conflict, whose header `Upload-Offset` says "
-        "from where the log goes on",
+        summary="Add a piece to a rank's log; a piece with the wrong offset is a conflict, and the header "
+        "`Upload-Offset` has the right one",
         codes=("gone", "conflict"),
     ),
     Route(
@@ -413,7 +413,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         path="/runs/{run_id}/ranks/{rank}/report",
         access=RUN,
         call=runs.report,
-        summary="What a rank has to say; saying it twice is harmless",
+        summary="A report of a rank; repeating it is harmless",
         status=204,
         codes=("gone", "conflict"),
     ),

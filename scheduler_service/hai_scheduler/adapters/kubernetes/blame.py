@@ -6,22 +6,22 @@ from typing import Any, Final
 
 from hai_scheduler.core.model.run import Blame
 
-#: The image is not to be had: for want of it, or of this node's way to it.
+#: The image cannot be pulled: it does not exist, or this node cannot reach its registry.
 _IMAGE: Final = frozenset(
     {"ErrImageNeverPull", "ErrImagePull", "ImageInspectError", "ImagePullBackOff", "RegistryUnavailable"}
 )
-#: A name that is none; a Secret, a ConfigMap or a right that the namespace does not have.
+#: An invalid image name, or a Secret, a ConfigMap or a right that is missing in the namespace: the same on any node.
 _ANYWHERE: Final = frozenset({"CreateContainerConfigError", "InvalidImageName"})
-#: What a container's runtime says of an image in which the program is missing.
+#: What a container runtime says when the program is missing in the image.
 _NO_PROGRAM: Final = ("executable file not found", "no such file or directory")
 
 
 def blame_for_waiting(pod: dict[str, Any] | None, waiting: dict[str, Any], *, others_up: bool) -> Blame:
-    """For a rank that does not come up.
+    """Return what a node has to do with a rank on it that does not come up.
 
     Args:
-        pod: Its pod; None if that could not even be created.
-        waiting: Why its container is not there, as Kubernetes says it.
+        pod: The rank's pod; None if the pod could not be created.
+        waiting: The `waiting` state of the rank's container, as Kubernetes reports it.
         others_up: Whether ranks of the same run have come up on other nodes.
     """
     if pod is None:
@@ -35,7 +35,7 @@ def blame_for_waiting(pod: dict[str, Any] | None, waiting: dict[str, Any], *, ot
 
 
 def blame_for_end(message: str) -> Blame:
-    """For a container that never became a process; `message` is its runtime's."""
+    """Return what a node has to do with a container that never became a process, from the runtime's `message`."""
     return Blame.NOBODY if any(words in message for words in _NO_PROGRAM) else Blame.NODE
 
 

@@ -1,7 +1,7 @@
-"""Speaking to the API server: the transport of the official client, plain dictionaries, errors of our own.
+"""Requests to the Kubernetes API server: the official client's transport, plain dictionaries, errors of this module.
 
-Objects are not turned into the client's models: a cluster shows thousands of pods, and models cost more than all
-else that is done with them.
+Objects are not turned into the client's models: a cluster has thousands of pods, and to build the models costs more
+than all other work on them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 #: How often a request is made again when the server is busy or cannot be reached.
 _TRIES: Final = 4
 _FIRST_PAUSE_S: Final = 0.2
-#: The longest time that the server's own `Retry-After` is waited for; what takes longer is for the next tick.
+#: The longest `Retry-After` of the server that is waited for, in seconds; after a longer one the next tick tries again.
 _LONGEST_PAUSE_S: Final = 5.0
 _REQUEST_S: Final = 30.0
 _BUSY: Final = frozenset({429, 500, 502, 503, 504})
@@ -43,7 +43,7 @@ class Refused(Exception):
 
 
 class Forbidden(Temporary):
-    """The service's account lacks a right. It passes when an admin gives the right; the message says which it is."""
+    """The service's account lacks a right, which the message names. It passes when an admin grants the right."""
 
 
 class Missing(LookupError):
@@ -51,11 +51,11 @@ class Missing(LookupError):
 
 
 class Exists(Exception):
-    """There is such an object already."""
+    """An object of this name exists already."""
 
 
 class Expired(Exception):
-    """The server no longer has the version of the world that a watch was to start from."""
+    """The server no longer has the resource version that a watch was to start from."""
 
 
 class Unusable(Exception):
@@ -63,10 +63,10 @@ class Unusable(Exception):
 
 
 async def connect(settings: ClusterSettings) -> ApiClient:
-    """A client as the settings say. Raises Unusable."""
+    """Return a client that is configured as the settings say. Raises Unusable."""
     configuration = Configuration()
     file = _file(settings)
-    # Enough for the watches beside everything that is under way.
+    # Enough for the watches beside all requests that are under way.
     configuration.connection_pool_maxsize = settings.parallel + 16
     # aiohttp would look for proxies, and for a .netrc file, at each request: a third of what a request costs.
     configuration.client_session_kwargs = {"trust_env": bool(getproxies_environment())}
@@ -93,13 +93,13 @@ def _file(settings: ClusterSettings) -> str:
 
 
 class Api:
-    """Requests, with patience for a server that is busy. Every error that may pass is Temporary."""
+    """Sends requests, and sends them again while the server is busy. Every error that may pass is Temporary."""
 
     def __init__(self, client: ApiClient, clock: Clock, *, parallel: int = 16) -> None:
         """`parallel` is how many requests may be under way at once, beside watches."""
         self._client = client
         self._clock = clock
-        # Not left to the pool of connections: the time that a request has would run while it waits for one.
+        # Not left to the connection pool: a request's timeout would already run while it waits for a connection.
         self._slots = asyncio.Semaphore(parallel)
 
     async def close(self) -> None:
@@ -114,11 +114,13 @@ class Api:
         query: Mapping[str, str | int] | None = None,
         body: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """One request, repeated while the server is busy: it must be harmless to do it twice.
+        """Send a request, again while the server is busy, and return the object of the answer.
+
+        The request must be idempotent, because it may be sent more than once.
 
         Raises:
-            Temporary: the server cannot be reached, is busy, or does not let us in.
-            Missing, Exists, Expired, Refused: as they say.
+            Temporary: the server cannot be reached, is busy, or does not accept the credentials.
+            Missing, Exists, Expired, Refused: see these classes.
         """
         pause = _FIRST_PAUSE_S
         for attempt in range(1, _TRIES + 1):
@@ -127,7 +129,7 @@ class Api:
                 timeout = aiohttp.ClientTimeout(total=_REQUEST_S)
                 async with self._slots, await self._send(method, path, query, body, timeout=timeout) as response:
                     data = await response.read()
-                # A conflict of two writers; whoever comes second is told to try again.
+                # A conflict of two writers: the server tells the second one to try again.
                 clash = response.status == HTTPStatus.CONFLICT and _reason(data) == "Conflict"
                 if (response.status not in _BUSY and not clash) or _denied(response.status, data):
                     return _answer(response.status, data, f"{method} {path}")
@@ -144,7 +146,7 @@ class Api:
     async def watch(
         self, path: str, *, query: Mapping[str, str | int], seconds: float
     ) -> AsyncIterator[dict[str, Any]]:
-        """The events of a watch until the server ends it, which it is asked to do after some seconds.
+        """Yield the events of a watch until the server ends it, as it is asked to after `seconds`.
 
         An empty event comes first: the server has accepted the watch. Raises Temporary, Expired, Refused.
         """
@@ -202,7 +204,7 @@ def _event(line: bytes, path: str) -> dict[str, Any]:
 
 
 def _answer(status: int, data: bytes, what: str) -> dict[str, Any]:
-    """The object of a good answer; an error of ours for a bad one."""
+    """Return the object of a successful answer; raise an error of this module for any other."""
     if status < HTTPStatus.BAD_REQUEST:
         try:
             answer = json.loads(data)
@@ -255,7 +257,7 @@ def _retry_after(text: str | None) -> float | None:
 
 
 async def gather_all(*work: Any) -> None:
-    """Do all of it at once, to the end, then raise the worst of the errors: one that will not pass wins."""
+    """Run all of `work` at once to its end; then raise the worst error: Refused before Temporary before any other."""
     done = await asyncio.gather(*work, return_exceptions=True)
     errors = [result for result in done if isinstance(result, BaseException)]
     for kind in (Refused, Temporary, BaseException):

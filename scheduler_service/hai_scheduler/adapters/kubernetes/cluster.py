@@ -38,7 +38,7 @@ from hai_scheduler.ports.logs import LogChunk, LogPlace, LogSource
 
 log = logging.getLogger(__name__)
 
-#: Runs of that many ranks at most are ended pod by pod.
+#: Runs of at most this many ranks are ended pod by pod.
 _FEW: Final = 8
 #: Pods that have not ended.
 _LIVE: Final = "status.phase!=Succeeded,status.phase!=Failed"
@@ -47,13 +47,13 @@ _LIVE: Final = "status.phase!=Succeeded,status.phase!=Failed"
 async def open_cluster(
     settings: ClusterSettings, logs: LogSource, clock: Clock, *, acts: bool = True
 ) -> KubernetesCluster:
-    """Connect, and see that everything that is needed is there. Raises client.Unusable.
+    """Connect, check that everything that is needed is there, and return the cluster. Raises client.Unusable.
 
     Args:
-        settings: The cluster.
-        logs: Where logs are.
-        clock: Time.
-        acts: Whether runs are to be started and ended through it; else the right to look is enough.
+        settings: The settings of the cluster.
+        logs: The source of ranks' logs.
+        clock: The clock.
+        acts: Whether runs are to be started and ended through it; else rights to read are enough.
     """
     api = Api(await connect(settings), clock, parallel=settings.parallel)
     try:
@@ -65,9 +65,10 @@ async def open_cluster(
 
 
 class KubernetesCluster:
-    """Ranks are pods. All truth is in the API server: a new cluster on the same namespace finds every run.
+    """The Cluster port where ranks are pods.
 
-    Nothing is decided on old sight: while the API server is away, `nodes` and `observe` raise Temporary.
+    All state is in the API server: a new `KubernetesCluster` on the same namespace finds every run. Nothing is decided
+    on old data: while the API server cannot be reached, `nodes` and `observe` raise Temporary.
     """
 
     def __init__(self, settings: ClusterSettings, api: Api, logs: LogSource, clock: Clock) -> None:
@@ -78,28 +79,28 @@ class KubernetesCluster:
         self._sight = Sight(api, clock, settings)
         self._launcher = Launcher(api, self._sight, settings)
         self._marks = Marks(api, settings.namespace)
-        #: Another platform may have the namespace too.
+        #: False: another platform may use the namespace too.
         self.exclusive = False
         self._pods = f"/api/v1/namespaces/{settings.namespace}/pods"
         self._services = f"/api/v1/namespaces/{settings.namespace}/services"
-        #: Runs that the API server does not even take the record of.
+        #: Runs whose record the API server refuses: their number of ranks, and why.
         self._refused: dict[RunId, tuple[int, str]] = {}
-        #: Why the latest launch of a run did not come to its end.
+        #: Why the latest launch of a run was not completed.
         self._unmade: dict[RunId, str] = {}
-        #: Runs that go on as they did when they were last looked at.
+        #: Runs of which nothing has changed since they were last observed.
         self._steady: dict[RunId, Steady] = {}
-        #: Runs of which something cannot be read, and why: it is logged once.
+        #: Why something of a run cannot be read; kept so that it is logged once.
         self._unreadable: dict[RunId, str] = {}
-        #: What is being done in the background, by run.
+        #: Background work, by run.
         self._under_way: dict[RunId, asyncio.Task[None]] = {}
 
     async def nodes(self) -> Sequence[Node]:
-        """Every node that is in a group, by name. Raises Temporary."""
+        """Return every node that is in a group, by name. Raises Temporary."""
         await self._sight.fresh()
         return self._sight.platform_nodes()
 
     async def observe(self) -> Sequence[Observation]:
-        """Every run that has a record or pods; gangs that do not come up are taken down. Raises Temporary."""
+        """Return what every run with a record or pods shows; takes down gangs that do not come up. Raises Temporary."""
         await self._sight.fresh()
         around = self._around()
         runs = self._sight.runs()
@@ -122,10 +123,10 @@ class KubernetesCluster:
         return shown
 
     def _read(self, run: RunSight, around: Surroundings) -> Observation:
-        """What a run shows; of one that cannot be read, the little that is sure."""
+        """Return what a run shows; if it cannot be read, only what is certain of it."""
         try:
             shown = observe_run(run, around)
-        except Exception as error:  # jobs have a hand in what pods say: one must not keep every run from being seen
+        except Exception as error:  # jobs can write into the status of pods: one job must not hide all other runs
             why = f"what Kubernetes shows of it cannot be read ({type(error).__name__}: {str(error)[:200]})"
             if self._unreadable.get(run.run_id) != why:
                 log.exception("run %s: %s", run.run_id, why)
@@ -140,17 +141,17 @@ class KubernetesCluster:
         return Surroundings(now=now, nodes=sight.nodes.items.keys(), unready=sight.unready, lost_after=after)
 
     def changes(self) -> AsyncIterator[None]:
-        """Wake-ups from the watches. Raises Temporary."""
+        """Yield when a watch reports a change. Raises Temporary."""
         return self._sight.changes()
 
     # -- starting -----------------------------------------------------------------------------------------
 
     async def launch(self, launch: Launch) -> None:
-        """Create the run, or what is missing of it. Raises Temporary."""
+        """Create the objects of the run that do not exist yet. Raises Temporary."""
         await self._sight.fresh()
         there = self._sight.run(launch.run_id)
         if there is not None:
-            # Before anything that may fail: a failed start is taken down by its id.
+            # Checked before anything that may fail, because a failed start is taken down by the run's id.
             check_origin(launch, there.origin)
         if self._superseded(launch):
             log.warning("run %s is not started: a later one of its task has been", launch.run_id)
@@ -172,7 +173,7 @@ class KubernetesCluster:
         self._sight.wake()
 
     def _superseded(self, launch: Launch) -> bool:
-        """Whether a later run of its task is there. What was settled meanwhile, ranks learn from the service."""
+        """Whether a later run of its task is in the cluster. If that was settled, the service tells ranks to end."""
         task, _, number = run_name(launch.run_id).rpartition("-")
         for name, service in self._sight.services.items.items():
             other, _, later = name.rpartition("-")
@@ -181,7 +182,7 @@ class KubernetesCluster:
         return False
 
     def _look_after(self, run: RunSight, shown: Observation) -> None:
-        """Take down what does not come up; go on with that until nothing is left. Another platform's is its own."""
+        """Take down a gang that does not come up, until no pod of it is left. Leave other platforms' runs alone."""
         if not self._marks.is_own(run.origin):
             return
         error = not_up(run, self._clock.now(), self._settings, unmade=self._unmade.get(run.run_id, ""))
@@ -206,7 +207,7 @@ class KubernetesCluster:
         self._under_way[run_id] = asyncio.create_task(finish())
 
     async def _take_down(self, run_id: RunId, error: StartError) -> bool:
-        """Record why the run could not be started and end what there is of it; whether it has a record."""
+        """Record why the run could not be started, and end its pods. Returns whether the run has a record."""
         recorded = await self._launcher.annotate(run_id, error.to_annotation())
         if recorded:
             log.warning("run %s is taken down: %s", run_id, error.message)
@@ -216,7 +217,7 @@ class KubernetesCluster:
     # -- ending -------------------------------------------------------------------------------------------
 
     async def kill(self, run_id: RunId) -> None:
-        """Delete its pods that have not ended, after recording that this is meant. Raises Temporary."""
+        """Record that the run was ordered to end, then delete its pods that have not ended. Raises Temporary."""
         parts_of(run_id)
         await self._sight.ready()
         run, now = self._sight.run(run_id), self._clock.now()
@@ -228,7 +229,7 @@ class KubernetesCluster:
             try:
                 await self._launcher.bury(run_id, now)
             except Refused as error:
-                # Nor would it take the record of a launch; and a pod asks the service before it starts anything.
+                # It would refuse the record of a launch too; and a pod asks the service before it starts anything.
                 log.warning("that run %s is ended cannot be recorded: %s", run_id, error)
                 self._refused[run_id] = (0, str(error))
         if recorded or run is not None:
@@ -240,11 +241,11 @@ class KubernetesCluster:
         return bool(shown.ranks) and len(shown.ranks) == run.ranks and all(rank.state.gone for rank in shown.ranks)
 
     def _left(self, run: RunSight) -> bool:
-        """Whether any pod of the run has not ended and has not been told to end soon."""
+        """Whether a pod of the run is left that has not ended and is not about to."""
         return any(not has_ended(pod) and not _ends_soon(pod, self._settings.kill_grace_s) for pod in run.pods.values())
 
     async def _end_pods(self, run_id: RunId) -> None:
-        """One by one where few are known: to select them the server would read every pod of the namespace."""
+        """Delete the run's pods, one by one if they are few: a selector makes the server read the whole namespace."""
         run = self._sight.run(run_id)
         if run is not None and run.record is not None and len(run.pods) == run.ranks <= _FEW:
             await gather_all(*(self._end_pod(pod) for pod in run.pods.values() if not has_ended(pod)))
@@ -271,7 +272,7 @@ class KubernetesCluster:
             raise Temporary(f"the pods of run {run_id} cannot be deleted: {error}") from None
 
     async def settle(self, run_id: RunId) -> None:
-        """Delete its Service; pods and Secret go with it. Raises Temporary."""
+        """Delete the run's Service; Kubernetes deletes its pods and its Secret with it. Raises Temporary."""
         await self._sight.ready()
         self._refused.pop(run_id, None)
         self._unmade.pop(run_id, None)
@@ -288,14 +289,14 @@ class KubernetesCluster:
         self._sight.services.drop(run_name(run_id))
 
     async def forget(self, run_id: RunId) -> None:
-        """Remove what is left of an ended run, and its logs. Raises Temporary while anything of it runs."""
+        """Remove what is left of an ended run, and its logs. Raises Temporary while a rank of it runs."""
         await self._sight.ready()
         run = self._sight.run(run_id)
         if run is not None and not self._ended(run) and not is_tombstone(run):
             raise Temporary(f"run {run_id} cannot be forgotten: it has not ended")
         await self.settle(run_id)
         if run is not None and run.pods:
-            # They would go with the Service, though not at once.
+            # Kubernetes would delete them with the Service, though not at once.
             await self._delete_pods(run_id, {"labelSelector": run_selector(run_id)}, grace_s=0)
             for pod in run.pods.values():
                 self._sight.pods.drop(pod["metadata"]["name"])
@@ -304,15 +305,15 @@ class KubernetesCluster:
     # -- whose runs they are ------------------------------------------------------------------------------
 
     async def marks(self) -> Sequence[Mark]:
-        """Those in the ConfigMap of the namespace. Raises Temporary."""
+        """Return the marks in the ConfigMap of the namespace. Raises Temporary."""
         return await self._marks.all()
 
     async def put_mark(self, mark: Mark) -> None:
-        """Write the ConfigMap. Raises Superseded, Temporary."""
+        """Write a mark into the ConfigMap. Raises Superseded, Temporary."""
         await self._marks.put(mark)
 
     async def put_aside(self, run_id: RunId) -> str | None:
-        """Settle it; its logs are kept where all logs are. Raises Temporary."""
+        """Settle an orphaned run; its logs stay in place. Returns None: no folder is moved. Raises Temporary."""
         await self._sight.ready()
         run = self._sight.run(run_id)
         if run is not None and not self._ended(run) and not is_tombstone(run):
@@ -323,7 +324,7 @@ class KubernetesCluster:
     # -- reading ------------------------------------------------------------------------------------------
 
     async def addresses(self, run_id: RunId) -> tuple[str, ...] | None:
-        """The pods' addresses as soon as every supervisor is up. Raises NotFound, Temporary."""
+        """Return the pods' addresses in rank order; None until every supervisor is up. Raises NotFound, Temporary."""
         await self._sight.fresh()
         run = self._sight.run(run_id)
         if run is None or not run.ranks:
@@ -333,7 +334,7 @@ class KubernetesCluster:
         return addresses if len(addresses) == len(found) else None
 
     async def read_log(self, run_id: RunId, rank: int, *, offset: int, limit: int) -> LogChunk:
-        """Lines of a rank from a logical offset. Raises NotFound, Temporary."""
+        """Return lines of a rank's log from a logical offset. Raises NotFound, Temporary."""
         parts_of(run_id)
         await self._sight.ready()
         run = self._sight.run(run_id)
@@ -372,12 +373,12 @@ def _ends_soon(pod: Thing, seconds: int) -> bool:
 
 
 def _same_database(ours: Origin | None, theirs: Origin | None) -> bool:
-    """Whether two runs may be of one database: nobody knows of whose those are that older versions started."""
+    """Whether two runs may be of one database; runs that older versions started carry no origin, so they may be."""
     return ours is None or theirs is None or ours.database == theirs.database
 
 
 def _address(pod: Thing | None) -> str | None:
-    """Where a rank can be reached, once its supervisor is, or was, up."""
+    """Return the address of a rank; None before its supervisor is up."""
     if pod is None or not has_started(pod):
         return None
     return (pod.get("status") or {}).get("podIP") or None

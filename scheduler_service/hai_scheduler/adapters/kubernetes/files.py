@@ -1,4 +1,4 @@
-"""What is known of the files that ranks in pods will see: their mounts, and nothing of what their images hold."""
+"""The Files port where ranks are pods: their mounts are known, the files in their images are not."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class PodFiles:
         user: str = "",
         own_python: str | None = None,
     ) -> Fault | None:
-        """None: the image may have any file."""
+        """Return None: the image may have any file."""
         del command, cwd, checkpoint_dir, python, user, own_python
         return None
 
     async def unseen(self, folder: str, mounts: Sequence[Mount]) -> str | None:
-        """Says so of a folder that is below none of the mounts; the image may have it all the same."""
+        """Return a warning if a folder is below none of the mounts, else None; the image may still have the folder."""
         place = PurePosixPath(folder)
         if any(place.is_relative_to(mount.mount_path) for mount in mounts):
             return None

@@ -1,6 +1,6 @@
-"""What the API server has of one kind, kept up to date: list, then watch, and list again now and then.
+"""A cache of the API server's objects of one kind: list, then watch, and list again at intervals.
 
-The cache may be late; `contact` says by how much at most. It never shows an older state of an object after a newer.
+The cache may be late; `contact` says by how much at most. Of an object it never shows an older state after a newer one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _REMEMBERED: Final = 10_000
 
 
 class Informer:
-    """A cache of the objects under a path, by name."""
+    """Caches the objects under a path of the API server, by name."""
 
     def __init__(
         self,
@@ -41,17 +41,17 @@ class Informer:
         on_change: Callable[[Thing | None, Thing | None], None],
         keep: Callable[[Thing, Thing], Thing],
     ) -> None:
-        """A cache that is filled by `run`.
+        """Create an empty cache; `run` fills it.
 
         Args:
             api: The API server.
-            clock: Time.
-            path: What to list and watch.
-            selector: Labels of the objects that are wanted.
-            watch_for: A watch is opened anew so often.
-            relist_every: Everything is listed anew so often.
-            on_change: Called with an object before and after a change.
-            keep: What is to be stored of an object, from what is stored and what is new.
+            clock: The clock.
+            path: The path to list and watch.
+            selector: A label selector; empty: all objects.
+            watch_for: How long a watch lasts before it is opened again.
+            relist_every: How often all objects are listed again.
+            on_change: Called with an object before and after a change, with None where it does not exist.
+            keep: Returns what to store of an object, given the stored state and the new one.
         """
         self._api = api
         self._clock = clock
@@ -64,18 +64,18 @@ class Informer:
         self._version = ""
         self._buried: dict[str, None] = {}
         self.items: dict[str, Thing] = {}
-        #: Since when at the latest all changes have been seen; None before the first list.
+        #: All changes up to this time have been seen; None before the first list.
         self.contact: datetime | None = None
-        #: The latest trouble, empty when all is well.
+        #: The latest error in words, empty when all is well.
         self.trouble = ""
         self._listed = asyncio.Event()
 
     async def listed(self) -> None:
-        """Wait for the first list."""
+        """Wait until all objects have been listed once."""
         await self._listed.wait()
 
     async def run(self) -> None:
-        """Keep up to date until cancelled."""
+        """Keep the cache up to date until cancelled."""
         pause = _FIRST_PAUSE_S
         while True:
             try:
@@ -83,14 +83,14 @@ class Informer:
                 pause = _FIRST_PAUSE_S
                 await self._follow()
             except Expired:
-                log.info("%s: the watch has expired; everything is read anew", self._path)
+                log.info("%s: the watch has expired; everything is listed again", self._path)
                 await self._clock.sleep(_FIRST_PAUSE_S)
             except (Temporary, Refused, Missing) as error:
                 self._note(str(error))
                 await self._clock.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE_S)
-            except Exception:  # one object that nobody has foreseen must not end the sight of all others
-                log.exception("%s: everything is read anew", self._path)
+            except Exception:  # one unforeseen object must not hide all others
+                log.exception("%s: everything is listed again", self._path)
                 await self._clock.sleep(_LONGEST_PAUSE_S)
 
     async def _list(self) -> None:
@@ -107,7 +107,7 @@ class Informer:
             query["continue"] = more
         self._version = page["metadata"]["resourceVersion"]
         for name in [name for name in self.items if name not in found]:
-            # Made just now by ourselves, after the list was read: the watch will tell.
+            # This process has just made it, after the list was read: the watch will report it.
             if not _newer(self.items[name], self._version):
                 self._remove(name)
         for thing in found.values():
@@ -146,7 +146,7 @@ class Informer:
         self._version = version or self._version
 
     def put(self, thing: Thing) -> None:
-        """Take an object: from the server's own words, or from its answer to a request of ours."""
+        """Store an object, from a list, a watch or the server's answer to a request of this process."""
         metadata = thing["metadata"]
         name, before = metadata["name"], self.items.get(metadata["name"])
         if metadata["uid"] in self._buried:
@@ -164,12 +164,12 @@ class Informer:
         self._on_change(before, thing)
 
     def drop(self, name: str) -> None:
-        """Take the server's word that an object is removed."""
+        """Remove an object from the cache, after the server has confirmed that it is removed."""
         if name in self.items:
             self._remove(name)
 
     def _delete(self, last: Thing) -> None:
-        """The last state of an object comes with the word of its removal."""
+        """Remove an object; the event of its removal carries its last state, `last`."""
         known = self.items.get(last["metadata"]["name"])
         if known is not None and known["metadata"]["uid"] == last["metadata"]["uid"]:
             self.items[last["metadata"]["name"]] = self._keep(known, last)
@@ -200,7 +200,7 @@ class Informer:
 
 
 def _slim(thing: Thing) -> Thing:
-    """Without what nobody reads and what is most of it."""
+    """Return the object without `managedFields`: most of its bytes, and never read."""
     thing["metadata"].pop("managedFields", None)
     return thing
 

@@ -1,4 +1,4 @@
-"""Creating what a run is made of, each piece at most once."""
+"""Creates the objects of a run, each at most once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hai_scheduler.ports.errors import Temporary
 
 
 def fault(launch: Launch, nodes: dict[str, Thing], settings: ClusterSettings) -> StartError | None:
-    """Why the run cannot be started on this cluster, whatever happens; None if it can."""
+    """Return why the run can never be started on this cluster; None if it can."""
     for rank, name in enumerate(launch.nodes):
         node = nodes.get(name)
         if node is None:
@@ -39,7 +39,7 @@ def fault(launch: Launch, nodes: dict[str, Thing], settings: ClusterSettings) ->
 
 
 class Launcher:
-    """Brings runs into being. Doing it twice, or by two services at once, makes nothing twice."""
+    """Creates the objects of runs. Two calls, or two services at once, still create each object once."""
 
     def __init__(self, api: Api, sight: Sight, settings: ClusterSettings) -> None:
         self._api = api
@@ -48,11 +48,11 @@ class Launcher:
         self._inside = f"/api/v1/namespaces/{settings.namespace}"
 
     async def launch(self, launch: Launch, now: datetime) -> None:
-        """Create the Service, then the Secret and all pods, as far as they are not there.
+        """Create the Service, then the Secret and all pods, those that do not exist yet.
 
         Raises:
-            Temporary: it should be tried again.
-            Refused: the API server will never take it.
+            Temporary: the launch should be tried again.
+            Refused: the API server will never accept the objects.
         """
         wrong = fault(launch, self._sight.nodes.items, self._settings)
         service = await self._service(launch, wrong)
@@ -71,7 +71,7 @@ class Launcher:
             for rank, name in enumerate(launch.nodes)
         ]
         secret = manifests.secret(launch, self._settings, owned_by)
-        # A large gang must not stand before everybody else in the line for the API server's slots.
+        # A large gang must not take all request slots and make other runs wait.
         share = asyncio.Semaphore(max(1, self._settings.parallel // 2))
         await gather_all(self._create("secrets", secret, share), *(self._create("pods", pod, share) for pod in pods))
         await self.annotate(launch.run_id, {LAUNCHED: now.isoformat()})
@@ -106,16 +106,16 @@ class Launcher:
             self._sight.pods.put(made)
 
     async def bury(self, run_id: RunId, now: datetime) -> None:
-        """Record of a run without a record that it was ended: a Service of its name, which every launch finds.
+        """Record that a run without a Service was ended: create a Service of its name, which every launch finds.
 
-        Raises Temporary when that is not sure, Refused when the API server will never take it.
+        Raises Temporary if the record may be missing, Refused if the API server will never accept it.
         """
         try:
             made = await self._api.request(
                 "POST", f"{self._inside}/services", body=manifests.tombstone(run_id, {KILLED: now.isoformat()})
             )
         except Exists:
-            # A launch was faster; or another replica, which has done the same.
+            # A launch was faster, or another replica has done the same.
             if await self.annotate(run_id, {KILLED: now.isoformat()}):
                 return
             raise Temporary(f"run {run_id} was being removed from Kubernetes just now") from None
@@ -124,7 +124,7 @@ class Launcher:
         self._sight.services.put(made)
 
     async def annotate(self, run_id: str, facts: dict[str, str]) -> bool:
-        """Write facts into the record of the run; whether there is one. Raises Temporary."""
+        """Write annotations into the run's Service. Returns whether there is a Service. Raises Temporary."""
         body: dict[str, Any] = {"metadata": {"annotations": facts}}
         try:
             made = await self._api.request("PATCH", f"{self._inside}/services/{run_name(run_id)}", body=body)

@@ -1,6 +1,6 @@
-"""From a run to what the API server is given: a Service, a Secret and a pod a rank. Pure; plain dictionaries.
+"""Manifests of a run: a Service, a Secret and a pod for each rank, as plain dictionaries. Pure functions.
 
-Everything is in core/v1 as of Kubernetes 1.20.
+All objects are in core/v1 as of Kubernetes 1.20.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from hai_scheduler.ports.cluster import Launch
 #: Name of the container that a rank runs in.
 CONTAINER: Final = "rank"
 INIT_CONTAINER: Final = "hai-init"
-#: It copies one file. Without a request of its own its limit would be one.
+#: The init container copies one file. Without a request of its own, its limit would count as its request.
 INIT_RESOURCES: Final = {
     "requests": {"cpu": "0", "memory": "0", "ephemeral-storage": "0"},
     "limits": {"memory": "128Mi", "ephemeral-storage": "64Mi"},
@@ -51,15 +51,15 @@ _SPEC_SCHEMA: Final = 1
 
 
 def service(launch: Launch, annotations: dict[str, str] | None = None) -> dict[str, Any]:
-    """The run's headless Service: names for its pods, their owner, and the record of the run.
+    """Return the run's headless Service: it gives its pods names, owns them, and is the record of the run.
 
     Args:
         launch: The run.
-        annotations: More facts of the record.
+        annotations: More annotations of the Service.
     """
     name, labels = run_name(launch.run_id), run_labels(launch.run_id, launch.user, launch.origin)
-    # A rank alone has nobody to find, and without a selector Kubernetes keeps no list of addresses of it: half of all
-    # that it would write for such a run.
+    # A single rank has no other to find. Without a selector Kubernetes keeps no list of addresses, which would be half
+    # of all that it writes for such a run.
     selector = run_selector(launch.run_id).split(",") if len(launch.nodes) > 1 else ()
     return {
         "apiVersion": "v1",
@@ -71,7 +71,7 @@ def service(launch: Launch, annotations: dict[str, str] | None = None) -> dict[s
         },
         "spec": {
             "clusterIP": "None",
-            # Ranks look for each other before they are ready, and nothing says when they are.
+            # Ranks look for each other before they are ready, and no readiness probe says when they are.
             "publishNotReadyAddresses": True,
             **({"selector": dict(part.split("=", 1) for part in selector)} if selector else {}),
         },
@@ -79,7 +79,7 @@ def service(launch: Launch, annotations: dict[str, str] | None = None) -> dict[s
 
 
 def tombstone(run_id: RunId, annotations: dict[str, str]) -> dict[str, Any]:
-    """The Service of a run that was ended before it was launched: it has no nodes and finds no pods."""
+    """Return the Service of a run that was ended before it was launched: it has no nodes and selects no pods."""
     task, number = parts_of(run_id)
     return {
         "apiVersion": "v1",
@@ -94,7 +94,7 @@ def tombstone(run_id: RunId, annotations: dict[str, str]) -> dict[str, Any]:
 
 
 def owner(made: dict[str, Any]) -> dict[str, Any]:
-    """What lets everything of a run go with its Service, which the API server has given a uid."""
+    """Return an owner reference to a created Service: objects that carry it are deleted with the Service."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -106,7 +106,7 @@ def owner(made: dict[str, Any]) -> dict[str, Any]:
 
 
 def secret(launch: Launch, settings: ClusterSettings, owned_by: dict[str, Any]) -> dict[str, Any]:
-    """What all supervisors of the run read. It holds the run's token and the user's variables."""
+    """Return the Secret that all supervisors of the run read: its token, and the spec with the user's variables."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -121,7 +121,7 @@ def secret(launch: Launch, settings: ClusterSettings, owned_by: dict[str, Any]) 
 
 
 def spec(launch: Launch, settings: ClusterSettings) -> dict[str, Any]:
-    """What `hai_client.rank` reads of a run in a pod; the pod's own variables say which rank it is."""
+    """Return what `hai_client.rank` in a pod reads of its run; the pod's own variables say which rank it is."""
     return {
         "schema": _SPEC_SCHEMA,
         "run_id": launch.run_id,
@@ -148,15 +148,15 @@ def spec(launch: Launch, settings: ClusterSettings) -> dict[str, Any]:
 def pod(
     launch: Launch, rank: int, capacity: Capacity, settings: ClusterSettings, owned_by: dict[str, Any]
 ) -> dict[str, Any]:
-    """The pod of a rank.
+    """Return the pod of a rank.
 
     Args:
         launch: The run.
-        rank: Which of its ranks.
-        capacity: What the rank's node has: a whole-node task requests all GPUs of it (U2). Of k GPUs only the number
-            is requested; which ones they are is decided by the device plugin, not by `Launch.gpus`.
-        settings: The admin's choices.
-        owned_by: From `owner`.
+        rank: The number of the rank.
+        capacity: What the rank's node has: a whole-node task requests all its GPUs (U2). A shared-node task requests
+            a number of GPUs; the device plugin decides which ones, not `Launch.gpus`.
+        settings: The settings of the cluster.
+        owned_by: The owner reference that `owner` returns.
     """
     name = run_name(launch.run_id)
     volumes = Volumes(launch, rank, settings)
@@ -186,7 +186,7 @@ def pod(
             "labels": {**run_labels(launch.run_id, launch.user, launch.origin), RANK: str(rank)},
             "ownerReferences": [owned_by],
         },
-        # What is empty is left to the API server.
+        # Empty fields are left out, so that the API server's defaults apply.
         "spec": {key: value for key, value in body.items() if value not in ("", [])},
     }
 

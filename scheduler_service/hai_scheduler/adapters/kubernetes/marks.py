@@ -17,7 +17,7 @@ _NUMBERS: Final = tuple(field.name for field in fields(Mark) if field.name != "d
 
 
 class Marks:
-    """The ConfigMap `hai-databases`: a key for each database, written only as it was last read."""
+    """The ConfigMap `hai-databases`: a key for each database. A write fails if it has changed since it was read."""
 
     def __init__(self, api: Api, namespace: str) -> None:
         self._api = api
@@ -29,20 +29,20 @@ class Marks:
         self._own: str | None = None
 
     def is_own(self, origin: Origin | None) -> bool:
-        """Whether a run of that origin may be one of this process's database. Nobody's are."""
+        """Whether a run of that origin may be of this process's database; a run without an origin may."""
         return origin is None or origin.database == self._own
 
     def is_anothers(self, origin: Origin | None) -> bool:
-        """Whether a run of that origin is surely another database's: who has not led does not know his own."""
+        """Whether a run of that origin is certainly another database's; False until this process has led once."""
         return self._own is not None and not self.is_own(origin)
 
     async def all(self) -> list[Mark]:
-        """Every database's mark. Raises Temporary."""
+        """Return the marks of all databases. Raises Temporary."""
         self._known = await self._read()
         return list(_marks_in(self._known).values())
 
     async def put(self, mark: Mark) -> None:
-        """Write it in place of its database's last one. Raises Superseded, Temporary."""
+        """Write a mark in place of the last one of its database. Raises Superseded, Temporary."""
         self._own = mark.database
         if self._known is None:
             self._known = await self._read()
@@ -60,7 +60,7 @@ class Marks:
             raise Temporary(f"the ConfigMap {MARKS} cannot be written: {error}") from None
 
     async def _read(self) -> dict[str, Any]:
-        """The object; an empty one if there is none."""
+        """Return the ConfigMap; an empty dictionary if there is none."""
         try:
             return await self._api.request("GET", self._one)
         except Missing:
@@ -73,21 +73,21 @@ class Marks:
             metadata: dict[str, Any] = {"name": MARKS, "labels": {MANAGED: MANAGER}}
             body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
             return await self._api.request("POST", self._all, body=body)
-        # The server refuses it if anybody has written since.
+        # The server refuses the request if another process has written since.
         version = {"resourceVersion": known["metadata"]["resourceVersion"]}
         return await self._api.request("PATCH", self._one, body={"metadata": version, "data": data})
 
 
 def _marks_in(known: dict[str, Any]) -> dict[str, Mark]:
-    """The marks of the object, by database. Raises Temporary for what cannot be understood."""
+    """Return the marks in a ConfigMap, by database. Raises Temporary if one cannot be understood."""
     try:
         rows = {name: json.loads(text) for name, text in (known.get("data") or {}).items()}
         return {
             name: Mark(database=name, **{field: int(row[field]) for field in _NUMBERS}) for name, row in rows.items()
         }
     except (ValueError, KeyError, TypeError) as error:
-        # To go on without it might give ids again.
+        # Without the marks an id might be given twice.
         raise Temporary(
-            f"the ConfigMap {MARKS} cannot be understood ({error}), so nobody knows which ids have been given: correct "
-            "it, or delete it if no task was ever run by another database"
+            f"the ConfigMap {MARKS} cannot be understood ({error}), so it is not known which ids have been given: "
+            "correct it, or delete it if no task was ever run by another database"
         ) from None

@@ -33,12 +33,12 @@ START_ERROR: Final = f"{PREFIX}start-error"
 
 #: The longest value of a label.
 _MOST = 63
-#: The longest number that every store can keep: somebody else may have given us a longer one.
+#: The longest number that every store can keep, in digits: other programs may have written a longer one.
 _MOST_DIGITS = 18
 
 
 def parts_of(run_id: str) -> tuple[str, str]:
-    """Task and number of a run. Raises NotFound."""
+    """Return the task's id and the number of a run, both as text. Raises NotFound for a malformed id."""
     task, dot, number = run_id.partition(".")
     if not (dot and _is_number(task) and _is_number(number)):
         raise NotFound(f"there is no run {run_id!r}")
@@ -50,31 +50,31 @@ def _is_number(text: str) -> bool:
 
 
 def run_name(run_id: str) -> str:
-    """Name of the run's Service and Secret. Raises NotFound."""
+    """Return the name of the run's Service and Secret. Raises NotFound for a malformed id."""
     task, number = parts_of(run_id)
     return f"hai-{task}-{number}"
 
 
 def pod_name(run_id: str, rank: int) -> str:
-    """Name of the pod of a rank. Raises NotFound."""
+    """Return the name of a rank's pod. Raises NotFound for a malformed id."""
     return f"{run_name(run_id)}-{rank}"
 
 
 def run_labels(run_id: str, user: str, origin: Origin | None = None) -> dict[str, str]:
-    """Labels of everything of a run. Raises NotFound."""
+    """Return the labels of all objects of a run. Raises NotFound for a malformed id."""
     task, number = parts_of(run_id)
     labels = {MANAGED: MANAGER, TASK: task, RUN: number, USER: label_value(user)}
     return labels if origin is None else {**labels, ORIGIN: str(origin)}
 
 
 def run_selector(run_id: str) -> str:
-    """What matches the pods of a run. Raises NotFound."""
+    """Return the label selector of a run's pods. Raises NotFound for a malformed id."""
     task, number = parts_of(run_id)
     return f"{SELECTOR},{TASK}={task},{RUN}={number}"
 
 
 def label_value(text: str) -> str:
-    """A text as the value of a label: itself where possible, else changed and told apart by a hash."""
+    """Return a text as a valid label value: unchanged if it is valid, else changed, with a hash at its end."""
     if re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", text):
         return text
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -83,25 +83,25 @@ def label_value(text: str) -> str:
 
 
 def run_of(thing: dict[str, Any]) -> RunId | None:
-    """The run that a Service or a pod belongs to; None for one that is not ours."""
+    """Return the run that a Service or a pod belongs to; None for objects of other programs."""
     labels = thing["metadata"].get("labels") or {}
     task, number = labels.get(TASK, ""), labels.get(RUN, "")
     return RunId(f"{task}.{number}") if _is_number(task) and _is_number(number) else None
 
 
 def origin_of(thing: dict[str, Any]) -> Origin | None:
-    """Who has decided the run that a Service or a pod belongs to; None where that is not written down."""
+    """Return the origin of the run that a Service or a pod belongs to; None if the object carries none."""
     return Origin.parse((thing["metadata"].get("labels") or {}).get(ORIGIN))
 
 
 def user_of(thing: dict[str, Any]) -> str | None:
-    """Whose run it is, as far as a label can say."""
+    """Return the user of a run as its label has it, which may be changed by `label_value`; None without the label."""
     user = (thing["metadata"].get("labels") or {}).get(USER)
     return None if user is None else str(user)
 
 
 def rank_of(pod: dict[str, Any]) -> int | None:
-    """The rank of a pod; None for one that is not ours."""
+    """Return the rank of a pod; None for pods of other programs."""
     text = (pod["metadata"].get("labels") or {}).get(RANK, "")
-    # Nobody has a million nodes: what is longer was written by somebody else.
+    # A gang has fewer than a million ranks: another program has written a longer number.
     return int(text) if _is_number(text) and len(text) <= 6 else None

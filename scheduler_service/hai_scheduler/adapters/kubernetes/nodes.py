@@ -1,4 +1,4 @@
-"""From Kubernetes nodes to the platform's. Pure."""
+"""Reads Kubernetes nodes as nodes of the platform. Pure functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EFFECTS: Final = ("NoSchedule", "NoExecute")
 
 
 class NodeReader:
-    """Reads nodes as the settings say. Raises SelectorError for a group whose selector cannot be read."""
+    """Reads nodes as the settings say. Raises SelectorError if the selector of a group cannot be read."""
 
     def __init__(self, settings: ClusterSettings) -> None:
         self._settings = settings
@@ -26,9 +26,9 @@ class NodeReader:
         }
 
     def read(self, node: Mapping[str, Any]) -> Node | None:
-        """The node, or None where its labels make it no node of ours.
+        """Return the node; None if its labels put it into no group of the platform.
 
-        A node that is in two groups is closed: it would be shared out twice.
+        A node that is in two groups is closed, because each group would give it away.
         """
         labels = node["metadata"].get("labels") or {}
         groups = self._groups_of(labels)
@@ -55,7 +55,7 @@ class NodeReader:
 
 
 def readiness(node: Mapping[str, Any]) -> tuple[bool, str]:
-    """Whether the node is ready, and if not, why."""
+    """Return whether the node is ready, and why it is not (empty if it is)."""
     condition = _ready_condition(node)
     if condition.get("status") == "True":
         return True, ""
@@ -65,7 +65,7 @@ def readiness(node: Mapping[str, Any]) -> tuple[bool, str]:
 
 
 def not_ready_since(node: Mapping[str, Any]) -> datetime | None:
-    """Since when the node has not been ready; None if it is, or if that is not known."""
+    """Return since when the node has not been ready; None if it is ready, or if the time is not known."""
     condition = _ready_condition(node)
     if condition.get("status") == "True" or not condition.get("lastTransitionTime"):
         return None
@@ -78,7 +78,7 @@ def _ready_condition(node: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _closed(node: Mapping[str, Any], groups: list[str], settings: ClusterSettings) -> str:
-    """Why nothing new may be put there; empty if it may."""
+    """Return why the node gets no new runs; empty if it may get them."""
     spec = node.get("spec") or {}
     reasons = []
     if len(groups) > 1:

@@ -1,4 +1,4 @@
-"""From what is seen of a run to what the service observes, and what is to be done about gangs that do not come up."""
+"""Turns a run's Service and pods into an Observation, and finds gangs that do not come up."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
 
-#: How long the order to end a run that was never launched is kept. A replica that has been paused for longer between
-#: its decision and its launch may still make pods; their supervisors ask the service before they start anything.
+#: How long the order to end a run that was never launched is kept. A replica that was paused for longer between its
+#: decision and its launch may still create pods; their supervisors ask the service before they start anything.
 TOMBSTONES_STAY = timedelta(hours=1)
 _NO_RECORD = Record(nodes=(), created_at=None, launched=False, killed=False, start_error=None, deleting=True)
 
 
 def observe_run(run: RunSight, around: Surroundings) -> Observation:
-    """What a run shows."""
+    """Return what a run shows, rank by rank."""
     seen = (_observe_rank(run, rank, around) for rank in range(run.ranks))
     return _shown(run, tuple(rank for rank in seen if rank is not None), around)
 
 
 def observe_roughly(run: RunSight, around: Surroundings, why: str) -> Observation:
-    """What a run shows of which something cannot be read: only what Kubernetes itself says of its containers.
+    """Return what a run shows if something of it cannot be read: only what Kubernetes says of its containers.
 
-    So it can still be ended, and is over once all of its containers are.
+    So the run can still be ended, and it is over once all its containers are.
     """
     seen = (_rough_rank(run, rank, around, why) for rank in range(run.ranks))
     return _shown(run, tuple(rank for rank in seen if rank is not None), around)
@@ -71,12 +71,12 @@ def _shown(run: RunSight, shown: tuple[RankObservation, ...], around: Surroundin
 
 
 def is_tombstone(run: RunSight) -> bool:
-    """Whether all that is there of the run is the order to end it, which came before any order to start it."""
+    """Whether nothing of the run exists but the order to end it, which came before any order to start it."""
     return run.record is not None and run.record.killed and not run.ranks
 
 
 def is_kept(run: RunSight, now: datetime) -> bool:
-    """Whether the run is a tombstone that a late launch may still have to find."""
+    """Whether the run is a tombstone that must stay, because a late launch may still have to find it."""
     made = run.record.created_at if run.record is not None else None
     return is_tombstone(run) and (made is None or now - made < TOMBSTONES_STAY)
 
@@ -88,12 +88,12 @@ def _observe_rank(run: RunSight, rank: int, around: Surroundings) -> RankObserva
     if seen is None:
         return None
     if record.killed or record.start_error is not None:
-        # Ended by the platform itself: nobody is to be told that somebody takes the rank away.
+        # The platform itself has ended the rank: it must not be shown as taken away by the cluster or an admin.
         seen = replace(seen, leaving_by=None)
         shown = pod or last
         if seen.state is RankState.LOST and shown is not None and ranks.ended_rank(rank, shown) is not None:
-            # That it has ended is all that matters: kubelets do not always say how, and of a container that they had
-            # not made yet they say that nobody knows (1.27 and newer). Its node has done nothing wrong (H3).
+            # Only that it has ended matters: kubelets do not always say how. Of a container that was not created yet
+            # they report an unknown status (1.27 and newer). The node has done nothing wrong (H3).
             seen = replace(seen, state=RankState.EXITED)
     if record.start_error is not None:
         seen = _with_start_error(seen, record.start_error)
@@ -101,7 +101,7 @@ def _observe_rank(run: RunSight, rank: int, around: Surroundings) -> RankObserva
 
 
 def _removed(rank: int, last: Thing | None, record: Record, around: Surroundings) -> RankObservation | None:
-    """A rank without a pod, which was seen last as `last`; None for one that was never created as far as is known."""
+    """Return what is known of a rank without a pod; `last` is the pod as last seen. None if no pod was ever seen."""
     ended = ranks.ended_rank(rank, last) if last is not None else None
     if ended is not None:
         return ended
@@ -121,7 +121,7 @@ def _removed(rank: int, last: Thing | None, record: Record, around: Surroundings
 
 
 def _deleted_unseen(rank: int, record: Record, around: Surroundings) -> datetime | None:
-    """Now, if the rank's node is well: then somebody has deleted the pod while nobody looked."""
+    """Return now if the rank's node is well: then its pod was deleted while this service did not watch. Else None."""
     nodes = frozenset(record.nodes[rank : rank + 1])
     return around.now if nodes and around.are_well(nodes) else None
 
@@ -138,7 +138,7 @@ def _with_start_error(seen: RankObservation, error: StartError) -> RankObservati
 
 @dataclass(frozen=True, slots=True)
 class Steady:
-    """A run that goes on until something of it, or of its nodes, changes: most do, so they are not read each tick."""
+    """A run that is not read again until it or one of its nodes changes; most runs are such, which makes ticks fast."""
 
     run: RunSight
     shown: Observation
@@ -146,7 +146,7 @@ class Steady:
 
 
 def steady_of(run: RunSight, shown: Observation) -> Steady | None:
-    """The run, if all of it runs and nothing has been done to it that time could add to."""
+    """Return the run as Steady if all its ranks run and time alone cannot change what it shows; else None."""
     record = run.record
     if record is None or not record.launched or record.killed or record.start_error or record.deleting:
         return None
@@ -157,12 +157,12 @@ def steady_of(run: RunSight, shown: Observation) -> Steady | None:
 
 
 def not_up(run: RunSight, now: datetime, settings: ClusterSettings, *, unmade: str = "") -> StartError | None:
-    """Why a gang that has had its time to come up is to be taken down; None if it is not.
+    """Return why a gang must be taken down that has not come up in time; None if it need not be.
 
     `unmade` is why not all of its pods could be created, if that is known.
 
-    Only the ranks that are to blame are named: the nodes of the others have done nothing wrong (H3). Pods that somebody
-    deletes are not judged.
+    The error names only the ranks that are to blame: the nodes of the others have done nothing wrong (H3). A rank whose
+    pod is being deleted counts as up.
     """
     record = run.record
     if record is None or record.created_at is None or record.killed or record.start_error or record.deleting:
@@ -196,7 +196,7 @@ def _start_error(run: RunSight, record: Record, waiting: list[int], limit: timed
 
 
 def _to_blame(run: RunSight, record: Record, waiting: list[int]) -> tuple[Blame, list[int]]:
-    """Those that weigh most of the ranks that are not up."""
+    """Return the worst blame among the ranks that are not up, and the ranks that have it."""
     up = {node for rank, node in enumerate(record.nodes) if rank not in waiting and _up(run, rank)}
     blames = {
         rank: blame_for_waiting(

@@ -12,21 +12,21 @@ from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.cluster import Launch
 
-#: The folder of the platform in a pod, and what is in it.
+#: The platform's folder in a pod, and the files in it.
 HAI: Final = "/hai"
 CLIENT: Final = "hai.pyz"
 SPEC: Final = f"{HAI}/spec"
 LOG: Final = f"{HAI}/log"
-#: What the platform's own folder holds besides the log: the client, the status, and pieces that are being sent.
+#: Bytes that the platform's own folder holds besides the log: the client, the status, and pieces that are being sent.
 _PLATFORM_BYTES: Final = Decimal(512 * 1024 * 1024)
 SHM: Final = "/dev/shm"  # noqa: S108  # where programs expect it
 
 
 def placement(node: str, settings: ClusterSettings) -> dict[str, Any]:
-    """What binds a pod to its node.
+    """Return the fields of a pod's spec that bind it to its node.
 
-    By affinity the scheduler of Kubernetes has the last word and says so in the pod; directly nobody has but the
-    kubelet, which rejects what does not fit.
+    With `affinity`, kube-scheduler decides and writes into the pod why it cannot place it. With `direct`, only the
+    kubelet decides: it rejects a pod that does not fit.
     """
     if settings.binding == "direct":
         return {"nodeName": node}
@@ -36,7 +36,7 @@ def placement(node: str, settings: ClusterSettings) -> dict[str, Any]:
 
 
 def pod_security(settings: ClusterSettings) -> dict[str, Any]:
-    """The security context of the pod: the restricted profile of the pod security standards."""
+    """Return the security context of a pod, as the restricted profile of the Pod Security Standards asks."""
     return {
         "runAsNonRoot": True,
         "runAsUser": settings.run_as_user,
@@ -48,7 +48,7 @@ def pod_security(settings: ClusterSettings) -> dict[str, Any]:
 
 
 def container_security(*, rdma: bool = False) -> dict[str, Any]:
-    """The security context of a container; RDMA needs memory that is never swapped out."""
+    """Return the security context of a container; RDMA needs IPC_LOCK, for memory that is never swapped out."""
     capabilities: dict[str, Any] = {"drop": ["ALL"]}
     if rdma:
         capabilities["add"] = ["IPC_LOCK"]
@@ -56,7 +56,7 @@ def container_security(*, rdma: bool = False) -> dict[str, Any]:
 
 
 def variables(launch: Launch, rank: int, gpus: int, settings: ClusterSettings) -> list[dict[str, Any]]:
-    """What tells the supervisor which rank it is. The rest is in the Secret."""
+    """Return the variables that tell a supervisor which rank it is. All others are in the Secret."""
     plain = {
         "HAI_RANK": str(rank),
         "HAI_GPUS": str(gpus),
@@ -65,7 +65,7 @@ def variables(launch: Launch, rank: int, gpus: int, settings: ClusterSettings) -
     if settings.log_claim:
         plain["HAI_LOG_DIR"] = LOG
     if not gpus:
-        # Images say `all`, and the container runtime would obey before anything of ours runs.
+        # Images set `all`, and the container runtime would obey before the supervisor runs.
         plain["NVIDIA_VISIBLE_DEVICES"] = "void"
     fields = {"HAI_NODE_NAME": "spec.nodeName", "HAI_POD_IP": "status.podIP"}
     return [{"name": name, "value": value} for name, value in plain.items()] + [
@@ -93,7 +93,7 @@ class Volumes:
             self._one("hai-client", client, f"{HAI}/{CLIENT}", readOnly=True, subPath=CLIENT)
         if settings.log_claim:
             claim = {"persistentVolumeClaim": {"claimName": settings.log_claim}}
-            # Its own folder alone: logs of others are not for it to see.
+            # The rank's own folder alone: a job may not see the logs of others.
             self._one("hai-log", claim, LOG, subPath=f"{launch.run_id}/{rank}")
         memory = {"medium": "Memory", **({"sizeLimit": settings.shm_size} if settings.shm_size else {})}
         self._one("shm", {"emptyDir": memory}, SHM)
@@ -114,12 +114,12 @@ class Volumes:
 
 
 def _platform_size(settings: ClusterSettings) -> str:
-    """How much the platform's own folder holds at most: the log that is kept, twice while it rotates, and some."""
+    """Return the size limit of the platform's own folder: twice the log (while it rotates), and some more."""
     return quantities.memory(Decimal(2 * settings.log_max_bytes) + _PLATFORM_BYTES)
 
 
 def _source(mount: Mount) -> dict[str, Any]:
     if mount.kind is MountKind.PVC:
         return {"persistentVolumeClaim": {"claimName": mount.source}}
-    # A folder that is not there must stop the rank, not be made empty.
+    # If the folder is missing the rank must not start; `Directory` keeps Kubernetes from creating an empty one.
     return {"hostPath": {"path": mount.source, "type": "Directory"}}

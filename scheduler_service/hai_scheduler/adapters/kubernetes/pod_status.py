@@ -1,4 +1,4 @@
-"""What a pod's status says, in the words of Kubernetes. Pure; nothing is concluded here."""
+"""Reads a pod's status, in the terms of Kubernetes. Pure functions that draw no conclusions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hai_scheduler.adapters.kubernetes.manifests import CONTAINER, INIT_CONTAINE
 from hai_scheduler.adapters.kubernetes.record import Thing
 from hai_scheduler.adapters.shared.status import time_of
 
-#: What keeps a container from being made until somebody does something about it.
+#: Reasons for which a container is not created until a person or a registry changes something.
 BLOCKED: Final = frozenset(
     {
         "CreateContainerConfigError",
@@ -24,17 +24,17 @@ BLOCKED: Final = frozenset(
         "RunContainerError",
     }
 )
-#: Kubelets' word for a container of which they know nothing: it is gone, or it was never made (since 1.27).
+#: A kubelet's reason for a container of which it knows nothing: it is gone, or was never created (since 1.27).
 UNKNOWN: Final = "ContainerStatusUnknown"
 
 
 def deleted_at(pod: Thing) -> datetime | None:
-    """When the pod is ended, or was, because somebody has deleted it; None if nobody has."""
+    """Return when a deleted pod is, or was, to be ended; None if it has not been deleted."""
     return time_of(pod["metadata"].get("deletionTimestamp"))
 
 
 def container_of(pod: Thing, name: str = CONTAINER) -> dict[str, Any]:
-    """The status of the rank's container, or of another one; empty before there is one."""
+    """Return the status of the rank's container, or of the one named; empty before there is one."""
     status = pod.get("status") or {}
     for kind in ("containerStatuses", "initContainerStatuses"):
         for container in status.get(kind) or []:
@@ -44,21 +44,21 @@ def container_of(pod: Thing, name: str = CONTAINER) -> dict[str, Any]:
 
 
 def container_state(pod: Thing, name: str = CONTAINER) -> dict[str, Any]:
-    """The state of the rank's container: `waiting`, `running` or `terminated`; empty before there is one."""
+    """Return the state of a container: `waiting`, `running` or `terminated`; empty before there is one."""
     return dict(container_of(pod, name).get("state") or {})
 
 
 def has_started(pod: Thing) -> bool:
-    """Whether its supervisor is, or was, up."""
+    """Whether the pod's supervisor is, or was, up."""
     state = container_state(pod)
     return "running" in state or ("terminated" in state and not is_unmade(pod))
 
 
 def is_unmade(pod: Thing) -> bool:
-    """Whether a kubelet says of the rank's container that it has ended, and nothing shows that it was ever made.
+    """Whether a kubelet reports the rank's container as ended, and nothing shows that it was ever created.
 
-    Since 1.27 every pod gets a last phase: of one that is deleted before its container starts, the kubelet writes
-    that it ended with status 137 for a reason that nobody knows.
+    Since 1.27 every pod gets a last phase: if it is deleted before its container starts, the kubelet writes that the
+    container ended with status 137 and the reason `ContainerStatusUnknown`.
     """
     container = container_of(pod)
     terminated = (container.get("state") or {}).get("terminated") or {}
@@ -67,17 +67,17 @@ def is_unmade(pod: Thing) -> bool:
 
 
 def is_over(status: dict[str, Any]) -> bool:
-    """Whether the pod has come to its last phase."""
+    """Whether a pod with this status is in its last phase."""
     return status.get("phase") in ("Failed", "Succeeded")
 
 
 def has_ended(pod: Thing) -> bool:
-    """Whether none of the rank's processes is left, however it ended."""
+    """Whether no process of the rank is left, however it ended."""
     return "terminated" in container_state(pod) or is_over(pod.get("status") or {})
 
 
 def condition(status: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
-    """The condition of a pod, if it has that value; else empty."""
+    """Return the pod's condition of this kind if it has that value; else empty."""
     for found in status.get("conditions") or []:
         if found.get("type") == kind and found.get("status") == value:
             return dict(found)
@@ -85,7 +85,7 @@ def condition(status: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
 
 
 def failed_helper(pod: Thing) -> dict[str, Any]:
-    """The status of an init container that has failed, ours or one that the cluster has added; else empty."""
+    """Return the status of the first init container that has failed, the platform's or an added one; else empty."""
     for container in (pod.get("status") or {}).get("initContainerStatuses") or []:
         terminated = (container.get("state") or {}).get("terminated") or {}
         if terminated.get("exitCode"):
@@ -94,12 +94,12 @@ def failed_helper(pod: Thing) -> dict[str, Any]:
 
 
 def unscheduled(pod: Thing) -> dict[str, Any]:
-    """The condition by which the scheduler of Kubernetes says why it puts the pod nowhere; else empty."""
+    """Return the condition by which kube-scheduler says why it cannot place the pod; else empty."""
     return condition(pod.get("status") or {}, "PodScheduled", "False")
 
 
 def waiting_for(pod: Thing) -> str:
-    """What a pod that does not run yet waits for, in words; empty if that is nothing out of the ordinary."""
+    """Return in words what keeps a pod from running; empty if it only starts as usual."""
     if nowhere := unscheduled(pod):
         return f"{nowhere.get('reason') or 'Unschedulable'}: {line(nowhere.get('message'))}"
     waiting = waits(pod)
@@ -107,14 +107,14 @@ def waiting_for(pod: Thing) -> str:
 
 
 def waits(pod: Thing | None) -> dict[str, Any]:
-    """What keeps a container of the pod from being made, as Kubernetes says it; empty if that is nothing."""
+    """Return the `waiting` state that keeps a container of the pod from being created; empty if none does."""
     if pod is None:
         return {}
     return next((waiting for waiting in _waiting(pod) if waiting.get("reason") in BLOCKED), {})
 
 
 def _waiting(pod: Thing) -> Iterator[dict[str, Any]]:
-    """What the containers wait for that must be made before the supervisor is up: ours, then what others have added."""
+    """Yield the `waiting` states of the platform's containers, then those of init containers that others have added."""
     status = pod.get("status") or {}
     added = [one.get("name") for one in status.get("initContainerStatuses") or []]
     for name in dict.fromkeys((INIT_CONTAINER, CONTAINER, *added)):
@@ -122,11 +122,11 @@ def _waiting(pod: Thing) -> Iterator[dict[str, Any]]:
 
 
 def blocked(pod: Thing) -> bool:
-    """Whether a container of the pod cannot be made as things are."""
+    """Whether a container of the pod cannot be created until something is changed."""
     return bool(waits(pod))
 
 
 def line(text: str | None) -> str:
-    """The last line that says something, short."""
+    """Return the last line that is not empty, at most 500 characters of it."""
     lines = [one.strip() for one in (text or "").splitlines() if one.strip()]
     return lines[-1][:500] if lines else ""

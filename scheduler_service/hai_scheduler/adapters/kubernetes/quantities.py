@@ -28,7 +28,7 @@ _QUANTITY: Final = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)([a-zA-Z]{0,2}
 
 
 def parse(text: str) -> Decimal:
-    """The number that a quantity stands for. Raises ValueError with the text."""
+    """Return the number that a quantity stands for. Raises ValueError with the text."""
     found = _QUANTITY.fullmatch(text.strip())
     if found is None or found[2] not in _SUFFIXES:
         raise ValueError(f"{text!r} is not a quantity; write for example 500m, 2 or 16Gi")
@@ -39,7 +39,7 @@ def parse(text: str) -> Decimal:
 
 
 def count(text: str | None) -> int:
-    """A quantity of whole things, such as GPUs; what cannot be read counts as none."""
+    """Return a quantity of whole things, such as GPUs; 0 if it cannot be read."""
     try:
         return max(0, int(parse(text or "0")))
     except ValueError:
@@ -47,10 +47,10 @@ def count(text: str | None) -> int:
 
 
 def cpu(number: Decimal) -> str:
-    """CPUs in thousandths, rounded down."""
+    """Return a number of CPUs as a quantity in thousandths (`m`), rounded down."""
     return f"{int(number * 1000)}m"
 
 
 def memory(number: Decimal) -> str:
-    """Bytes in whole mebibytes, rounded down."""
+    """Return a number of bytes as a quantity in mebibytes (`Mi`), rounded down."""
     return f"{int(number) >> 20}Mi"

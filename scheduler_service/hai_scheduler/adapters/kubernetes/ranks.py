@@ -1,4 +1,4 @@
-"""From a pod to what is known of its rank. Pure; each rule is one function."""
+"""Turns a pod into the observation of its rank. Pure; each rule is one function."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from hai_scheduler.adapters.shared.status import (
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
 
-#: Ends of a pod that its node, or the cluster, has brought about: the rank was taken away from its user (H1).
+#: Reasons of pods that their node or the cluster has ended: the rank was taken away from its user (H1).
 _TAKEN: Final = frozenset(
     {
         "Evicted",
@@ -48,41 +48,42 @@ _TAKEN: Final = frozenset(
         "Terminated",
     }
 )
-#: The condition of a pod that a taint, a drain, a preemption or the like has ended, since 1.26; its reason says which.
+#: Condition of a pod that a taint, a drain or a preemption has ended, since 1.26; its reason says which.
 _DISRUPTED: Final = "DisruptionTarget"
-#: An eviction for these words is the rank's own doing.
+#: An eviction whose message holds one of these is the rank's own doing.
 _OWN_DOING: Final = ("exceeds the total limit", "exceeds the limit", "exceeded its local ephemeral storage limit")
-#: A container that never became a process.
+#: Reasons of containers that never became a process.
 _NOT_STARTED: Final = frozenset({"ContainerCannotRun", "StartError", "CreateContainerError", "RunContainerError"})
 _UNSEEN: Final = "it ended, and Kubernetes does not say how"
 _UNMADE: Final = "its pod was deleted before its container had started"
-#: What is written of a container that was seen to run, once a kubelet says no more of it.
+#: The status given to a container that was seen to run, once the kubelet reports nothing more of it.
 _ENDED_SOMEHOW: Final = [
     {"name": CONTAINER, "started": True, "state": {"terminated": {"reason": UNKNOWN, "exitCode": 137, "message": ""}}}
 ]
-#: Statuses from here on are signals: nothing of ours could say a last word.
+#: Greater statuses are signals: the supervisor had no chance to write its last words.
 _SIGNALS: Final = 128
-#: No status of a process is greater.
+#: The greatest status of a process.
 _MOST_STATUS: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What else a rank's state depends on."""
+    """The state of the cluster around a pod, on which its rank's state depends too."""
 
     now: datetime
-    #: Names of the Kubernetes nodes, and since when those are not ready that are not.
+    #: Names of the Kubernetes nodes.
     nodes: AbstractSet[str]
+    #: Since when nodes are not ready, by name; without the nodes that are ready.
     unready: Mapping[str, datetime]
     lost_after: timedelta
 
     def are_well(self, nodes: frozenset[str]) -> bool:
-        """Whether all of these nodes are there and ready."""
+        """Whether all these nodes exist and are ready."""
         return nodes <= self.nodes and self.unready.keys().isdisjoint(nodes)
 
 
 def observe_pod(rank: int, pod: Thing, around: Surroundings) -> RankObservation:
-    """What a pod shows of its rank. Whoever has deleted the pod, `leaving_by` says when it is ended."""
+    """Return what a pod shows of its rank. If the pod was deleted, `leaving_by` is when it will be ended."""
     ended = ended_rank(rank, pod)
     if ended is not None:
         return ended
@@ -106,7 +107,7 @@ def observe_pod(rank: int, pod: Thing, around: Surroundings) -> RankObservation:
 
 
 def ended_rank(rank: int, pod: Thing) -> RankObservation | None:
-    """What is known of a rank none of whose processes is left; None while that is not sure (B4)."""
+    """Return what is known of a rank of which no process is left; None while one may be left (B4)."""
     terminated = container_state(pod).get("terminated")
     if terminated is not None:
         return _exited(rank, pod, terminated)
@@ -115,11 +116,10 @@ def ended_rank(rank: int, pod: Thing) -> RankObservation | None:
 
 
 def keep_end(before: Thing, after: Thing) -> Thing:
-    """The newer state of a pod, but for what was seen of its container: nothing starts again in a pod of ours.
+    """Return the newer state of a pod, with what was seen of its container: no container starts again in these pods.
 
-    While a pod is being deleted, kubelets may replace the status of a container that has ended, or that runs, by an
-    empty one or leave it out (1.20), or say that they know nothing of it (1.27 and newer); and one that was started
-    anew may reject a pod whose container it has run.
+    While a pod is being deleted, kubelets may empty or leave out the status of a container that runs or has ended
+    (1.20), or report it as unknown (1.27 and newer). A restarted kubelet may reject a pod whose container it has run.
     """
     if _seen_end(before) and not _seen_end(after):
         return {**after, "status": before["status"]}
@@ -137,13 +137,13 @@ def _seen_end(pod: Thing) -> bool:
 
 
 def _is_rejected(pod: Thing) -> bool:
-    """Whether the node has said that it takes the pod not at all."""
+    """Whether the node has rejected the pod before its container could run."""
     status = pod.get("status") or {}
     return is_over(status) and bool(status.get("reason")) and deleted_at(pod) is None and not _was_admitted(pod)
 
 
 def _was_admitted(pod: Thing) -> bool:
-    """Whether its node had taken it, so that its container may have run, whatever is said of that now."""
+    """Whether the node had admitted the pod, so that its container may have run, whatever its status says now."""
     status = pod.get("status") or {}
     helper = container_state(pod, INIT_CONTAINER).get("terminated")
     if status.get("podIP") or (helper is not None and not helper.get("exitCode")):
@@ -153,7 +153,7 @@ def _was_admitted(pod: Thing) -> bool:
 
 
 def _is_blank(terminated: dict[str, Any] | None) -> bool:
-    """Whether nothing is known of an end but that it must have come."""
+    """Whether a `terminated` state tells nothing about the end of the container."""
     return not terminated or not (terminated.get("reason") or terminated.get("finishedAt") or terminated.get("message"))
 
 
@@ -184,18 +184,18 @@ def _exited(rank: int, pod: Thing, terminated: dict[str, Any]) -> RankObservatio
         done_all=bool(said.get("done_all")),
         checkpoint=checkpoint_of(said.get("checkpoint")),
         job_state=text_of(said.get("job_state")),
-        # What ends with 0 untold has just come to its end.
+        # A rank that ends with 0 without a notice has simply finished.
         leaving_by=left if code != 0 or told is not None else None,
     )
 
 
 def _ended_by(pod: Thing, terminated: dict[str, Any]) -> datetime | None:
-    """When the rank was ended with its pod, by whoever has deleted that or by its node; None if it ended before."""
+    """Return when the rank was ended with its pod, deleted or taken away by its node; None if it ended before that."""
     ended = time_of(terminated.get("finishedAt"))
     leaving = deleted_at(pod)
     if leaving is None:
         return ended if _taken_away(pod.get("status") or {}) else None
-    # Of a pod that is just being removed the server no longer knows how long it was given.
+    # Of a pod that is just being removed the server no longer knows the grace period.
     given = timedelta(seconds=pod["metadata"].get("deletionGracePeriodSeconds") or 0)
     return None if given and ended is not None and ended < leaving - given else leaving
 
@@ -205,10 +205,10 @@ def _lost_rank(rank: int, pod: Thing, why: str) -> RankObservation:
 
 
 def _last_words(message: str | None) -> dict[str, Any]:
-    """What the supervisor has written; `exited` is whether it had seen the end."""
+    """Return what the supervisor has written; `exited` says whether it had seen the end. Empty if it wrote nothing."""
     try:
         said = json.loads(message or "")
-    except (ValueError, RecursionError):  # the message is the job's as well: it may write what it likes
+    except (ValueError, RecursionError):  # the job can write this message too, with any content
         return {}
     if not isinstance(said, dict) or "schema" not in said:
         return {}
@@ -217,12 +217,12 @@ def _last_words(message: str | None) -> dict[str, Any]:
 
 
 def _code_of(value: Any) -> int | None:
-    """A status that a process can have ended with: anything else is none."""
+    """Return a status that a process can have ended with; None for anything else."""
     return value if type(value) is int and abs(value) <= _MOST_STATUS else None
 
 
 def _status_of(terminated: dict[str, Any], said: dict[str, Any]) -> tuple[int | None, str | None, Blame]:
-    """Exit status, or why there was nothing to exit and what the node had to do with that."""
+    """Return the exit status, or else why the rank did not start; and what its node had to do with that."""
     if said.get("exited"):
         return said["exit_code"], said["start_error"], Blame.NODE
     code = int(terminated.get("exitCode", 0))
@@ -236,7 +236,7 @@ def _status_of(terminated: dict[str, Any], said: dict[str, Any]) -> tuple[int | 
 
 
 def _why_lost(pod: Thing) -> str:
-    """Why a rank is gone of whose end nothing is known: the cluster's own words, as far as it has any."""
+    """Return why a rank is lost: the cluster's own words, if it has any."""
     status = pod.get("status") or {}
     if status.get("reason") or condition(status, _DISRUPTED, "True"):
         return _words(status)
@@ -252,9 +252,9 @@ def _message_of(status: dict[str, Any], terminated: dict[str, Any]) -> str | Non
 
 
 def _ended_unseen(rank: int, status: dict[str, Any], pod: Thing) -> RankObservation:
-    """A pod that is over and of whose container no end is shown: rejected or taken away by its node, or deleted."""
+    """Return what a pod in its last phase shows without an end of its container: rejected, taken away or deleted."""
     if status.get("phase") == "Succeeded":
-        # Of every container, says Kubernetes, the status was 0.
+        # Kubernetes sets this phase only if every container ended with status 0.
         return RankObservation(rank=rank, state=RankState.EXITED, exit_code=0)
     if _is_rejected(pod) and not _taken_away(status):
         return _not_started(rank, f"its node rejected it: {_words(status)}")
@@ -265,7 +265,7 @@ def _ended_unseen(rank: int, status: dict[str, Any], pod: Thing) -> RankObservat
 
 
 def _helper_failed(rank: int, helper: dict[str, Any]) -> RankObservation:
-    """An init container failed: the platform's, or one that the cluster adds to pods, such as a mesh's."""
+    """Return a start error for a failed init container: the platform's, or one that the cluster adds (a mesh)."""
     ended = helper["state"]["terminated"]
     words = line(ended.get("message")) or f"it ended with status {ended['exitCode']}"
     if helper.get("name") == INIT_CONTAINER:
@@ -285,13 +285,13 @@ def _taken_away(status: dict[str, Any]) -> bool:
 
 
 def _words(status: dict[str, Any]) -> str:
-    """Reason and message of the pod; where it has none, those of the disruption that took it away."""
+    """Return the pod's reason and message; if it has none, those of the disruption that took it away."""
     said = status if status.get("reason") else condition(status, _DISRUPTED, "True") or status
     return ": ".join(part for part in (said.get("reason") or "", line(said.get("message"))) if part) or _UNSEEN
 
 
 def _lost(pod: Thing, around: Surroundings) -> str:
-    """Why nothing will ever be heard of the rank again; empty while that is not sure."""
+    """Return why the rank is lost: its node is gone, or not ready for too long. Empty while it is not certain."""
     name = (pod.get("spec") or {}).get("nodeName")
     if not name:
         return ""

@@ -1,4 +1,4 @@
-"""What a run's Service records, beside its pods, and how the two are seen together."""
+"""The record of a run in its Service, and the run as its Service and its pods show it together."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ class StartError:
     """Why a run could not be started."""
 
     message: str
-    #: The ranks that could not be started; the others share their fate. Empty: rank 0 speaks for the run.
+    #: The ranks that could not be started; the others are ended with them. Empty: rank 0 reports it for the run.
     ranks: tuple[int, ...]
-    #: What their nodes had to do with it (H3); nothing where no rank is named.
+    #: What the nodes of these ranks had to do with it (H3); NOBODY where no rank is named.
     blame: Blame = Blame.NODE
 
     @property
     def speakers(self) -> tuple[int, ...]:
-        """The ranks that say why."""
+        """The ranks that report the error: those that are named, else rank 0."""
         return self.ranks or (0,)
 
     def to_annotation(self) -> dict[str, str]:
-        """As an annotation of the run's Service."""
+        """Return the error as an annotation of the run's Service."""
         said = {"message": self.message[:1000], "ranks": self.ranks, "blame": self.blame.value}
         return {START_ERROR: json.dumps(said)}
 
     @classmethod
     def from_annotations(cls, annotations: Mapping[str, str]) -> Self | None:
-        """Read it again; None if there is none."""
+        """Read the error from annotations of the Service; None if there is none."""
         data = _json(annotations.get(START_ERROR))
         if not isinstance(data, dict):
             return None
@@ -63,7 +63,7 @@ class StartError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """The facts of a run that outlive its pods."""
+    """What a run's Service records; it outlives the run's pods."""
 
     #: Node names in rank order.
     nodes: tuple[str, ...]
@@ -79,7 +79,7 @@ class Record:
 
     @classmethod
     def read(cls, service: Thing) -> Self:
-        """Read a Service. What others have written into it wrongly counts as not written."""
+        """Read a Service. Malformed annotations count as missing."""
         metadata = service["metadata"]
         annotations = metadata.get("annotations") or {}
         nodes = _json(annotations.get(NODES))
@@ -109,7 +109,7 @@ def _json(text: str | None) -> Any:
 
 @dataclass(slots=True, kw_only=True)
 class RunSight:
-    """All that is seen of a run: its record, unless somebody has removed the Service, and its pods by rank."""
+    """A run as the cluster shows it: its record (None: the Service was removed), and its pods by rank."""
 
     run_id: RunId
     record: Record | None = None
@@ -119,17 +119,17 @@ class RunSight:
 
     @property
     def origin(self) -> Origin | None:
-        """Who has decided it, as far as that is written down."""
+        """The origin of the run, as far as its objects carry one."""
         return self.record.origin if self.record is not None else next(map(origin_of, self._all_pods()), None)
 
     @property
     def user(self) -> str | None:
-        """Whose it is, as far as that is written down."""
+        """The user of the run, as far as its objects carry one."""
         return self.record.user if self.record is not None else next(map(user_of, self._all_pods()), None)
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Node names in rank order, as far as is known; a pod that no node has yet holds none."""
+        """Node names in rank order, as far as they are known; `?` for a pod that is on no node yet."""
         if self.record is not None and self.record.nodes:
             return self.record.nodes
         specs = [(self.pods.get(rank) or {}).get("spec") or {} for rank in range(self.ranks)]
@@ -140,14 +140,14 @@ class RunSight:
 
     @property
     def ranks(self) -> int:
-        """How many ranks it has, as far as is known."""
+        """How many ranks the run has, as far as is known."""
         if self.record is not None and self.record.nodes:
             return len(self.record.nodes)
         return max(self.pods, default=-1) + 1
 
 
 def runs_seen(services: Iterable[Thing], pods: Iterable[Thing], removed: Iterable[Thing]) -> dict[RunId, RunSight]:
-    """Put together what belongs together. A removed pod is of use only while its run is recorded."""
+    """Return runs by id from their Services and pods. A removed pod counts only while more of its run exists."""
     runs: dict[RunId, RunSight] = {}
     for service in services:
         run_id = run_of(service)

@@ -1,9 +1,9 @@
-"""What the API server means by a refusal: a right that is missing, something that passes, or a no to what was asked.
+"""What a refusal of the API server means: a missing right, a passing state, or a request that it will never accept.
 
 The texts are those of Kubernetes 1.20 to 1.32: of the authorizers (`responsewriters.Forbidden`), of the admission
 plugins NamespaceLifecycle, ServiceAccount and ResourceQuota, of webhooks (`webhookerrors.ToStatusErr`) and of
-ValidatingAdmissionPolicy, which may have any of several statuses. Admission's own words come from whoever wrote the
-policy and may hold anything, so only what stands in front of them is looked at.
+ValidatingAdmissionPolicy, which may have any of several statuses. The author of a policy chooses its message, which may
+hold any text, so only the part in front of the message is matched.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class Meaning(Enum):
 
     #: The account lacks a right: an admin must give it.
     RIGHT = auto()
-    #: The server will take the same request in a moment.
+    #: The server will accept the same request in a moment.
     PASSING = auto()
-    #: It is refused for what it is: a policy, a quota, a standard.
+    #: A policy, a quota or a Pod Security Standard refuses the request.
     DENIED = auto()
 
 
@@ -32,7 +32,7 @@ _PASSING: Final = re.compile(
     _OBJECT
     + r"(?:unable to create new content in namespace \S+ because it is being terminated"
     + r"|error looking up service account |no API token found for service account "
-    # The quota's use has not been counted yet.
+    # Kubernetes has not counted the quota's use yet.
     + r"|status unknown for quota: )",
     re.IGNORECASE,
 )
@@ -42,7 +42,7 @@ _DENIED: Final = re.compile(
 
 
 def meaning_of(status: int, message: str) -> Meaning | None:
-    """What a refusal with this HTTP status and message means; None for an answer that admission has no part in."""
+    """Return what a refusal with this HTTP status and message means; None if neither rights nor admission refused."""
     if _DENIED.match(message):
         return Meaning.DENIED
     if status != HTTPStatus.FORBIDDEN:

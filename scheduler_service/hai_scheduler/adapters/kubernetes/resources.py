@@ -1,4 +1,4 @@
-"""What a rank asks of its node."""
+"""The resources that a rank requests of its node."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from hai_scheduler.ports.cluster import Launch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capacity:
-    """What a node can give to pods."""
+    """The resources that a node can give to pods."""
 
     cpu: Decimal = Decimal(0)
     #: Bytes.
     memory: Decimal = Decimal(0)
     #: Bytes of local storage (`ephemeral-storage`).
     storage: Decimal = Decimal(0)
-    #: How many of each GPU resource; none that it has not.
+    #: Number of GPUs by resource name; only resources that the node has.
     gpus: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def gpu_count(self) -> int:
-        """All of its GPUs."""
+        """Number of all GPUs of the node."""
         return sum(self.gpus.values())
 
 
 def capacity_of(node: Mapping[str, Any], gpu_resources: tuple[str, ...]) -> Capacity:
-    """Read a Node's allocatable resources; what cannot be read counts as none."""
+    """Read a Node's allocatable resources; a quantity that cannot be read counts as 0."""
     allocatable = (node.get("status") or {}).get("allocatable") or {}
     counts = {name: quantities.count(allocatable.get(name)) for name in gpu_resources}
     return Capacity(
@@ -50,7 +50,7 @@ def _number(text: str | None) -> Decimal:
 
 
 def gpus_of(capacity: Capacity, wanted: int) -> dict[str, int]:
-    """So many GPUs by resource, all of the node's for 0. Which ones they are is the device plugin's business (U2)."""
+    """Return `wanted` GPUs by resource; all of the node's for 0. The device plugin decides which ones they are (U2)."""
     if not wanted:
         return dict(capacity.gpus)
     taken: dict[str, int] = {}
@@ -65,12 +65,12 @@ def has_rdma(launch: Launch, settings: ClusterSettings) -> bool:
 
 
 def _requested(there: Decimal, share: float, reserve: Decimal) -> Decimal:
-    """What a whole-node rank requests: its share, but never what the node needs for pods that are not tasks."""
+    """Return what a whole-node rank requests: its share, without what is reserved for pods that are not tasks."""
     return max(Decimal(0), min(there * Decimal(str(share)), there - reserve))
 
 
 def resources_of(launch: Launch, rank: int, capacity: Capacity, settings: ClusterSettings) -> dict[str, dict[str, str]]:
-    """The `resources` of a rank's container."""
+    """Return the `resources` of a rank's container."""
     wanted = len(launch.gpus[rank]) if launch.gpus else 0
     share = Decimal(wanted) / capacity.gpu_count if wanted and capacity.gpu_count else Decimal(1)
     devices = {name: str(number) for name, number in gpus_of(capacity, wanted).items()}
@@ -87,7 +87,7 @@ def resources_of(launch: Launch, rank: int, capacity: Capacity, settings: Cluste
         limits["memory"] = quantities.memory(most)
         bytes_wanted = min(bytes_wanted, most)
     if bytes_wanted > 0 or most > 0:
-        # Kubernetes takes the limit for the request where there is none.
+        # Without a request Kubernetes takes the limit for it.
         requests["memory"] = quantities.memory(bytes_wanted)
     stored = capacity.storage * Decimal(str(settings.storage_limit_share)) * share
     if stored > 0:

@@ -1,4 +1,4 @@
-"""Label selectors and tolerations, as Kubernetes reads them."""
+"""Label selectors and tolerations, evaluated as Kubernetes does."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class SelectorError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One part of a selector: a label must, or must not, be one of some values; no values: it must be there."""
+    """One part of a selector: a label must, or must not, have one of `values`. None: it must, or must not, exist."""
 
     key: str
     wanted: bool
     values: frozenset[str] | None
 
     def meets(self, labels: Mapping[str, str]) -> bool:
-        """Whether labels are as the part says."""
+        """Whether the labels meet the requirement."""
         there = self.key in labels and (self.values is None or labels[self.key] in self.values)
         return there is self.wanted
 
@@ -52,7 +52,7 @@ def _requirement(part: str) -> Requirement:
 
 
 def matches(selector: Selector, labels: Mapping[str, str]) -> bool:
-    """Whether labels are as the selector says."""
+    """Whether the labels meet every requirement of the selector."""
     return all(part.meets(labels) for part in selector)
 
 

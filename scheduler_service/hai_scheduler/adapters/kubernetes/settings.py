@@ -1,4 +1,4 @@
-"""What a Kubernetes cluster must know."""
+"""Settings of a Kubernetes cluster."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any, Literal
 
 Binding = Literal["affinity", "direct"]
 
-#: Time that a supervisor has after the last process of its rank, to bring its log and its last words home.
+#: Seconds that a supervisor has after the last process of its rank, to send its log and its last words.
 LAST_WORDS_S = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
-    """Everything that an admin may decide about pods. Sizes are bytes or Kubernetes quantities, as said."""
+    """Everything that an admin may decide about pods. Sizes are bytes or Kubernetes quantities, as each field says."""
 
-    #: Where the runs live.
+    #: The namespace of the runs.
     namespace: str
-    #: What supervisors and jobs reach the service at, without a slash at its end.
+    #: The URL at which supervisors and jobs reach the service, without a slash at its end.
     api_url: str
     #: Folder, as pods see it, above the checkpoint folders of tasks that name none.
     checkpoint_root: str = "/checkpoints"
@@ -28,7 +28,7 @@ class ClusterSettings:
     kubeconfig: str = ""
     context: str = ""
 
-    #: What ranks run in when neither their task nor its environment names an image.
+    #: The image of ranks when neither their task nor its environment names one.
     image: str = "python:3.12"
     #: Brings the supervisor: its entry point copies `hai.pyz` into `/hai`.
     init_image: str = "hai-init"
@@ -36,10 +36,10 @@ class ClusterSettings:
     client_config_map: str = ""
     image_pull_policy: str = "IfNotPresent"
     image_pull_secrets: tuple[str, ...] = ()
-    #: What the supervisor is started with in the image; 3.8 or newer.
+    #: The Python in the image that starts the supervisor; 3.8 or newer.
     python: str = "python3"
 
-    #: Resources that are GPUs.
+    #: Names of the resources that are GPUs.
     gpu_resources: tuple[str, ...] = ("nvidia.com/gpu",)
     binding: Binding = "affinity"
     #: Which part of a node's CPUs and memory a whole-node rank requests; one of k GPUs requests k shares of it.
@@ -63,12 +63,12 @@ class ClusterSettings:
     shm_size: str = "16Gi"
     #: Groups whose ranks may have RDMA devices, if their users have the right `rdma`.
     rdma_groups: frozenset[str] = frozenset()
-    #: How many of which resource such a rank requests.
+    #: How many of each resource such a rank requests.
     rdma_resources: Mapping[str, int] = field(default_factory=dict)
-    #: The same in every pod: each has a network of its own.
+    #: The same port in every pod, because each pod has a network of its own.
     master_port: int = 29500
 
-    #: The shared log volume: where this service sees it, and the claim by which pods do. Both or neither.
+    #: The shared log volume: its folder for this service, and its claim for pods. Both are set, or neither.
     log_dir: Path | None = None
     log_claim: str = ""
     log_max_bytes: int = 64 * 1024 * 1024
@@ -85,31 +85,31 @@ class ClusterSettings:
 
     #: Between SIGTERM and SIGKILL of the processes of a rank.
     term_wait: timedelta = timedelta(seconds=10)
-    #: A gang that is not up after that is taken down.
+    #: A gang that is not up after this time is taken down.
     start_timeout: timedelta = timedelta(minutes=10)
-    #: The same for a rank whose image cannot be pulled or whose container cannot be made.
+    #: The same for a rank whose image cannot be pulled or whose container cannot be created.
     blocked_timeout: timedelta = timedelta(minutes=2)
-    #: Ranks on a node that has not been ready for so long are lost.
+    #: Ranks on a node that has not been ready for this time are lost.
     lost_after: timedelta = timedelta(minutes=5)
-    #: Without a word from the API server for so long, nothing is decided.
+    #: Nothing is decided when the API server has not been heard of for this time.
     stale_after: timedelta = timedelta(seconds=30)
-    #: Everything is read anew so often, in case a watch has missed something.
+    #: How often all objects are listed again, in case a watch has missed something.
     relist_every: timedelta = timedelta(minutes=10)
-    #: A watch is opened anew so often: that shows that the API server is there.
+    #: How often a watch is opened again, which shows that the API server is there.
     watch_for: timedelta = timedelta(seconds=10)
     #: Requests that may be under way at once, beside watches.
     parallel: int = 32
 
     @property
     def term_wait_s(self) -> int:
-        """Between SIGTERM and SIGKILL of a rank's processes."""
+        """Seconds between SIGTERM and SIGKILL of a rank's processes."""
         return max(1, round(self.term_wait.total_seconds()))
 
     @property
     def kill_grace_s(self) -> int:
-        """How long a pod that is killed has: its processes first, then its supervisor's last words."""
+        """Grace period in seconds of a pod that is killed: for its processes, then for its supervisor's last words."""
         return self.term_wait_s + LAST_WORDS_S
 
     def grace_s(self, grace: timedelta) -> int:
-        """How long a pod that is evicted has, if its task has so long to save."""
+        """Return the grace period in seconds of a pod that is evicted, from the grace of its task."""
         return max(0, round(grace.total_seconds())) + self.kill_grace_s

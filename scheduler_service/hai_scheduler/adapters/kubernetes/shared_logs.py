@@ -21,11 +21,11 @@ class SharedLogs:
         self._folder = folder
 
     def place(self, run_id: RunId) -> LogPlace:
-        """The folder of the run."""
+        """Return the folder of the run's logs."""
         return LogPlace(folder=str(self._of(run_id)))
 
     async def read(self, run_id: RunId, rank: int, *, offset: int, limit: int, ended: bool) -> LogChunk:
-        """Whole lines from a logical offset. Raises NotFound, Temporary."""
+        """Return whole lines from a logical offset. Raises NotFound, Temporary."""
         folder = self._of(run_id) / str(rank)
         try:
             return await in_reader(lambda: _read(folder, offset, limit, ended))

@@ -1,4 +1,4 @@
-"""All that is seen of the cluster: nodes, and the runs with their pods."""
+"""The cached view of the cluster: its nodes, and runs with their Services and pods."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from hai_scheduler.ports.errors import Temporary
 Changed = Callable[[Thing | None, Thing | None], None]
 Keep = Callable[[Thing, Thing], Thing]
 
-#: How long the first look may take before whoever asks is told to try again.
+#: How long the first list may take before callers get Temporary, in seconds.
 FIRST_LOOK_S: Final = 15.0
 
 
 class Sight:
-    """Informers of nodes, Services and pods. Starts by itself when it is first needed."""
+    """Informers of nodes, Services and pods. They start when they are first needed."""
 
     def __init__(self, api: Api, clock: Clock, settings: ClusterSettings) -> None:
         self._clock = clock
@@ -58,18 +58,18 @@ class Sight:
         self._listeners: set[asyncio.Event] = set()
         #: The pods of each run, by name.
         self._pods_of: defaultdict[RunId, dict[str, Thing]] = defaultdict(dict)
-        #: Pods that are gone, as they were last seen, while their run is recorded.
+        #: Pods that are gone, as they were last seen, while their run has a Service.
         self._removed: dict[RunId, dict[str, Thing]] = {}
-        #: Runs as they were put together last, and those of which something has changed since.
+        #: Runs as they were last assembled, and the ids of runs that have changed since.
         self._runs: dict[RunId, RunSight] = {}
         self._stirred: set[RunId] = set()
-        #: What the nodes were read as, by name.
+        #: Kubernetes nodes as the platform's, by name; None: in no group.
         self._read: dict[str, Node | None] = {}
         #: Since when nodes are not ready, by name.
         self.unready: dict[str, datetime] = {}
 
     async def ready(self) -> None:
-        """Wait for the first look at everything. Raises Temporary when that takes too long."""
+        """Wait until all objects have been listed once. Raises Temporary when that takes too long."""
         if self._closed:
             raise Temporary("the cluster has been closed")
         if not self._tasks:
@@ -82,7 +82,7 @@ class Sight:
             raise Temporary(self._away("the cluster has not been seen yet")) from None
 
     async def fresh(self) -> None:
-        """See that what is seen is not too old to decide anything on. Raises Temporary."""
+        """Check that the view is fresh enough to decide on. Raises Temporary if it is too old."""
         await self.ready()
         if self.stale:
             limit = self._settings.stale_after.total_seconds()
@@ -103,17 +103,17 @@ class Sight:
         return f"{what}: {trouble}" if trouble else what
 
     def platform_nodes(self) -> list[Node]:
-        """The nodes that are ours, by name."""
+        """Return the nodes of the platform, by name."""
         return sorted((node for node in self._read.values() if node is not None), key=lambda node: node.name)
 
     def runs(self) -> Mapping[RunId, RunSight]:
-        """Every run of which anything is left. One of which nothing has changed is the same object as before."""
+        """Return every run of which anything is left. A run that has not changed is the same object as before."""
         while self._stirred:
             self._put_together(self._stirred.pop())
         return self._runs
 
     def run(self, run_id: RunId) -> RunSight | None:
-        """One run; None if nothing of it is left. Raises NotFound for what is no run's id."""
+        """Return one run; None if nothing of it is left. Raises NotFound for a malformed id."""
         parts_of(run_id)
         if run_id in self._stirred:
             self._stirred.discard(run_id)
@@ -133,7 +133,7 @@ class Sight:
             self._runs[run_id] = seen
 
     async def changes(self) -> AsyncIterator[None]:
-        """Wake-ups. Raises Temporary when there is nothing to see."""
+        """Yield when something may have changed. Raises Temporary if the first list takes too long."""
         event = asyncio.Event()
         self._listeners.add(event)
         try:
@@ -146,7 +146,7 @@ class Sight:
             self._listeners.discard(event)
 
     def wake(self) -> None:
-        """Something may have changed."""
+        """Wake the listeners of `changes`: something may have changed."""
         for event in self._listeners:
             event.set()
 
@@ -187,7 +187,7 @@ class Sight:
         return run_name(run_id) in self.services.items
 
     async def close(self) -> None:
-        """Look no more."""
+        """Stop the informers."""
         self._closed = True
         for task in self._tasks:
             task.cancel()

@@ -1,4 +1,4 @@
-"""What must be so before the service can use a cluster, checked once, in words."""
+"""Checks once, before the service uses a cluster, that all it needs is there; an error says what is missing."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hai_scheduler.ports.errors import Temporary
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What the service must be allowed to do with a kind of object; nothing else is asked for."""
+    """Rights on a kind of object that the service needs; it asks for no others."""
 
     resource: str
     verbs: tuple[str, ...]
-    #: In the namespace of the runs; else in the whole cluster.
+    #: True: in the namespace of the runs; False: in the whole cluster.
     namespaced: bool = True
-    #: The only object that it is about; empty for all.
+    #: Name of the only object that the right is for; empty: all objects.
     name: str = ""
 
 
@@ -33,7 +33,7 @@ NEEDS: Final = (
     Need("configmaps", ("get", "patch"), name=MARKS),
     Need("nodes", ("get", "list", "watch"), namespaced=False),
 )
-#: What of it a process needs that only looks (the API).
+#: Rights of a process that only reads (the API).
 NEEDS_OF_A_READER: Final = (
     Need("pods", ("get", "list", "watch")),
     Need("services", ("get", "list", "watch")),
@@ -43,15 +43,15 @@ _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 async def check(api: Api, namespace: str, *, acts: bool = True) -> None:
-    """See that the server answers, the namespace is there and nothing that is needed is forbidden.
+    """Check that the server answers, that the namespace exists and that the account has all rights it needs.
 
     Args:
-        api: The server.
-        namespace: Where the runs are.
-        acts: Whether runs are to be started and ended; else they are only looked at, and nothing is tried.
+        api: The API server.
+        namespace: The namespace of the runs.
+        acts: Whether runs are to be started and ended; else they are only read, and no request to create is tried.
 
     Raises:
-        Unusable: with all that is missing and the remedy.
+        Unusable: something is missing; the message names all of it and the remedy.
     """
     try:
         missing = [
@@ -80,7 +80,7 @@ def _reviews(api: Api, namespace: str, needs: Iterable[Need]) -> Iterator[asynci
 
 
 async def _review(api: Api, need: Need, verb: str, namespace: str) -> str:
-    """What is missing, in words; empty if the account may do it."""
+    """Return the right that is missing, in words; empty if the account has it."""
     attributes = {"resource": need.resource, "verb": verb}
     if need.name:
         attributes["name"] = need.name
@@ -96,7 +96,7 @@ async def _review(api: Api, need: Need, verb: str, namespace: str) -> str:
 
 
 async def _try_namespace(api: Api, namespace: str) -> None:
-    """Lists say nothing of a namespace that is missing; an attempt to make something in it does."""
+    """Try to create an object, as a dry run: lists do not fail in a namespace that does not exist, this does."""
     probe = {
         "apiVersion": "v1",
         "kind": "Service",

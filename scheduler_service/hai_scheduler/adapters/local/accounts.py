@@ -1,7 +1,8 @@
 """The Unix accounts that ranks run as, and the folders that belong to them (`hai up --unix-users`).
 
-The state folder stays closed. What a job may touch is beside it, in folders of the job's own account below others that
-only let pass: `run/<task>/<run>/<rank>` for notices and reports, `checkpoints/<user>` for what tasks save.
+The state folder stays closed. Beside it are the folders that jobs may use, each owned by the job's account. The folders
+above them can be passed but not listed: `run/<task>/<run>/<rank>` is for notices and reports, `checkpoints/<user>` for
+checkpoints.
 """
 
 from __future__ import annotations
@@ -14,31 +15,31 @@ from pathlib import Path
 from hai_client.rank.identity import Account, NoAccount, acting_as, closed_folder, find_account, lacking_rights
 from hai_scheduler.adapters.local.records import write_whole
 
-#: Of folders in which others have theirs: pass, and see nothing.
+#: Mode of the folders above those of accounts: all users may pass, only the platform may list.
 _PASS = 0o711
 
 
 def users_folder(state_dir: Path) -> Path:
-    """Where users' own folders are: beside the state folder, which nobody else may enter."""
+    """Return the folder above users' own folders: beside the state folder, which only the platform may enter."""
     return state_dir.with_name(f"{state_dir.name}-users")
 
 
 class Accounts:
-    """Who runs as whom, and what is theirs. Raises OSError where files cannot be made."""
+    """The Unix accounts of users, and their folders. Raises OSError where files cannot be created."""
 
     def __init__(self, template: str, folder: Path) -> None:
-        """See the module.
+        """Create it without any folder; `open` creates the folders too.
 
         Args:
             template: How accounts are named; `{username}` stands for the user.
-            folder: Above all that belongs to users; from the root.
+            folder: The folder above users' own folders; an absolute path.
         """
         self._template = template
         self._folder = folder
 
     @classmethod
     def open(cls, template: str, folder: Path) -> Accounts:
-        """Make the folders. Raises ValueError where this cannot work: the message says what is needed, and OSError."""
+        """Create the folders. Raises ValueError if accounts cannot work here (the message says why), and OSError."""
         lacking = lacking_rights()
         if lacking:
             raise ValueError(
@@ -59,12 +60,12 @@ class Accounts:
 
     @property
     def checkpoints(self) -> Path:
-        """Above the folders for checkpoints, by user and task."""
+        """The folder above all folders for checkpoints, by user and task."""
         return self._folder / "checkpoints"
 
     @property
     def client(self) -> Path:
-        """For what everybody may read: the client."""
+        """The folder for the client, which every account may read."""
         return self._folder / "client"
 
     @property
@@ -72,18 +73,18 @@ class Accounts:
         return self._folder / "run"
 
     def of(self, user: str) -> Account:
-        """The account of a user. Raises NoAccount."""
+        """Return the account of a user. Raises NoAccount."""
         if user in ("", ".", "..") or "/" in user:
-            raise NoAccount(f"{user!r} is no name for a folder, so that this user can have no files of his own")
+            raise NoAccount(f"{user!r} is no name for a folder, so this user can have no files of their own")
         return find_account(self._template, user)
 
     def prepare(self, user: str, account: Account, rank: Path, token: str) -> Path:
-        """Make what belongs to the job of a rank that has not begun; the folder for its notices and reports.
+        """Create the folders of the job of a rank that has not begun. Returns the folder for its notices and reports.
 
         Args:
-            user: Whose task it is.
-            account: What its command runs as.
-            rank: Task, run and rank as folders.
+            user: The user of the task.
+            account: The account that the command runs as.
+            rank: The relative path `<task>/<run>/<rank>`.
             token: The token of the run.
         """
         _give(self.checkpoints / user, account)
@@ -91,7 +92,7 @@ class Accounts:
         for part in (own.parent.parent, own.parent):
             part.mkdir(mode=_PASS, exist_ok=True)
             part.chmod(_PASS)
-        # Of an earlier attempt: other processes of the account may have changed it.
+        # It may be left from an earlier attempt, and other processes of the account may have changed it.
         _remove(own)
         own.mkdir(mode=0o700)
         write_whole(own / "token", token)
@@ -100,7 +101,7 @@ class Accounts:
         return own
 
     def remove(self, run: Path) -> None:
-        """Remove what belongs to the jobs of a run, named by task and run as folders; checkpoints stay."""
+        """Remove the folders of a run's jobs, but not its checkpoints. `run` is the relative path `<task>/<run>`."""
         place = self._runs / run
         for rank in place.iterdir() if place.is_dir() else ():
             _remove(rank)
@@ -110,21 +111,21 @@ class Accounts:
 
 
 def _give(folder: Path, account: Account) -> None:
-    """Make a folder of the account in one where only the platform may write; one that is somebody's stays as it is."""
+    """Create a folder for the account, where only the platform may write; one with another owner stays as it is."""
     folder.mkdir(mode=0o700, exist_ok=True)
-    # Also one that was made and not handed over: whoever did that may have been killed in between.
+    # Also a folder that exists already but was not handed over: a process may have been killed in between.
     if folder.lstat().st_uid == os.geteuid():
         os.chown(folder, account.uid, account.gid)
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder that belongs to an account, and nothing that a link in it leads to."""
+    """Remove a folder of an account. Links in it are removed, their targets are not."""
     try:
         owner = folder.lstat()
     except FileNotFoundError:
         return
     if os.geteuid() == 0:
-        # It follows no link, and no rights that a job has taken away stand in its way.
+        # rmtree follows no link, and as root it needs none of the rights that a job may have removed.
         shutil.rmtree(folder)
         return
     with acting_as(Account(name="", uid=owner.st_uid, gid=owner.st_gid, groups=[], home="/", shell="")):

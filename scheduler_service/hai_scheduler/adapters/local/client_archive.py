@@ -1,4 +1,4 @@
-"""`hai_client` as one file, for tasks with a Python of their own: what a pod gets as well."""
+"""`hai_client` as one file, for tasks with their own Python: the same file that pods get."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ log = logging.getLogger(__name__)
 
 
 class ClientArchive:
-    """Made when it is first needed, in a folder that tasks may read."""
+    """The archive of `hai_client`, made when it is first needed, in a folder that tasks may read."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._made: Path | None = None
 
     def path(self) -> Path | None:
-        """The file; None where it cannot be made, which is logged: tasks do without it then.
+        """Return the file; None if it cannot be made, which is logged: tasks then run without it.
 
-        Its name is made of its contents: a newer platform leaves alone what running tasks still read from.
+        Its name holds a digest of its contents, so a newer platform does not replace a file that running tasks read.
         """
         if self._made is None:
             try:

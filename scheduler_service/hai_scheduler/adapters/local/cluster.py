@@ -43,37 +43,38 @@ from hai_scheduler.ports.logs import LogChunk, LogPlace
 
 log = logging.getLogger(__name__)
 
-#: While runs are live, their files are looked at so often, seconds.
+#: How often the files of live runs are looked at, in seconds.
 LOOK_EVERY_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalSettings:
-    """What a local cluster must know. Sizes are bytes, lengths of time are seconds."""
+    """Settings of a local cluster. Sizes are bytes, lengths of time are seconds."""
 
-    #: Where the runs live; readable by this user only.
+    #: The folder of all runs; only this process's user may read it.
     runs_dir: Path
     nodes: tuple[LocalNode, ...]
-    #: What supervisors and jobs reach the service at, without a slash at its end.
+    #: The URL at which supervisors and jobs reach the service, without a slash at its end.
     api_url: str
-    #: What supervisors are started with; `hai_client` must be importable there.
+    #: The interpreter of supervisors; `hai_client` must be importable in it.
     python: str = field(default=sys.executable)
     #: Folders that come first on a task's PATH: the platform's own programs.
     path_prefix: tuple[str, ...] = ()
     #: Between SIGTERM and SIGKILL.
     term_wait_s: float = 10.0
-    #: Whether other services use the folder too: then it is read anew at every look.
+    #: Whether other services use the folder too: then it is read again at every look.
     shared: bool = False
-    #: Who runs as whom; None: all as this process's user.
+    #: The accounts of users; None: all tasks run as this process's user.
     accounts: Accounts | None = None
     log_max_bytes: int = 64 * 1024 * 1024
     log_parts: int = 8
 
 
 class LocalCluster:
-    """Ranks are processes on this machine, each under a supervisor that outlives the service.
+    """The Cluster port where ranks are processes on this machine, each under a supervisor that outlives the service.
 
-    All truth is in the folders: a new cluster on the same folder finds every run. File work is done in threads.
+    All state is in the folders: a new `LocalCluster` on the same folder finds every run. Files are read and written in
+    threads.
     """
 
     def __init__(self, settings: LocalSettings) -> None:
@@ -84,7 +85,7 @@ class LocalCluster:
         accounts = settings.accounts
         self._client = ClientArchive(self._root / ".client" if accounts is None else accounts.client)
         self._runs: dict[str, LocalRun] = {}
-        #: Those of which something may be left: ended ones are kept for weeks, and these are looked at all the time.
+        #: Runs of which a process may be left, which are looked at often; ended runs are kept for weeks.
         self._going: dict[str, LocalRun] = {}
         self._loading = asyncio.Lock()
         self._loaded = False
@@ -93,17 +94,17 @@ class LocalCluster:
         self._losses = Losses()
         #: Looks may overlap: each is a thread.
         self._judging = threading.Lock()
-        #: Nobody else uses the folder.
+        #: True: no other platform uses the folder.
         self.exclusive = True
         #: Handles that become readable when a supervisor ends, by its pid.
         self._handles: dict[int, int] = {}
 
     async def nodes(self) -> Sequence[Node]:
-        """Every node, in the order of the settings."""
+        """Return every node, in the order of the settings."""
         return [local.node for local in self._settings.nodes]
 
     async def observe(self) -> Sequence[Observation]:
-        """Every run that has not been forgotten. Runs that were seen to have ended are not read again."""
+        """Return what every run shows that is not forgotten. Runs that were seen to have ended are not read again."""
         await self._load()
         with _as_temporary("the runs cannot be read"):
             seen = await asyncio.to_thread(self._observe)
@@ -134,7 +135,7 @@ class LocalCluster:
             self._loaded = True
 
     def _read_folders(self) -> dict[str, LocalRun]:
-        """All runs that there are; those that are known learn of ranks that another service has prepared."""
+        """Return all runs in the folder; known runs are told of ranks that another service has prepared."""
         if not self._loaded:
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
             sweep(self._root)
@@ -142,13 +143,13 @@ class LocalCluster:
         for name, run in found.items():
             known = self._runs.get(name)
             if known is not None:
-                # What cannot be read now says so when it is observed.
+                # A run that cannot be read now reports that when it is observed.
                 with known.guard, contextlib.suppress(OSError):
                     known.catch_up(run.ranks)
         return found
 
     async def changes(self) -> AsyncIterator[None]:
-        """Wake-ups: when a supervisor ends, at once; when a status changes, within a tenth of a second."""
+        """Yield when a supervisor has ended, at once, and when a status has changed, within LOOK_EVERY_S seconds."""
         event = asyncio.Event()
         self._listeners.add(event)
         try:
@@ -167,7 +168,7 @@ class LocalCluster:
             self._listeners.discard(event)
 
     def _fingerprint(self) -> dict[str, int]:
-        """The state of the files of live ranks; empty when there is none."""
+        """Return when the status files of live ranks have changed, by folder; empty without live ranks."""
         return {str(rank.folder.path): rank.folder.changed_at() for rank in self._live()}
 
     def _live(self) -> Iterator[LocalRank]:
@@ -179,11 +180,11 @@ class LocalCluster:
             event.set()
 
     def _follow(self, ranks: Iterable[LocalRank]) -> None:
-        """Be woken when the supervisors of these ranks end."""
+        """Arrange to be woken when the supervisors of these ranks end."""
         for rank in ranks:
             pid = rank.supervisor
             if pid is not None and pid not in self._handles:
-                # Without a handle the files are looked at all the same.
+                # Without a handle, the look at the files still finds the end.
                 with contextlib.suppress(OSError):
                     self._handles[pid] = os.pidfd_open(pid)
                     asyncio.get_running_loop().add_reader(self._handles[pid], self._on_end, pid, rank)
@@ -199,7 +200,7 @@ class LocalCluster:
         os.close(handle)
 
     async def launch(self, launch: Launch) -> None:
-        """Write the folders of all ranks and start their supervisors, as far as that has not been done."""
+        """Write the folders of all ranks and start their supervisors, those that have not been started yet."""
         await self._load()
         folder = RunFolder(self._root, launch.run_id)
         with _as_temporary(f"{self._root} cannot be read"):
@@ -214,7 +215,7 @@ class LocalCluster:
         self._wake()
 
     def _run(self, folder: RunFolder) -> LocalRun:
-        """The run of that folder, new if need be."""
+        """Return the run of a folder, created if it is not known."""
         return self._runs.setdefault(str(folder.run_id), LocalRun(folder, self._starter))
 
     def _launch(self, run: LocalRun, launch: Launch) -> None:
@@ -249,7 +250,7 @@ class LocalCluster:
             rank.ensure_started()
 
     def _account(self, launch: Launch) -> tuple[Account | None, str | None]:
-        """What the run's commands run as, None for this process's user; and why they cannot, if they cannot."""
+        """Return the account of the run's commands, None for this process's user; and why there is none, if so."""
         if self._settings.accounts is None:
             return None, None
         try:
@@ -261,7 +262,7 @@ class LocalCluster:
         self, launch: Launch, folder: RankFolder, node: LocalNode | None, name: str, port: int, account: Account | None
     ) -> dict[str, Any]:
         if node is None:
-            # It will not start; what it would have seen is written down all the same.
+            # The rank will not start; its spec is written all the same, so that its folder is complete.
             launch, node = replace(launch, gpus=()), LocalNode(node=Node(name=name))
         own = self._own_folder(launch, folder, account)
         env = rank_environment(
@@ -276,9 +277,9 @@ class LocalCluster:
             account=account,
         )
         for name_of_folder in ("HAI_CHECKPOINT_DIR", "HAI_LOG_DIR"):
-            # An account makes them itself, when its command is started.
+            # With an account, the supervisor creates them when it starts the command.
             if env.get(name_of_folder) and account is None:
-                # Where one cannot be made, the job's own error names it best.
+                # If one cannot be created, the job's own error names it best.
                 with contextlib.suppress(OSError):
                     Path(env[name_of_folder]).mkdir(parents=True, exist_ok=True)
         if (launch.python is not None or pythons.chosen(env)) and (client := self._client.path()) is not None:
@@ -305,14 +306,14 @@ class LocalCluster:
         }
 
     def _own_folder(self, launch: Launch, folder: RankFolder, account: Account | None) -> Path | None:
-        """The folder of the job where that is another user than this process's. Raises OSError."""
+        """Create and return the folder of the job's account; None without an account. Raises OSError."""
         if account is None or self._settings.accounts is None:
             return None
         place = folder.path.relative_to(self._root)
         return self._settings.accounts.prepare(launch.user, account, place, launch.token.reveal())
 
     async def kill(self, run_id: RunId) -> None:
-        """Tell the supervisors to end their ranks; ranks that have not started never will."""
+        """Tell the supervisors to end their ranks; a rank that has not started yet never will."""
         await self._load()
         folder = RunFolder(self._root, run_id)
         run = self._run(folder)
@@ -321,9 +322,9 @@ class LocalCluster:
         self._wake()
 
     def _kill(self, run: LocalRun) -> None:
-        """First the mark, then a look at what is there: what another service prepares later, it finds the mark after.
+        """Write the kill mark, then end the ranks that exist: a rank prepared later by another service finds the mark.
 
-        A supervisor looks for the mark once its status is written and before it starts the command. So a rank is
+        A supervisor looks for the mark after it has written its status and before it starts the command. So a rank is
         either seen here, or never starts.
         """
         with run.guard:
@@ -334,10 +335,10 @@ class LocalCluster:
                 rank.kill(self._settings.term_wait_s)
 
     async def _find(self, run_id: RunId) -> LocalRun | None:
-        """The run, to read what is in its folder; None if there is none. Raises Temporary.
+        """Return a run to read its folder; None if there is none. Raises Temporary.
 
-        Where another process makes and removes folders this one is looked at, and not all that there are: a log is read
-        twice a second, and runs are kept for weeks.
+        If other services share the folder, only this run's folder is looked at, not all of them: a log is read twice a
+        second, and runs are kept for weeks.
         """
         if not self._settings.shared:
             await self._load()
@@ -350,7 +351,7 @@ class LocalCluster:
         return LocalRun(folder, self._starter) if folder.path.is_dir() else None
 
     async def read_log(self, run_id: RunId, rank: int, *, offset: int, limit: int) -> LogChunk:
-        """Lines of a rank from a logical offset."""
+        """Return lines of a rank's log from a logical offset. Raises NotFound, Temporary."""
         run = await self._find(run_id)
         if run is None or rank not in run.ranks:
             raise NotFound(f"there is no rank {rank} of a run {run_id}")
@@ -360,7 +361,7 @@ class LocalCluster:
             )
 
     def _read_log(self, rank: LocalRank, offset: int, limit: int) -> LogChunk:
-        # Asked first: whatever is written afterwards is seen by the next call.
+        # Asked before the log is read: lines written after this are read by the next call.
         final = rank.gone or (rank.folder.status() or {}).get("state") == "exited"
         return read_log(rank.folder.path / "log", offset=offset, limit=limit, final=final)
 
@@ -369,17 +370,17 @@ class LocalCluster:
         return LogPlace(folder=str(RunFolder(self._root, run_id).path), below="log", own=True)
 
     async def addresses(self, run_id: RunId) -> tuple[str, ...] | None:
-        """All ranks are on this machine. Raises NotFound."""
+        """Return a loopback address for each rank: all ranks are on this machine. Raises NotFound."""
         run = await self._find(run_id)
         if run is None or not run.ranks:
             raise NotFound(f"there is no run {run_id} here")
         return tuple(loopbacks(len(run.ranks)))
 
     async def settle(self, run_id: RunId) -> None:
-        """What shows the end of a run is its folder, and that stays until the run is forgotten."""
+        """Do nothing: the run's folder shows its end, and stays until the run is forgotten."""
 
     async def forget(self, run_id: RunId) -> None:
-        """Remove the folder of an ended run. Raises Temporary while anything of it is left."""
+        """Remove the folder of an ended run. Raises Temporary while a process of it is left."""
         await self._load()
         run = self._runs.get(str(run_id))
         if run is None:
@@ -405,17 +406,17 @@ class LocalCluster:
             self._settings.accounts.remove(run.folder.path.relative_to(self._root))
 
     async def marks(self) -> Sequence[Mark]:
-        """The marks in the file beside the runs."""
+        """Return the marks in the file beside the runs. Raises Temporary."""
         with _as_temporary(f"{self._marks.path} cannot be read"):
             return await asyncio.to_thread(self._marks.all)
 
     async def put_mark(self, mark: Mark) -> None:
-        """Write the file anew."""
+        """Write a mark into the file beside the runs. Raises Superseded, Temporary."""
         with _as_temporary(f"{self._marks.path} cannot be written"):
             await asyncio.to_thread(self._marks.put, mark)
 
     async def put_aside(self, run_id: RunId) -> str | None:
-        """Move the run's folder to `.aside/<database>-<epoch>/<task>/<run>`."""
+        """Move the run's folder to `.aside/<database>-<epoch>/<task>/<run>`. Returns that path, or None."""
         await self._load()
         run = self._runs.get(str(run_id))
         if run is None:
@@ -434,7 +435,7 @@ class LocalCluster:
             return run.folder.put_aside(seen.origin)
 
     async def close(self) -> None:
-        """Let go of handles; supervisors and their ranks go on."""
+        """Close all handles; supervisors and their ranks go on."""
         for pid in list(self._handles):
             self._drop(pid)
         for run in self._runs.values():
@@ -443,12 +444,12 @@ class LocalCluster:
 
 
 def _check_origin(folder: RunFolder, launch: Launch) -> None:
-    """See that nobody else's run has the id. Raises Temporary, OSError."""
+    """Check that no run of another database has the id. Raises Temporary, OSError."""
     check_origin(launch, folder.facts().origin)
 
 
 def _missing(launch: Launch, rank: int, name: str, node: LocalNode | None) -> str | None:
-    """What this machine does not have of what the rank was given, in words; None if all of it is there."""
+    """Return which node or GPU of the rank this machine does not have, in words; None if it has all of them."""
     if node is None:
         return f"{name} is not a node of this machine; see the list of nodes"
     last = max(launch.gpus[rank], default=-1) if launch.gpus else -1
@@ -459,7 +460,7 @@ def _missing(launch: Launch, rank: int, name: str, node: LocalNode | None) -> st
 
 @contextlib.contextmanager
 def _as_temporary(what: str) -> Iterator[None]:
-    """File trouble of this machine is worth another try."""
+    """Raise Temporary for an OSError of the block: file errors of this machine are worth another try."""
     try:
         yield
     except OSError as error:

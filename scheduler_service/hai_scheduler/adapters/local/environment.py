@@ -1,4 +1,4 @@
-"""The environment of a rank on this machine."""
+"""The environment variables of a rank on this machine."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def rank_environment(
     api_url: str,
     account: Account | None = None,
 ) -> dict[str, str]:
-    """Everything that the command of one rank sees.
+    """Return all environment variables of the command of one rank.
 
     Args:
         launch: The run.
         rank: The rank.
-        node: Its node.
+        node: The rank's node.
         runtime: The job's folder for notices and reports.
         token: The file with the run's token, as the job may read it.
-        port: The master's.
+        port: The port of rank 0 (`MASTER_PORT`).
         path_prefix: Folders that come first on PATH.
-        api_url: What the job reaches the service at.
-        account: The Unix account that it runs as; None: this process's user.
+        api_url: The URL at which the job reaches the service.
+        account: The Unix account that the command runs as; None: this process's user.
     """
     gpus = (launch.gpus[rank] if launch.gpus else ()) or tuple(range(node.node.gpus))
     run = environment.Run(
@@ -74,7 +74,7 @@ def rank_environment(
 
 
 def shim_folder() -> Path:
-    """Where the stand-ins for Slurm's commands are."""
+    """Return the folder of the stand-ins for Slurm's commands."""
     found = find_spec("hai_client")
     if found is None or not found.submodule_search_locations:
         raise ModuleNotFoundError("hai_client is not installed beside hai_scheduler: pip install hai-client")
@@ -82,6 +82,6 @@ def shim_folder() -> Path:
 
 
 def _devices(node: LocalNode, gpus: tuple[int, ...]) -> dict[str, str]:
-    """Simulated GPUs are no devices: none is to be seen."""
+    """Return the variables that show a rank its GPUs; simulated GPUs are no devices, so none is shown."""
     devices = ",".join(str(node.gpu_ids[gpu]) for gpu in gpus) if node.gpu_ids else ""
     return {"CUDA_VISIBLE_DEVICES": devices, "NVIDIA_VISIBLE_DEVICES": devices or "void"}

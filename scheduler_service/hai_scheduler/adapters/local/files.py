@@ -1,4 +1,4 @@
-"""Looks, before a task is queued, whether the files that it names are there: ranks see the same ones."""
+"""Checks, before a task is queued, that the files it names exist: its ranks see the same files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hai_scheduler.adapters.shared.reading import in_reader
 from hai_scheduler.core.workspace.mounts import Mount
 from hai_scheduler.ports.files import Fault
 
-#: Programs whose first word that is no option is a script.
+#: Programs whose first argument that is not an option is a script.
 _INTERPRETERS: Final = ("python", "python3", "bash", "sh", "zsh")
 _SCRIPTS: Final = (".py", ".sh", ".bash")
 #: Options after which no script comes.
@@ -25,7 +25,7 @@ class LocalFiles:
     """The Files port on this machine.
 
     Args:
-        accounts: Who runs as whom; None: all as this process's user.
+        accounts: The accounts of users; None: all tasks run as this process's user.
     """
 
     def __init__(self, accounts: Accounts | None = None) -> None:
@@ -40,16 +40,16 @@ class LocalFiles:
         user: str = "",
         own_python: str | None = None,
     ) -> Fault | None:
-        """The first path that no rank could use; of users with an account of their own only whether they have one.
+        """Return the first path that no rank could use, else None. With accounts, only the user's account is checked.
 
-        This process may see what such a user may not: an answer would tell him whether it is there.
+        This process may see files that the user may not: an answer would tell the user whether they exist.
         """
         if (accounts := self._accounts) is not None:
             return await in_reader(lambda: _of_account(accounts, user))
         return await in_reader(lambda: _fault(command, cwd, checkpoint_dir, python, own_python))
 
     async def unseen(self, folder: str, mounts: Sequence[Mount]) -> str | None:
-        """None: what is not on this machine is refused by `fault`."""
+        """Return None: `fault` refuses files that are not on this machine."""
         del folder, mounts
         return None
 
@@ -87,7 +87,7 @@ def _of_command(command: Sequence[str], cwd: Path) -> Fault | None:
 
 
 def _files(command: Sequence[str]) -> Iterable[str]:
-    """The words of a command that must be files."""
+    """Yield the words of a command that must be files."""
     program = command[0]
     if "/" in program:
         yield program

@@ -1,4 +1,4 @@
-"""The folders in which runs live: `<runs>/<task id>/<run number>/<rank>/`. They outlive the service."""
+"""The folders of runs: `<runs>/<task id>/<run number>/<rank>/`. They outlive the service."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ log = logging.getLogger(__name__)
 
 SPEC_SCHEMA = 1
 _STATUS_SCHEMA = 1
-#: In the folder of all runs: where services can be reached, an address a line, the latest first.
+#: File in the folder of all runs: URLs of services, one a line, the latest first.
 ADDRESS_FILE = "address"
-#: Services that may have come and gone with other addresses.
+#: How many addresses of other services the file keeps.
 _MOST_OTHERS = 7
-#: What is known of a rank that has begun and whose `status.json` says nothing.
+#: The status of a rank that has begun and whose `status.json` cannot be read.
 _UNREADABLE: Final = {"state": "running", "unreadable": True}
-#: Below the range that the kernel hands out by itself, so that a port stays free until the job binds it.
+#: Below the kernel's range of ephemeral ports, so that a port stays free until the job binds it.
 _PORTS = (20_000, 32_000)
 #: The longest number that every store can keep.
 _MOST_DIGITS = 18
@@ -51,19 +51,19 @@ _MOST_STATUS = 255
 
 
 def announce(root: Path, url: str, *, alone: bool) -> None:
-    """Write down where the service can be reached, for ranks that were started while it was elsewhere.
+    """Write the service's address into a file, for ranks that were started while it had another address.
 
     Args:
-        root: Where the runs live.
-        url: The address, from which it can be called already.
-        alone: Whether no other service uses the folder. Otherwise the addresses of others stay behind this one.
+        root: The folder of all runs.
+        url: The address, at which the service answers already.
+        alone: Whether no other service uses the folder. Otherwise the addresses of others are kept after this one.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = root / ADDRESS_FILE
-    # Replicas may start at the same moment: none of them may write over the line of another.
+    # Replicas may start at the same moment, and must not overwrite each other's line.
     with _turn(root / f".{ADDRESS_FILE}.lock"):
         others: list[str] = []
         if not alone and path.exists():
@@ -71,15 +71,15 @@ def announce(root: Path, url: str, *, alone: bool) -> None:
         write_whole(path, "".join(f"{line}\n" for line in [url, *others[:_MOST_OTHERS]]))
 
 
-#: Below the folder of all runs: those that belong to no task of the database (decision 0016), with their logs.
+#: Folder in the folder of all runs for orphaned runs that were put aside, with their logs (decision 0016).
 ASIDE = ".aside"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """What the folders of a run's ranks say of it."""
+    """What the folders of a run's ranks say about the run."""
 
-    #: None where nothing is written down, or nothing that can be read.
+    #: None where no origin is written, or it cannot be read.
     origin: Origin | None = None
     #: Node names in rank order.
     nodes: tuple[str, ...] = ()
@@ -99,19 +99,19 @@ class RunFolder:
 
     @staticmethod
     def all(root: Path) -> Iterator[RunFolder]:
-        """Every run that has left a folder. Raises OSError where not even the folder of all runs can be read."""
+        """Yield every run that has a folder. Raises OSError if the folder of all runs cannot be read."""
         tasks = with_rights(root, lambda: _numbers(root.iterdir())) if root.exists() else []
         for task in tasks:
             for number in _numbers_in(root / task):
                 yield RunFolder(root, RunId(f"{task}.{number}"))
 
     def make(self) -> None:
-        """Create it. Raises OSError."""
+        """Create the folder. Raises OSError."""
         for folder in (self._root, self.path.parent, self.path):
             make_folder(folder)
 
     def ranks(self) -> list[int]:
-        """Ranks that have begun, or that have been prepared, whole; also those of which nobody can say that."""
+        """Return ranks that have begun or are fully prepared; also ranks whose folder cannot be read."""
         return sorted(rank for rank in map(int, _numbers_in(self.path)) if self._is_there(self.rank(rank)))
 
     @staticmethod
@@ -119,11 +119,11 @@ class RunFolder:
         try:
             return with_rights(folder.path, lambda: folder.begun or folder.prepared)
         except OSError:
-            # One that is left out counts as lost, and the task would be started a second time beside it.
+            # If it were left out it would count as lost, and the task would be started a second time beside it.
             return True
 
     def facts(self) -> RunFacts:
-        """Whose run it is and where, as those `spec.json` of its ranks say that can be read. Raises OSError."""
+        """Return origin, user and nodes of the run, from the readable `spec.json` of its ranks. Raises OSError."""
         specs = [self.rank(rank).order() or {} for rank in self.ranks()]
         first = next((spec for spec in specs if spec), {})
         user = first.get("user")
@@ -134,9 +134,9 @@ class RunFolder:
         )
 
     def put_aside(self, origin: Origin | None) -> Path | None:
-        """Move it away from where runs are looked for; where to, None if there is nothing of it. Raises OSError.
+        """Move the folder out of the folder of all runs. Returns the new path, None without a folder. Raises OSError.
 
-        The name shows the database, its epoch and the run. One that is there already keeps its place.
+        The new path names the database, its epoch and the run. If it exists, a number is added to the new one.
         """
         place = self._root / ASIDE / str(origin or "unmarked") / self.path.parent.name
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -153,11 +153,11 @@ class RunFolder:
         return place / name
 
     def rank(self, rank: int) -> RankFolder:
-        """The folder of a rank, which may not exist yet."""
+        """Return the folder of a rank, which may not exist yet."""
         return RankFolder(self.path / str(rank), self.run_id, rank)
 
     def master_port(self) -> int:
-        """The run's port: chosen once, whoever asks first. A record that says nothing is made anew. Raises OSError."""
+        """Return the run's MASTER_PORT, chosen at the first call. An unreadable record is replaced. Raises OSError."""
         record = self.path / "run.json"
         if _port_in(record) is None and not write_once(record, self._new_record()):
             self._mend(record)
@@ -167,20 +167,20 @@ class RunFolder:
         return port
 
     def _mend(self, record: Path) -> None:
-        """Write a record of the run in place of one that says nothing."""
+        """Replace a record of the run in which no port can be read."""
         with _locked(os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as taken:
             if taken and _port_in(record) is None:
                 write_whole(record, self._new_record())
 
     def _new_record(self) -> str:
-        # What a rank has been told before is what all of them are told.
+        # If a rank has been given a port before, all ranks get that port.
         told = (self.rank(rank).master_port() for rank in self.ranks())
         port = next((port for port in told if port is not None), None)
         return json.dumps({"schema": 1, "master_port": _free_port() if port is None else port})
 
     @property
     def superseded(self) -> bool:
-        """Whether a later run of its task has left a folder."""
+        """Whether a later run of its task has a folder."""
         number = int(self.path.name)
         later = map(int, _numbers_in(self.path.parent))
         return any(run > number for run in later)
@@ -191,11 +191,11 @@ class RunFolder:
         return (self.path / "kill").exists()
 
     def mark_killed(self) -> None:
-        """Let nothing of the run start from now on. Raises OSError."""
+        """Write the kill mark: no rank of the run starts from now on. Raises OSError."""
         write_once(self.path / "kill", "")
 
     def remove(self) -> None:
-        """Remove all of it. A crash on the way leaves nothing that looks like a run. Raises OSError."""
+        """Remove the folder. A crash meanwhile leaves nothing that looks like a run. Raises OSError."""
         grave = self._root / f".gone-{uuid.uuid4().hex}"
         try:
             self.path.rename(grave)
@@ -207,7 +207,7 @@ class RunFolder:
 
 
 def sweep(root: Path) -> None:
-    """Remove what an interrupted `remove` has left."""
+    """Remove what interrupted calls of `remove` have left."""
     for grave in root.glob(".gone-*"):
         shutil.rmtree(grave, ignore_errors=True)
 
@@ -222,32 +222,32 @@ class RankFolder:
 
     @property
     def runtime(self) -> Path:
-        """What the job reads and writes (`HAI_RUNTIME_DIR`)."""
+        """The folder that the job reads and writes (`HAI_RUNTIME_DIR`)."""
         return self.path / "runtime"
 
     @property
     def runtime_of_job(self) -> str:
-        """The same as its job was told, which is elsewhere where the job runs as another user. Raises OSError."""
+        """HAI_RUNTIME_DIR as the job was told; elsewhere if the job runs as another user. Raises OSError."""
         told = (self.order() or {}).get("runtime_dir")
         return told if isinstance(told, str) else str(self.runtime)
 
     @property
     def begun(self) -> bool:
-        """Whether it was started, or was recorded as one that never will be."""
+        """Whether the rank was started, or was recorded as one that never will be."""
         return lock.has_begun(str(self.path))
 
     @property
     def started(self) -> bool:
-        """Whether its command was about to start, at least."""
+        """Whether the rank's command was started or was about to be."""
         return (self.path / lock.BEGUN).exists()
 
     @property
     def prepared(self) -> bool:
-        """Whether a supervisor can be started on it: what it needs is there and can be read. Raises OSError."""
+        """Whether a supervisor can be started: the files it needs exist and can be read. Raises OSError."""
         return self.order() is not None and bool(read_word(self.path / "token"))
 
     def prepare(self, spec: dict[str, Any], token: str) -> None:
-        """Write all that the supervisor needs. `spec.json` comes last, and once if it can be read. Raises OSError."""
+        """Write the files that the supervisor needs, `spec.json` last; a readable one is kept. Raises OSError."""
         for folder in (self.path, self.runtime, self.runtime / "reports", self.path / "log"):
             make_folder(folder)
         write_whole(self.path / "token", token)
@@ -257,21 +257,21 @@ class RankFolder:
             write_whole(record, order)
 
     def order(self) -> dict[str, Any] | None:
-        """What `spec.json` says; None if there is none for this rank. Raises OSError."""
+        """Return the object in `spec.json`; None if there is none for this rank. Raises OSError."""
         order = read_object(self.path / "spec.json")
         ours = order is not None and (order.get("run_id"), order.get("rank")) == (self.run_id, self.rank)
         return order if ours else None
 
     def master_port(self) -> int | None:
-        """The port that the rank was told; None if it was told none. Raises OSError."""
+        """Return the MASTER_PORT that the rank was given; None if it was given none. Raises OSError."""
         env = (self.order() or {}).get("env")
         port = env.get("MASTER_PORT") if isinstance(env, dict) else None
         return int(port) if isinstance(port, str) and _is_number(port) else None
 
     def status(self) -> dict[str, Any] | None:
-        """What the supervisor has written; None before it has. Raises OSError.
+        """Return what the supervisor has written to `status.json`; None before it has. Raises OSError.
 
-        One that was lost, or that says nothing, counts as `running`, and has the field `unreadable`.
+        A status that was lost or cannot be read counts as `running`, with the field `unreadable`.
         """
         data = read_object(self.path / "status.json")
         if data is None and not self.begun:
@@ -279,31 +279,34 @@ class RankFolder:
         return data if data is not None and _says_something(data) else dict(_UNREADABLE)
 
     def changed_at(self) -> int:
-        """A number that changes when the status does; 0 before there is one."""
+        """Return a number that changes when the status changes; 0 before there is a status."""
         try:
             return (self.path / "status.json").stat().st_mtime_ns
         except OSError:
             return 0
 
     def supervised(self) -> bool:
-        """Whether a supervisor lives. To be asked only once there is a status.
+        """Whether a supervisor lives. It must be called only once there is a status.
 
-        Looking takes the lock for a moment; a supervisor that starts just then would give up, which is harmless
-        only where it must not start any more.
+        The check takes the lock for a moment; a supervisor that starts just then gives up, which is harmless only where
+        it must not start any more.
         """
         with self._lock() as taken:
             if not taken:
                 return True
-        # The file that a living one has locked may have been removed, or replaced.
+        # The file that a living supervisor has locked may have been removed or replaced.
         return bool(self.find_supervisors())
 
     def end_unstarted(self, exit_code: int | None, start_error: str | None, *, blame: Blame = Blame.NODE) -> bool:
-        """Record the end of a rank that has not started, so that it never will; False if it has. Raises OSError.
+        """Record the end of a rank that has not started, so that it never will. Returns False if it has started.
 
         Args:
-            exit_code: The status that it counts as ended with; None: with none.
-            start_error: Why it could not be started.
-            blame: What its node had to do with that (H3).
+            exit_code: The exit status to record; None: no status.
+            start_error: Why the rank could not be started; None: it was ended on purpose.
+            blame: What the node had to do with the start error (H3).
+
+        Raises:
+            OSError: The status cannot be written.
         """
         with self._lock() as taken:
             if not taken or self.begun:
@@ -329,14 +332,14 @@ class RankFolder:
         write_once(self.path / "kill", "")
 
     def killed_for(self) -> float:
-        """Seconds since it was ordered to end; 0 if it was not."""
+        """Return the seconds since the rank was ordered to end; 0 if it was not."""
         try:
             return max(0.0, datetime.now(UTC).timestamp() - (self.path / "kill").stat().st_mtime)
         except OSError:
             return 0.0
 
     def supervisor(self) -> int | None:
-        """The pid that the lock names, if that process is a supervisor of this folder."""
+        """Return the pid in the lock file if that process is a supervisor of this folder; else None."""
         try:
             pid = int((self.path / "lock").read_text(encoding="ascii"))
         except (OSError, ValueError):
@@ -344,17 +347,17 @@ class RankFolder:
         return pid if self.is_supervised_by(pid) else None
 
     def is_supervised_by(self, pid: int) -> bool:
-        """Whether the process is a supervisor of this folder, or its keeper."""
+        """Whether a process is a supervisor of this folder, or its keeper."""
         return read_arguments(pid)[-2:] == ["hai_client.rank", str(self.path)]
 
     def find_supervisors(self) -> list[int]:
-        """The supervisor and its keeper, as far as they live, for when the lock does not name them."""
+        """Return the pids of the living supervisor and keeper, from the process table: the lock may not name them."""
         return [pid for pid in read_table() if self.is_supervised_by(pid)]
 
 
 @contextlib.contextmanager
 def _locked(fd: int) -> Iterator[bool]:
-    """Lock an open file while the block lasts, and close it; whether that was possible at once."""
+    """Lock an open file while the block lasts, then close it. Yields whether the lock was free."""
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -368,7 +371,7 @@ def _locked(fd: int) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def _turn(path: Path) -> Iterator[None]:
-    """Wait for whoever else is at it, and keep others waiting while the block lasts. Raises OSError."""
+    """Wait for the lock of a file and hold it while the block lasts. Raises OSError."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
@@ -382,12 +385,12 @@ def _is_number(text: str) -> bool:
 
 
 def _numbers(entries: Iterable[Path]) -> list[str]:
-    """The names that are numbers. A link is none of the platform's: who follows it may end where nobody may look."""
+    """Return the names that are numbers, without links: the platform makes none, and they may lead anywhere."""
     return sorted(entry.name for entry in entries if _is_number(entry.name) and not entry.is_symlink())
 
 
 def _numbers_in(folder: Path) -> list[str]:
-    """Names of folders of tasks, runs or ranks; where they cannot be read, of those that are alive."""
+    """Return names of folders of tasks, runs or ranks; if the folder cannot be read, of those with a supervisor."""
     try:
         return with_rights(folder, lambda: [] if folder.is_symlink() else _numbers(folder.iterdir()))
     except (FileNotFoundError, NotADirectoryError):
@@ -399,20 +402,20 @@ def _numbers_in(folder: Path) -> list[str]:
 
 
 def _supervised_below(folder: Path) -> list[Path]:
-    """The folders of ranks whose supervisors or keepers live, as the table of processes has them."""
+    """Return the folders of ranks whose supervisors or keepers live, from the process table."""
     last = (read_arguments(pid)[-2:] for pid in read_table())
     paths = (Path(arguments[1]) for arguments in last if len(arguments) == 2 and arguments[0] == "hai_client.rank")
     return [path for path in paths if path != folder and path.is_relative_to(folder)]
 
 
 def exit_code_of(status: dict[str, Any]) -> int | None:
-    """The exit status of the command; None where `status.json` has none that a process can end with."""
+    """Return the exit status of the command; None if `status.json` has none that a process can end with."""
     code = status.get("exit_code")
     return code if type(code) is int and 0 <= code <= _MOST_STATUS else None
 
 
 def _says_something(status: dict[str, Any]) -> bool:
-    """Whether it is a status that a supervisor, or `end_unstarted`, has written."""
+    """Whether a supervisor or `end_unstarted` can have written this status."""
     if status.get("state") == "exited":
         return exit_code_of(status) is not None or isinstance(status.get("start_error"), str)
     return status.get("state") == "running"

@@ -1,4 +1,4 @@
-"""Processes of a rank whose supervisor died: found and killed until none is left (B4)."""
+"""Finds and kills the processes of a rank whose supervisor died, until none is left (B4)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def kill_leftovers(folder: RankFolder, *, patience_s: float) -> bool:
-    """SIGKILL every process of the rank, again and again; whether none is left.
+    """Send SIGKILL to every process of the rank, for at most `patience_s` seconds. Returns whether none is left.
 
-    To be called only when no supervisor of the rank lives. A process belongs to the rank if its environment says
+    It must be called only when no supervisor of the rank lives. A process belongs to the rank if its environment says
     so, if the supervisor had listed it, or if it descends from such a process.
     """
     end = time.monotonic() + patience_s

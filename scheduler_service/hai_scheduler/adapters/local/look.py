@@ -1,4 +1,4 @@
-"""A look at the folders of runs that changes nothing: for whoever looks while no service does."""
+"""Reads the folders of runs without changing them, for tools that run while no service does."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from hai_scheduler.core.model.ids import Origin, RunId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSeen:
-    """A run that has left a folder."""
+    """A run that has a folder."""
 
     run_id: RunId
     origin: Origin | None
     user: str | None
     #: Node names in rank order.
     nodes: tuple[str, ...]
-    #: Whether a supervisor of it lives.
+    #: Whether a supervisor of the run lives.
     live: bool
     path: Path
 
 
 def look(root: Path) -> Sequence[RunSeen]:
-    """Every run that has left a folder. Raises OSError."""
+    """Return every run that has a folder. Raises OSError."""
     return [_seen(folder) for folder in RunFolder.all(root.resolve())]
 
 
@@ -38,7 +38,7 @@ def _seen(folder: RunFolder) -> RunSeen:
 
 
 def _lives(rank: RankFolder) -> bool:
-    """Whether its supervisor does. The lock is tried only where that can do no harm."""
+    """Whether the rank's supervisor lives. The lock is tried only where that can do no harm."""
     status = rank.status()
     if status is None:
         return rank.supervisor() is not None

@@ -1,4 +1,4 @@
-"""Which lost ranks of this machine are their own tasks' doing (H4): judged once, when they are first seen."""
+"""Judges which ranks were lost by their own task's doing (H4): once for each rank, when it is first seen as lost."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from hai_scheduler.core.model.run import RankState
 
 
 class Losses:
-    """What was lost lately, and the judgement on each loss, which stands."""
+    """Recent losses, and the judgement on each lost rank, which does not change later."""
 
     def __init__(self) -> None:
         self._recent: list[Loss] = []
-        #: Whether it is the task's own doing, by run and rank, for all that are shown.
+        #: Whether the loss is the task's own doing, by run and rank, for all lost ranks that are observed.
         self._own: dict[tuple[RunId, int], bool] = {}
 
     def judge(self, seen: Iterable[Observation], now: float) -> Sequence[Observation]:
-        """The observations, of which no rank counts as killed on a well node that is not its own task's doing.
+        """Return the observations; `supervisor_killed` stays set only for losses that are their own task's doing.
 
         Args:
-            seen: All that is on this machine; `supervisor_killed` says that this service had seen the rank alive.
-            now: Seconds of a clock that nobody sets.
+            seen: All runs on this machine; `supervisor_killed` says that this service had seen the rank alive.
+            now: Seconds of a steady clock.
         """
         shown = list(seen)
         lost = [

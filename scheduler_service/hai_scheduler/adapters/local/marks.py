@@ -26,7 +26,7 @@ class Marks:
         self.path = root / ".database.json"
 
     def all(self) -> list[Mark]:
-        """Every database's mark. Raises OSError, and Temporary for a file that cannot be understood."""
+        """Return the marks of all databases. Raises OSError, and Temporary for a file that cannot be understood."""
         try:
             text = self.path.read_bytes()
         except FileNotFoundError:
@@ -37,14 +37,14 @@ class Marks:
                 raise ValueError(f"its schema is {data['schema']!r}, not {_SCHEMA}")
             return [_mark_of(name, row) for name, row in data["databases"].items()]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            # To go on without it might give ids again.
+            # Without the marks an id might be given twice.
             raise Temporary(
-                f"{self.path} cannot be understood ({error}), so nobody knows which ids have been given: put its "
-                "backup in place, or move it away if no task was ever run by another database"
+                f"{self.path} cannot be understood ({error}), so it is not known which ids have been given: put "
+                "its backup in place, or move it away if no task was ever run by another database"
             ) from None
 
     def put(self, mark: Mark) -> None:
-        """Write it in place of its database's last one. Raises Superseded, OSError and Temporary."""
+        """Write a mark in place of the last one of its database. Raises Superseded, OSError and Temporary."""
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._one_at_a_time():
             known = {kept.database: kept for kept in self.all()}
@@ -54,7 +54,7 @@ class Marks:
             self._write(json.dumps({"schema": _SCHEMA, "databases": rows}, indent=1))
 
     def _write(self, text: str) -> None:
-        """The whole file or none of it, on disk when this returns."""
+        """Replace the file as a whole; it is on disk when this returns."""
         draft = self.path.with_suffix(".draft")
         with os.fdopen(os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
             file.write(text)
@@ -69,7 +69,7 @@ class Marks:
 
     @contextlib.contextmanager
     def _one_at_a_time(self) -> Iterator[None]:
-        """Replicas on one machine share the folder."""
+        """Hold the lock of the file: replicas on one machine share the folder."""
         fd = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)

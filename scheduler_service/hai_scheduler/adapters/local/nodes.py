@@ -1,4 +1,4 @@
-"""Which nodes this machine is cut into: from flags, from a file, or from its GPUs."""
+"""The nodes that this machine is divided into: from flags, from a file, or from its GPUs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from hai_scheduler.core.model.node import Node
 
-#: Simulated nodes when nothing else is said and the machine has no GPU.
+#: Number of simulated nodes when no flag or file says otherwise and the machine has no GPU.
 DEFAULT_COUNT = 4
 #: A node name is used in folder names, lists and URLs.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
@@ -19,7 +19,7 @@ _FIELDS = ("name", "group", "leaf", "zone", "gpus", "gpu_ids")
 
 
 class NodesError(ValueError):
-    """The nodes are not well described; the message names the place, the value and the remedy."""
+    """The description of the nodes is wrong; the message names the place, the value and the remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +33,10 @@ class LocalNode:
 def local_nodes(
     *, count: int | None = None, gpus_per_node: int | None = None, file: Path | None = None
 ) -> tuple[LocalNode, ...]:
-    """The nodes of this machine.
+    """Return the nodes of this machine.
 
-    A file wins. Otherwise real GPUs are dealt out: one node per GPU, or as the flags say as long as there are
-    enough. On a machine without GPUs, or when the flags ask for more than it has, GPUs are simulated.
+    A file wins over flags. Otherwise real GPUs are assigned: one node per GPU, or as the flags say if there are enough.
+    On a machine without GPUs, or when the flags ask for more than it has, GPUs are simulated.
 
     Args:
         count: How many nodes; None lets the machine decide.
@@ -71,7 +71,7 @@ def _cut(real: int, count: int | None, gpus: int | None) -> tuple[LocalNode, ...
 
 
 def real_gpus() -> int:
-    """How many GPUs NVML shows; 0 if it, or its Python module, is missing."""
+    """Return how many GPUs NVML shows; 0 if NVML or its Python module is missing."""
     try:
         import pynvml
     except ImportError:
@@ -139,7 +139,7 @@ class _Table:
         self._table = table
 
     def read(self) -> LocalNode:
-        """The node."""
+        """Return the node of the table. Raises NodesError."""
         unknown = sorted(set(self._table) - set(_FIELDS))
         if unknown:
             raise self._wrong(unknown[0], self._table[unknown[0]], f"is unknown; the fields are {', '.join(_FIELDS)}")

@@ -1,7 +1,8 @@
-"""Small files that are whole or not there; and reading them, whatever stands in their place.
+"""Writes small files that are whole or missing, and reads them, whatever is in their place.
 
-Nothing here waits for the disk: after a power cut such a file may be empty. A reader takes that for none, and whoever
-wrote it writes it anew. What must not be lost, the mark that a rank has begun, is the supervisor's (`hai_client.rank`).
+Nothing here waits for the disk: after a power cut such a file may be empty. Readers then treat it as missing, and the
+service writes it again. What must not be lost, the mark that a rank has begun, is written by the supervisor
+(`hai_client.rank`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from hai_client.rank.safefile import put_aside
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Replace a file, readable by its owner only. A folder in its place is put aside. Raises OSError."""
+    """Replace a file by one that only its owner may read. A folder in its place is moved aside. Raises OSError."""
     draft = _draft(path, text)
     try:
         draft.replace(path)
@@ -26,7 +27,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def write_once(path: Path, text: str) -> bool:
-    """Write a file unless it exists, whole in either case; whether it was written. Raises OSError."""
+    """Write a file unless it exists; it is whole in either case. Returns whether it was written. Raises OSError."""
     draft = _draft(path, text)
     try:
         path.hardlink_to(draft)
@@ -50,7 +51,7 @@ def _draft(path: Path, text: str) -> Path:
 
 
 def read_object(path: Path) -> dict[str, Any] | None:
-    """The JSON object in a file; None if there is no file, or none that holds one. Raises OSError for anything else."""
+    """Return the JSON object in a file; None without a file or an object in it. Raises OSError for other errors."""
     try:
         data = json.loads(path.read_bytes())
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError, RecursionError):
@@ -59,7 +60,7 @@ def read_object(path: Path) -> dict[str, Any] | None:
 
 
 def read_word(path: Path) -> str:
-    """The printable text in a file; empty if there is none. Raises OSError for anything else."""
+    """Return the printable text in a file; empty if there is none. Raises OSError for other errors."""
     try:
         text = path.read_text(encoding="ascii").strip()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError):
@@ -68,7 +69,7 @@ def read_word(path: Path) -> str:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder for its owner only. A file in its place is put aside. Raises OSError."""
+    """Create a folder for its owner only. A file in its place is moved aside. Raises OSError."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except FileExistsError:

@@ -1,4 +1,7 @@
-"""Rights on the folders of runs: a job, or a hand, may have taken them away from their owner, which is this user."""
+"""Restores the owner's rights on the folders of runs, which a job or a user may have removed.
+
+The owner is the user of this process.
+"""
 
 from __future__ import annotations
 
@@ -10,36 +13,36 @@ from typing import Final, TypeVar
 
 log = logging.getLogger(__name__)
 
-#: What the platform itself puts there is no deeper: task, run, rank, `runtime`, `reports`.
+#: How deep the platform's own folders go: task, run, rank, `runtime`, `reports`.
 _DEPTH: Final = 5
-#: From a rank up to its task.
+#: Folders from a rank up to its task.
 _HEIGHT: Final = 2
 
 T = TypeVar("T")
 
 
 def with_rights(path: Path, do: Callable[[], T]) -> T:
-    """Do something with a folder; where a right is missing, give the owner his rights back and do it once more.
+    """Call `do` and return its result; if a right is missing, restore the owner's rights and call it once more.
 
     Args:
         path: The folder.
-        do: What is to be done. It must be harmless to do it twice.
+        do: The work on the folder. It must be idempotent, because it may be called twice.
 
     Raises:
-        OSError: It is impossible all the same, or for another reason.
+        OSError: The work fails again, or for another reason than a missing right.
     """
     try:
         return do()
     except PermissionError as error:
-        # Both: what lies in the way hides what lies behind it.
+        # Both calls: folders above may have to be opened before the folder itself can be.
         if not any([_open_way(path), give_back(path)]):
             raise
-        log.warning("%s: %s; its owner has been given back his rights", path, error.strerror)
+        log.warning("%s: %s; the rights of its owner have been restored", path, error.strerror)
         return do()
 
 
 def _open_way(path: Path, height: int = _HEIGHT) -> bool:
-    """Let the owner pass through the folders above, as far as they are in the way; whether one was and is no more."""
+    """Give the owner the right to pass through the folders above. Returns whether one was closed and now is open."""
     try:
         path.lstat()
     except PermissionError:
@@ -53,7 +56,7 @@ def _open_way(path: Path, height: int = _HEIGHT) -> bool:
 
 
 def _grant(path: Path) -> bool:
-    """Give the owner his rights on a folder or a file; whether any was missing. Links and devices are left alone."""
+    """Restore the owner's rights on a folder or a file. Returns whether any was missing. Skips links and devices."""
     try:
         mode = path.lstat().st_mode
         if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
@@ -68,14 +71,14 @@ def _grant(path: Path) -> bool:
 
 
 def give_back(path: Path, depth: int = _DEPTH) -> bool:
-    """Let the owner read and write a folder and what is in it; whether any right was missing and is there now.
+    """Restore the owner's rights on a folder and on all in it. Returns whether any right was missing and was restored.
 
-    Links are not followed: what they lead to is none of the platform's.
+    Links are not followed, because their targets do not belong to the platform.
     """
     given = _grant(path)
     try:
         inside = list(path.iterdir()) if depth > 0 and path.is_dir() and not path.is_symlink() else []
     except OSError:
         return given
-    # Of every one of them, not only up to the first.
+    # A list, so that `give_back` is called for every entry and not only up to the first success.
     return any([given, *[give_back(each, depth - 1) for each in inside]])

@@ -29,48 +29,48 @@ from hai_scheduler.core.model.run import Blame, RankState
 
 log = logging.getLogger(__name__)
 
-#: How often a supervisor that ends before it has written anything is started again.
+#: How often a supervisor is started that ends before it has written anything.
 MAX_STARTS = 3
-#: The status of a rank that was ended before it started.
+#: The exit status of a rank that was ended before it started.
 NEVER_STARTED = 128 + signal.SIGTERM
-#: How long one look may spend on killing what a dead supervisor has left.
+#: How long one observation may spend on killing what a dead supervisor has left, in seconds.
 PATIENCE_S = 2.0
-#: A supervisor that has not ended its rank so long after its own time limit is killed itself, seconds.
+#: A supervisor that has not ended its rank this long after its own time limit is killed itself, in seconds.
 OVERDUE_S = 10.0
-#: The word of a rank whose supervisor has not seen its end.
+#: The message of a rank whose supervisor has not seen its end.
 _KILLED = "its supervisor was killed, or the machine was switched off"
 _UNREADABLE = f"{_KILLED}; its status.json cannot be read"
 
 
 class LocalRank:
-    """One rank: its folder, and its supervisor where that is a child of this process."""
+    """One rank: its folder, and its keeper if this process has started it."""
 
     def __init__(self, folder: RankFolder, starter: Starter) -> None:
         self.folder = folder
         self._starter = starter
         self._process: Started | None = None
         self._starts = 0
-        #: What was observed when nothing of it was left; never read again.
+        #: The last observation, when no process of the rank was left; the folder is not read again.
         self._end: RankObservation | None = None
-        #: Whether this process has started its supervisor, or has seen it alive: then they did not die together.
+        #: Whether this process has started the supervisor or seen it alive: then they did not die together.
         self._was_alive = False
         #: What was observed last.
         self._seen = RankObservation(rank=folder.rank, state=RankState.PENDING)
 
     @property
     def gone(self) -> bool:
-        """Whether it has been observed that nothing of it is left."""
+        """Whether it was observed that no process of the rank is left."""
         return self._end is not None
 
     @property
     def supervisor(self) -> int | None:
-        """The pid of its supervisor: of one that was started here and has not ended, or of whoever has the lock."""
+        """The pid of the keeper that was started here and has not ended, else the pid that the lock names; or None."""
         if self._process is not None and not self._process.ended():
             return self._process.pid
         return None if self.gone else self.folder.supervisor()
 
     def ensure_started(self) -> None:
-        """Start a supervisor unless there is, or has been, one. Raises OSError."""
+        """Start a supervisor unless there is or was one. Raises OSError."""
         if self.folder.status() is not None or not self.reap():
             return
         self._starts += 1
@@ -85,17 +85,17 @@ class LocalRank:
         return self._starter.start(self.folder.path)
 
     def reap(self) -> bool:
-        """Collect the supervisor if it was started here and has ended; whether none is left."""
+        """Collect the keeper if it was started here and has ended. Returns whether no keeper of this process runs."""
         return self._process is None or self._process.ended()
 
     def let_go(self) -> None:
-        """Part with a supervisor that goes on without this process."""
+        """Stop watching the supervisor, which goes on."""
         if self._process is not None:
             self._process.let_go()
         self._process = None
 
     def observe(self) -> RankObservation:
-        """What is known of it now. Where its folder cannot be read, that is what was known before, and the reason."""
+        """Return what is known of the rank; if its folder cannot be read, the last observation and the reason."""
         try:
             self._seen = with_rights(self.folder.path, self._observe)
         except OSError as error:
@@ -106,7 +106,7 @@ class LocalRank:
         return self._seen
 
     def as_it_was(self, trouble: str) -> RankObservation:
-        """What was observed last, and why nothing newer is known."""
+        """Return the last observation, with `trouble` as its message if the rank had not ended."""
         return self._end or replace(self._seen, message=trouble)
 
     def _observe(self) -> RankObservation:
@@ -124,11 +124,11 @@ class LocalRank:
         return seen
 
     def _never_started(self) -> bool:
-        """Whether its supervisor has failed, or whoever prepared it has ended before he started one."""
+        """Whether no supervisor has started: it failed, or the service that prepared the rank ended before."""
         return not (self._process is not None and self._process.succeeded) and self.folder.supervisor() is None
 
     def _start_again(self) -> None:
-        """Its supervisor died before it had written anything: nothing was started."""
+        """Start the supervisor again, MAX_STARTS times at most: it died before it had written or started anything."""
         if self._starts < MAX_STARTS:
             self.ensure_started()
         else:
@@ -142,7 +142,7 @@ class LocalRank:
         supervised = status.get("state") == "exited" or self.folder.supervised()
         self._was_alive = self._was_alive or supervised
         if not supervised:
-            # It may have written the end between the two looks.
+            # The supervisor may have written the end between the two reads.
             status = self.folder.status() or status
             if status.get("state") != "exited" and kill_leftovers(self.folder, patience_s=PATIENCE_S):
                 lost = _observation(self.folder.rank, RankState.LOST, status)
@@ -154,25 +154,25 @@ class LocalRank:
         return _observation(self.folder.rank, RankState.RUNNING if running else RankState.PENDING, status)
 
     def kill(self, term_wait_s: float) -> None:
-        """Order its end. Raises OSError."""
+        """Order the end of the rank. Raises OSError."""
         overdue = self.folder.killed_for() > term_wait_s + OVERDUE_S
         self.folder.mark_killed()
         if self.gone or self.folder.end_unstarted(NEVER_STARTED, None):
             return
         keeper = self.folder.supervisor()
-        # None: dead, or so young that it sees the mark before it starts the command; or the lock does not name it.
+        # None: the supervisor is dead; or it has just started and will see the mark; or the lock does not name it.
         for pid in self.folder.find_supervisors() if keeper is None or overdue else [keeper]:
-            # The keeper is never killed: it ends what the supervisor leaves.
+            # The keeper gets no SIGKILL: it ends what the supervisor leaves.
             self._signal(pid, signal.SIGKILL if overdue and pid != keeper else signal.SIGTERM)
 
     def _signal(self, pid: int, number: int) -> None:
-        """Send a signal to a supervisor or its keeper; one that somebody has stopped goes on to heed it."""
+        """Send a signal to a supervisor or its keeper, then SIGCONT: a stopped process must go on to receive it."""
         try:
             handle = os.pidfd_open(pid)
         except ProcessLookupError:
             return
         try:
-            # It supervised after the handle was opened: the handle is not of a later process with its pid.
+            # It supervises after the handle was opened, so the handle is not of a later process with the same pid.
             if self.folder.is_supervised_by(pid) and self.folder.supervised():
                 signal.pidfd_send_signal(handle, number)
                 signal.pidfd_send_signal(handle, signal.SIGCONT)
@@ -183,30 +183,30 @@ class LocalRank:
 
 
 class LocalRun:
-    """One run: its ranks as far as they have been prepared. One caller at a time holds `guard`."""
+    """One run and the ranks that have been prepared. Callers must hold `guard`."""
 
     def __init__(self, folder: RunFolder, starter: Starter) -> None:
         self.guard = threading.Lock()
         self.folder = folder
         self._starter = starter
         self._end: Observation | None = None
-        #: Whose run it is and where, once a whole rank is prepared: that never changes.
+        #: Origin, user and nodes of the run; they do not change once a rank is fully prepared.
         self._facts: RunFacts | None = None
         self.ranks = {rank: LocalRank(folder.rank(rank), starter) for rank in folder.ranks()}
         #: What was observed last; None before the first time.
         self._seen: Observation | None = None
-        #: Why it could not be looked at, the last time; None if it could.
+        #: Why the run could not be observed the last time; None if it could.
         self._trouble: str | None = None
 
     def rank(self, rank: int) -> LocalRank:
-        """The rank, new if need be."""
+        """Return a rank, created if it is not known."""
         if rank not in self.ranks:
             self._end = None
             self.ranks[rank] = LocalRank(self.folder.rank(rank), self._starter)
         return self.ranks[rank]
 
     def catch_up(self, ranks: Iterable[int]) -> None:
-        """Learn of ranks that another service has prepared, and of its order to end the run. Raises OSError."""
+        """Take over ranks that another service has prepared, and its order to end the run. Raises OSError."""
         for number in ranks:
             self.rank(number)
         if self._end is not None and not self._end.killed and self.folder.killed:
@@ -214,31 +214,31 @@ class LocalRun:
 
     @property
     def never_started(self) -> bool:
-        """Whether it was observed to have been ended before any rank of it was prepared."""
+        """Whether it was observed that the run was ended before any rank of it was prepared."""
         return self._end is not None and self._end.killed and not self.ranks
 
     @property
     def gone(self) -> bool:
-        """Whether it has been observed that nothing of it is left."""
+        """Whether it was observed that no process of the run is left."""
         return self._end is not None or all(rank.gone for rank in self.ranks.values())
 
     def let_go(self) -> None:
-        """Part with supervisors that go on without this process."""
+        """Stop watching the supervisors, which go on."""
         for rank in self.ranks.values():
             rank.let_go()
 
     def facts(self) -> RunFacts:
-        """Whose run it is and where, as far as its folder can be read."""
+        """Return origin, user and nodes of the run, as far as its folder can be read."""
         if self._facts is not None and len(self._facts.nodes) == len(self.ranks):
             return self._facts
         try:
             self._facts = with_rights(self.folder.path, self.folder.facts)
-        except OSError:  # its ranks say what is the matter; one run keeps nobody from looking at the others
+        except OSError:  # the run's ranks report the error; it must not keep other runs from being observed
             return self._facts or RunFacts()
         return self._facts
 
     def observe(self) -> Observation:
-        """What is known of it now. Where its folder cannot be read, that is what was known before, and the reason."""
+        """Return what is known of the run; if its folder cannot be read, the last observation and the reason."""
         if self._end is not None:
             return self._end
         try:
@@ -265,7 +265,7 @@ class LocalRun:
         )
 
     def _observe(self) -> Observation:
-        # First the mark, then the ranks: what is prepared after the mark is never started.
+        # First the mark, then the ranks: a rank that is prepared after the mark is never started.
         killed = self.folder.killed
         if killed:
             self.catch_up(self.folder.ranks())
@@ -305,5 +305,5 @@ def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObs
 
 
 def runs_in(root: Path, starter: Starter) -> dict[str, LocalRun]:
-    """Every run that has left a folder, by id."""
+    """Return every run that has a folder, by id."""
     return {str(folder.run_id): LocalRun(folder, starter) for folder in RunFolder.all(root)}

@@ -1,4 +1,4 @@
-"""Starting the supervisors of ranks: forked by a process that is ready for it, or else each as a new Python."""
+"""Starts the supervisors of ranks: forked by the fork server, or, without one, each as a new Python."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from hai_client.rank.forkserver import PADDING
 
 log = logging.getLogger(__name__)
 
-#: How long the fork server may take to answer, seconds; at first it imports what it needs.
+#: How long the fork server may take to answer, in seconds; before its first answer it imports its modules.
 _ANSWER_S: Final = 5.0
-#: When one could not be used, how long none is tried again, seconds.
+#: After a fork server has failed, how long until one is started again, in seconds.
 _PAUSE_S: Final = 30.0
-#: How long its end is waited for, seconds.
+#: How long the end of the fork server is waited for, in seconds.
 _END_S: Final = 2.0
 
 
 class Started(Protocol):
-    """A keeper that this process has ordered: the process around a supervisor."""
+    """A keeper that was started for this process: the process around a supervisor."""
 
     @property
     def pid(self) -> int:
-        """Its pid."""
+        """The keeper's pid."""
         ...
 
     @property
     def succeeded(self) -> bool:
-        """Whether it has ended and has said that there was nothing to start."""
+        """Whether the keeper has ended with status 0: there was nothing to start."""
         ...
 
     def ended(self) -> bool:
-        """Whether it has ended, as far as that can be seen without waiting."""
+        """Whether the keeper has ended, as far as that can be known without waiting."""
         ...
 
     def let_go(self) -> None:
-        """Look after it no more; it goes on."""
+        """Stop watching the keeper, which goes on."""
         ...
 
 
 class Child:
-    """One that is a child of this process."""
+    """A keeper that is a child of this process."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -66,20 +66,20 @@ class Child:
     def let_go(self) -> None:
         """See `Started`."""
         if self._process.poll() is None:
-            # Otherwise the destructor would warn of a child that nobody waits for.
+            # Otherwise Popen's destructor would warn that the child is still running.
             self._process.returncode = 0
 
 
 class Forked:
-    """One that the fork server has started, by a handle that is readable when it has ended."""
+    """A keeper that the fork server has started; its handle becomes readable when the keeper has ended."""
 
-    #: Its status is the fork server's. Where somebody else supervises the rank, the lock names him.
+    #: False: only the fork server gets the keeper's status. If another process supervises the rank, the lock names it.
     succeeded = False
 
     def __init__(self, pid: int, handle: int) -> None:
         self.pid = pid
         self._handle: int | None = handle
-        #: The loop and its threads ask.
+        #: The event loop and its threads call this object.
         self._turn = threading.Lock()
         self._look = select.poll()
         self._look.register(handle, select.POLLIN)
@@ -106,9 +106,10 @@ class Forked:
 
 
 class ForkServer:
-    """`hai_client.rank.forkserver`, started when it is first needed and again when it has died. For any thread.
+    """Starts and calls `hai_client.rank.forkserver`, again when that has died. Its methods may be called by any thread.
 
-    It ends with this process, and what it has forked goes on. A new service starts a new one, with the code of its own.
+    The fork server ends with this process; the keepers it has forked go on. A new service starts a new fork server with
+    its own code.
     """
 
     def __init__(self, python: str) -> None:
@@ -116,23 +117,24 @@ class ForkServer:
         self._turn = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._line: socket.socket | None = None
-        #: Before that time (`time.monotonic`) none is started.
+        #: No fork server is started before this time (`time.monotonic`).
         self._not_before = 0.0
 
     @property
     def pid(self) -> int | None:
-        """Its pid; None while there is none."""
+        """The fork server's pid; None while there is none."""
         return None if self._process is None else self._process.pid
 
     def start(self, folder: Path, output: int) -> Forked | None:
-        """Have a keeper forked for the rank of that folder; None if that cannot be had now.
+        """Have a keeper forked for the rank of a folder. Returns None if no fork server can be used now.
 
         Args:
             folder: The rank's folder.
             output: File descriptor for what the keeper and the supervisor print.
         """
         with self._turn:
-            # One that has died is noticed by its silence; of what it was asked for, a second one loses the lock.
+            # A dead fork server is noticed when it does not answer. If it had forked a keeper already, that one holds
+            # the rank's lock, and a second keeper ends.
             for _ in range(2):
                 if self._line is None and not self._open():
                     return None
@@ -159,7 +161,7 @@ class ForkServer:
                     start_new_session=True,
                 )
             except OSError as error:
-                # Of the one that is started for the rank, the same is told to the user.
+                # The supervisor that is then started directly fails in the same way, and the user is told why.
                 log.warning("the fork server of ranks cannot be started: %s", error)
                 ours.close()
                 self._not_before = time.monotonic() + _PAUSE_S
@@ -169,7 +171,7 @@ class ForkServer:
         return True
 
     def _ask(self, folder: bytes, output: int) -> Forked | None:
-        """Raises OSError when it does not answer."""
+        """Ask the fork server for a keeper; None if it could not fork one. Raises OSError if it does not answer."""
         assert self._line is not None
         socket.send_fds(self._line, [folder], [output])
         answer, handles, _, _ = socket.recv_fds(self._line, 64, 1, socket.MSG_CMSG_CLOEXEC)
@@ -178,7 +180,7 @@ class ForkServer:
         return Forked(int(answer), handles[0]) if handles else None
 
     def _end(self) -> None:
-        """End it; the keepers go on."""
+        """End the fork server; the keepers go on."""
         line, self._line = self._line, None
         process, self._process = self._process, None
         if line is not None:
@@ -192,7 +194,7 @@ class ForkServer:
             process.wait()
 
     def close(self) -> None:
-        """End it, until it is needed again."""
+        """End the fork server, until one is needed again."""
         with self._turn:
             self._end()
 
@@ -201,7 +203,7 @@ class Starter:
     """Starts supervisors."""
 
     def __init__(self, python: str) -> None:
-        """`python` is what supervisors are started with; `hai_client` must be importable there."""
+        """Create a starter that uses the interpreter `python`, in which `hai_client` must be importable."""
         self.python = python
         self._server = ForkServer(python)
 
@@ -211,7 +213,7 @@ class Starter:
         return self._server.pid
 
     def start(self, folder: Path) -> Started:
-        """Start the supervisor of the rank in that folder. Raises OSError."""
+        """Start the supervisor of the rank in a folder. Raises OSError."""
         with (folder / "supervisor.log").open("ab") as output:
             return self._server.start(folder, output.fileno()) or Child(self._spawn(folder, output.fileno()))
 
@@ -227,12 +229,12 @@ class Starter:
         )
 
     def close(self) -> None:
-        """Let go of what helps; all that it has started goes on."""
+        """End the fork server; the supervisors that were started go on."""
         with contextlib.suppress(OSError):
             self._server.close()
 
 
 def supervisor_environment() -> dict[str, str]:
-    """Little: whoever may look at the process must not see the service's secrets in it."""
+    """Return the few variables that supervisors need: users who can read their environment must see no secret in it."""
     kept = ("PATH", "LANG", "LC_ALL", "HOME", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "TMPDIR")
     return {name: os.environ[name] for name in kept if name in os.environ}

@@ -1,4 +1,4 @@
-"""What all parts of a transaction share."""
+"""The base class of all parts of a transaction."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from hai_scheduler.adapters.memory.state import State
 
 
 class Part:
-    """A transaction is a state of its own that the store takes over at the end, or drops."""
+    """A part of a transaction, which works on its own state; the store takes that over at the end or drops it."""
 
     def __init__(self, state: State, *, writing: bool) -> None:
-        #: What the transaction has made of the state it began with.
+        #: The state as the transaction has changed it so far.
         self.state = state
         self._writing = writing
         self._over = False
 
     def end(self) -> None:
-        """Nothing can be done in it any more."""
+        """End the transaction: every later call raises RuntimeError."""
         self._over = True
 
     def _seen(self) -> State:

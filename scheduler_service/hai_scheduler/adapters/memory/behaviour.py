@@ -10,12 +10,12 @@ _NOW = timedelta(0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
-    """What the ranks of a run do. The default runs for ever, and saves and leaves at once when it is told to.
+    """What the ranks of a run do. The default runs without end, and saves and leaves at once after a notice.
 
-    `work` is the task's, over all its runs: a run goes on from what the runs before it had saved.
+    `work` is that of the task over all its runs: a run goes on from what the runs before it had saved.
     """
 
-    #: How long it must run until it ends by itself; None is for ever.
+    #: How long the task must run until it ends by itself; None: it never does.
     work: timedelta | None = None
     #: Status that it then ends with.
     exit_code: int = 0
@@ -26,7 +26,7 @@ class Behaviour:
     start_takes: timedelta = _NOW
     #: How long a run is busy before its work goes on: imports, reading the checkpoint.
     warm_up: timedelta = _NOW
-    #: Why its ranks cannot be started; such a run never is up.
+    #: Why its ranks cannot be started; such a run is never up.
     start_error: str | None = None
 
     #: How long it takes to save after a notice; then it leaves. None ignores the notice.
@@ -39,14 +39,14 @@ class Behaviour:
     done_for_all: int | None = None
     #: Status of ranks that leave after a notice.
     leave_code: int = 0
-    #: How often it saves on its own while it works; None is never.
+    #: How often it saves by itself while it works; None: never.
     saves_every: timedelta | None = None
-    #: It says `done` and leaves by itself after running that long, without any notice.
+    #: It says `done` and leaves by itself after running this long, without a notice.
     yields_after: timedelta | None = None
 
-    #: A rank is lost after it has run that long: its supervisor died.
+    #: A rank is lost after it has run this long: its supervisor dies.
     lost_after: timedelta | None = None
-    #: Which one.
+    #: The rank that is lost then.
     lost_rank: int = 0
 
     #: How long its ranks take to go when they are ended; ten seconds or more means that it takes a SIGKILL.

@@ -1,4 +1,4 @@
-"""How much is kept of each user's tasks, and what is forgotten of it."""
+"""How much each user has stored, and what is deleted of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hai_scheduler.ports.bounds import Stored
 
 
 class BoundPart(Part):
-    """The part of a transaction that deals with how much there is."""
+    """The part of a transaction that deals with the amount of stored data."""
 
     async def stored(self, user: str) -> Stored:
         """See `BoundTx.stored`."""

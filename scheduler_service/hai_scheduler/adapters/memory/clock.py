@@ -13,17 +13,17 @@ _T = TypeVar("_T")
 
 #: How often to yield on an event loop that does not show whether it has work left.
 _BLIND_YIELDS = 100
-#: Whoever still runs after this many rounds without time passing will never wait.
+#: A program that still runs after this many rounds of the event loop without a wait will never wait.
 _MOST_YIELDS = 100_000
 
 
 class VirtualClock:
-    """Time that passes only when it is told to.
+    """A clock whose time passes only when it is advanced.
 
-    Whoever sleeps is woken in the order of their times, ties in the order of falling asleep, and `now()` is exactly
-    the time asked for when one wakes. Between two times everything that can run is left to run, so that a test or
-    the simulator sees the world as if no time had passed for computing. One event loop, no threads: what waits for
-    a thread or a socket is not seen as being able to run.
+    Sleepers wake in the order of their times, those of the same time in the order in which they fell asleep, and
+    `now()` is then exactly the time that was asked for. Between two times everything that can run is left to run, so
+    that computing takes no time for a test or the simulator. It is for one event loop without threads: code that waits
+    for a thread or a socket does not count as able to run.
     """
 
     def __init__(self, start: datetime = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)) -> None:
@@ -34,21 +34,21 @@ class VirtualClock:
         self._order = itertools.count()
 
     def now(self) -> datetime:
-        """The virtual time, aware UTC."""
+        """Return the virtual time, aware UTC."""
         return self._now
 
     def steady(self) -> float:
-        """Seconds that have passed on it."""
+        """Return the seconds that have passed on the clock."""
         return (self._now - self._began).total_seconds()
 
     def put_forward(self, seconds: float) -> None:
-        """Show a later time, as a machine does whose clock is set: no time passes, and no sleeper wakes by it."""
+        """Set the clock forward, as a machine's clock is set: no time passes, and no sleeper wakes by it."""
         by = timedelta(seconds=seconds)
         self._now, self._began = self._now + by, self._began + by
         self._sleepers = [(until + by, order, woken) for until, order, woken in self._sleepers]
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until the clock has been advanced by that many seconds; zero or less only lets others run."""
+        """Wait until the clock was advanced by this many seconds; zero or less only lets others run."""
         if seconds <= 0:
             await asyncio.sleep(0)
             return
@@ -59,13 +59,13 @@ class VirtualClock:
 
     @property
     def next_wake(self) -> datetime | None:
-        """When the first of the sleepers wakes; None if nobody sleeps."""
+        """When the first sleeper wakes; None without sleepers."""
         while self._sleepers and self._sleepers[0][2].done():
             heapq.heappop(self._sleepers)
         return self._sleepers[0][0] if self._sleepers else None
 
     async def advance(self, seconds: float) -> None:
-        """Let that many seconds pass, waking sleepers at their times."""
+        """Let this many seconds pass, waking sleepers at their times."""
         await self.advance_to(self._now + timedelta(seconds=seconds))
 
     async def advance_to(self, when: datetime) -> None:
@@ -81,8 +81,8 @@ class VirtualClock:
     async def run(self, work: Coroutine[Any, Any, _T], *, limit: float = 86_400.0) -> _T:
         """Run `work` to its end, letting time pass whenever everything waits for it.
 
-        Raises TimeoutError when `work` needs more than `limit` virtual seconds or waits for what never comes;
-        it is cancelled then.
+        Raises TimeoutError when `work` needs more than `limit` virtual seconds or waits for something that never
+        happens; `work` is cancelled then.
         """
         task = asyncio.ensure_future(work)
         end = self._now + timedelta(seconds=limit)
@@ -100,11 +100,11 @@ class VirtualClock:
                 await asyncio.gather(task, return_exceptions=True)
 
     async def settle(self) -> None:
-        """Let everything run that can, without letting time pass.
+        """Let everything that can run do so, without letting time pass.
 
-        Raises RuntimeError when something runs on and on without ever waiting.
+        Raises RuntimeError when something runs on without ever waiting.
         """
-        # Only the loop knows whether a callback is left; the attribute is CPython's and older than asyncio itself.
+        # Only the event loop knows whether a callback is left; the attribute is private to CPython's asyncio.
         ready = getattr(asyncio.get_running_loop(), "_ready", None)
         if ready is None:
             for _ in range(_BLIND_YIELDS):

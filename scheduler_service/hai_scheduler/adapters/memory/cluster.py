@@ -24,7 +24,7 @@ from hai_scheduler.ports.errors import NotFound, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.store import Store
 
-#: What a run's supervisors would read of the REST interface now.
+#: Returns the notice that a run's supervisors would read from the REST interface now.
 Notices = Callable[[RunId], Awaitable[Notice | None]]
 
 
@@ -41,19 +41,19 @@ class Overlap:
 class MemoryCluster:
     """Nodes and scripted jobs without any process, for tests and the simulator.
 
-    **Time** is the clock's: nothing happens between two looks, everything is computed when somebody looks.
+    **Time** is the clock's: nothing runs between two calls; each call computes what has happened until then.
 
     **Jobs** behave as scripted, by order of precedence: `script(task_id, Behaviour(...))` for one task, the
     `behaviour` argument for all others, a value or a function of the order to start (so that a contract suite can
     map the command of its jobs to behaviours: `MemoryCluster(clock, nodes, behaviour=lambda launch: ...)`).
 
     **Notices.** On a real cluster a rank learns of its notice from the service's REST interface, through its
-    supervisor. Here either the shell around it says so with `await cluster.tell(run_id, notice)`, or the cluster
-    asks `notices(run_id)` for every run at each `observe()`, as a supervisor's long poll would have known by then;
-    `notices_of(store)` reads them where the REST interface does.
+    supervisor. Here either the caller passes it with `await cluster.tell(run_id, notice)`, or the cluster asks
+    `notices(run_id)` for every run at each `observe()`, when a supervisor's long poll would have got it too;
+    `notices_of(store)` reads notices from the store, as the REST interface does.
 
-    **Restarts.** The object is the cluster, not the connection to it: it goes on after `close()`, and what a restarted
-    service uses is the same object.
+    **Restarts.** The object is the cluster, not the connection to it: it goes on after `close()`, and a restarted
+    service uses the same object.
 
     **By hand**: `finish` ends a run's ranks, `say` reports what a job may report, `write_log` prints.
 
@@ -73,10 +73,10 @@ class MemoryCluster:
         remember: timedelta = timedelta(hours=1),
         exclusive: bool = True,
     ) -> None:
-        """See the class.
+        """Create a cluster.
 
         Args:
-            clock: What time it is.
+            clock: The clock.
             nodes: The nodes at the beginning.
             behaviour: What jobs do that have no script of their own.
             notices: Asked at each `observe()`; None leaves it to `tell`.
@@ -91,7 +91,7 @@ class MemoryCluster:
         self._notices = notices
         self._remember = remember
         self._scripts: dict[TaskId, Behaviour] = {}
-        #: All that is not forgotten; what `observe` may show; what may still be there. The latter are kept small.
+        #: All runs that are not forgotten; those that `observe` may show; those of which a rank may be left.
         self._runs: dict[RunId, ScriptedRun] = {}
         self._shown: dict[RunId, ScriptedRun] = {}
         self._live: dict[RunId, ScriptedRun] = {}
@@ -101,12 +101,12 @@ class MemoryCluster:
         self._latest: dict[TaskId, ScriptedRun] = {}
         self._saved: dict[TaskId, timedelta] = {}
         self._broken_after: int | None = None
-        #: When things will happen by themselves, and how many of them have.
+        #: Times at which something happens by itself, and how many of them have passed.
         self._due: list[datetime] = []
         self._passed = 0
         self._listeners: set[asyncio.Event] = set()
         self._closings = 0
-        #: While it is set, nothing can be reached.
+        #: While it is set, every call of the port raises Temporary.
         self.down = False
         self.overlaps: list[Overlap] = []
         self.peak = 0
@@ -265,52 +265,52 @@ class MemoryCluster:
         return f"aside/{run.launch.origin or 'unmarked'}/{run_id}"
 
     async def close(self) -> None:
-        """See `Cluster.close`. Ends `changes()`; the object can be used on, as a restarted service does."""
+        """See `Cluster.close`. Ends `changes()`; the object can still be used, as by a restarted service."""
         self._closings += 1
         self._changed([])
 
     # -- scripts ----------------------------------------------------------------------------------
 
     def script(self, task_id: TaskId | int, behaviour: Behaviour) -> None:
-        """Have later runs of that task behave like this."""
+        """Set the behaviour of later runs of a task."""
         self._scripts[TaskId(task_id)] = behaviour
 
     async def tell(self, run_id: RunId, notice: Notice) -> None:
-        """The run's supervisors learn of a notice now. Unknown and ended runs are fine."""
+        """Tell the run's supervisors of a notice now. Does nothing for unknown and ended runs."""
         run = self._runs.get(run_id)
         if run is not None and not run.gone(self._clock.now()):
             run.hear(notice, self._clock.now())
             self._changed(run.times())
 
     def put_node(self, node: Node) -> None:
-        """Add a node or show it otherwise; what runs on it goes on (a node that cannot be reached: `ready=False`)."""
+        """Add or change a node; runs on it go on (`ready=False`: the node cannot be reached)."""
         self._nodes[node.name] = node
         self._changed([])
 
     def remove_node(self, name: str) -> None:
-        """The node is no longer part of the cluster; its ranks are lost."""
+        """Remove a node from the cluster; its ranks are lost."""
         self._lose_ranks(name)
         del self._nodes[name]
         self._changed([])
 
     def lose_node(self, name: str) -> None:
-        """The node dies: it is not ready and its ranks are lost. `put_node` brings it back."""
+        """Let a node fail: it is not ready and its ranks are lost. `put_node` brings it back."""
         self._lose_ranks(name)
         self.put_node(replace(self._nodes[name], ready=False))
 
     def lose_rank(self, run_id: RunId, rank: int, *, node_well: bool = False) -> None:
-        """The rank's supervisor dies with all that it watched over; `node_well`: and nothing else. Raises NotFound."""
+        """Let a rank's supervisor die with its processes; `node_well`: the node itself is well. Raises NotFound."""
         fate = Fate(at=self._clock.now(), state=RankState.LOST, supervisor_killed=node_well)
         self._rank(run_id, rank).befall(fate)
         self._changed([])
 
     def break_start(self, run_id: RunId, rank: int, error: str) -> None:
-        """The rank cannot be started, for a reason that is not its user's. Raises NotFound."""
+        """Let the start of a rank fail, for a reason that is not its user's. Raises NotFound."""
         self._rank(run_id, rank).befall(Fate(at=self._clock.now(), error=error))
         self._changed([])
 
     def finish(self, run_id: RunId, code: int = 0) -> None:
-        """Every rank of the run exits with that status now. Raises NotFound."""
+        """Let every rank of the run exit with this status now. Raises NotFound."""
         self._rank(run_id, 0)
         for rank in self._runs[run_id].ranks.values():
             rank.befall(Fate(at=self._clock.now(), code=code))
@@ -326,7 +326,7 @@ class MemoryCluster:
         done: bool = False,
         for_all: bool = False,
     ) -> None:
-        """The job in the rank says so of its own accord; what is left out stays as it was. Raises NotFound."""
+        """Let the job in a rank report this by itself; what is left out stays as it was. Raises NotFound."""
         said = self._rank(run_id, rank).said
         said.checkpoint = checkpoint or said.checkpoint
         said.job_state = said.job_state if job_state is None else job_state
@@ -335,18 +335,18 @@ class MemoryCluster:
         self._changed([])
 
     def break_launch(self, after: int) -> None:
-        """The next launch raises Temporary after having started that many ranks."""
+        """Let the next launch raise Temporary after it has started this many ranks."""
         self._broken_after = after
 
     def write_log(self, run_id: RunId, rank: int, text: str) -> None:
-        """The rank prints a line. Raises NotFound."""
+        """Let a rank print a line. Raises NotFound."""
         now = self._clock.now()
         found = self._rank(run_id, rank)
         found.tell(now, self._runs[run_id].behaviour.prints)
         found.write(now, text)
 
     def rotate_log(self, run_id: RunId, rank: int, before: int) -> None:
-        """Throw the log away up to that offset. Raises NotFound."""
+        """Delete a rank's log up to an offset. Raises NotFound."""
         found = self._rank(run_id, rank)
         gone = max(0, min(before, found.log_start + len(found.log)) - found.log_start)
         del found.log[:gone]
@@ -355,21 +355,21 @@ class MemoryCluster:
     # -- what tests ask ---------------------------------------------------------------------------
 
     def holders(self) -> Mapping[str, tuple[RunId, ...]]:
-        """By node, the runs whose ranks are on it now, in the order of their launches: several on a shared node."""
+        """Return by node the runs with a rank on it now, in the order of their launches."""
         found: dict[str, tuple[RunId, ...]] = {}
         for run_id, rank in self._present():
             found[rank.node] = (*found.get(rank.node, ()), run_id)
         return found
 
     def saved_work(self, task_id: TaskId | int) -> timedelta:
-        """How much of its work the task has saved."""
+        """Return how much of its work a task has saved."""
         latest = self._latest.get(TaskId(task_id))
         if latest is not None and latest.ranks:
             return latest.saved(self._clock.now())
         return self._saved.get(TaskId(task_id), timedelta(0))
 
     def check(self) -> None:
-        """Raises AssertionError if a node, or a GPU of it, has ever been held by two runs at once."""
+        """Check that two runs never held a node, or a GPU of it, at once. Raises AssertionError."""
         assert not self.overlaps, f"{len(self.overlaps)} times two runs held one, the first: {self.overlaps[0]}"
 
     # -- inside -----------------------------------------------------------------------------------
@@ -385,7 +385,7 @@ class MemoryCluster:
         return self._live
 
     def _present(self) -> list[tuple[RunId, ScriptedRank]]:
-        """Every rank that is still there, with its run."""
+        """Return every rank that has not ended, with the id of its run."""
         now = self._clock.now()
         live = self._still_live().items()
         return [(run_id, rank) for run_id, run in live for rank in run.ranks.values() if not rank.gone(now)]
@@ -395,7 +395,7 @@ class MemoryCluster:
         return ScriptedRun(launch=launch, behaviour=self._behaviour_of(launch), base=self._saved[launch.task_id])
 
     def _comes_late(self, launch: Launch, run: ScriptedRun | None) -> bool:
-        """Whether the run is over, or a later one of its task has been launched."""
+        """Whether the run is over, or a later run of its task was launched."""
         if run is not None and run.over:
             return True
         latest = self._latest.get(launch.task_id)
@@ -459,7 +459,7 @@ class MemoryCluster:
             rung.set()
 
     def _happened(self) -> int:
-        """How many things have happened by themselves until now."""
+        """Return how many things have happened by themselves until now."""
         now = self._clock.now()
         while self._due and self._due[0] <= now:
             heapq.heappop(self._due)
@@ -467,7 +467,7 @@ class MemoryCluster:
         return self._passed
 
     def _until_next(self) -> float | None:
-        """Seconds until something happens by itself; None if nothing will."""
+        """Return the seconds until something happens by itself; None if nothing will."""
         now = self._clock.now()
         return (self._due[0] - now).total_seconds() if self._due else None
 
@@ -477,7 +477,7 @@ def _number_of(run: ScriptedRun) -> int:
 
 
 def notices_of(store: Store) -> Notices:
-    """Notices read from the store, as the REST interface does for a run's supervisors."""
+    """Return a function that reads notices from the store, as the REST interface does for a run's supervisors."""
 
     async def notice(run_id: RunId) -> Notice | None:
         task_id, _, _ = run_id.partition(".")

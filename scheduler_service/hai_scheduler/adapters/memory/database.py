@@ -1,4 +1,4 @@
-"""Who a memory store is, and how far it has come (decision 0016)."""
+"""The identity of a memory store, and how far it has come (decision 0016)."""
 
 from __future__ import annotations
 

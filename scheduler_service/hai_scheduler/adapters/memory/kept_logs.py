@@ -1,4 +1,4 @@
-"""What ranks have sent of their logs, in memory."""
+"""The logs that ranks have sent, in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class MemoryLogs:
     """See `hai_scheduler.ports.logs.KeptLogs`."""
 
     def __init__(self) -> None:
-        #: By run and rank: where each piece begins, and the piece.
+        #: By run and rank: the offset of each piece, and the piece.
         self._pieces: dict[tuple[RunId, int], list[tuple[int, bytes]]] = {}
 
     def place(self, _run_id: RunId) -> LogPlace:

@@ -1,4 +1,4 @@
-"""Runs of the memory cluster: from a behaviour and what has befallen a run to what is seen of it at a time."""
+"""Runs of the memory cluster: computes from a behaviour and from events what a run shows at a time."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Fate:
     #: Whether the job had saved everything when it ended.
     saved: bool = False
     error: str | None = None
-    #: Of a lost rank: its node was well.
+    #: For a lost rank: its node was well.
     supervisor_killed: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
 class Said:
-    """What the job in a rank has said of its own accord, beside its script."""
+    """What the job in a rank has reported by itself, beside its script."""
 
     checkpoint: Checkpoint | None = None
     job_state: str | None = None
@@ -45,48 +45,48 @@ class Said:
 
 @dataclass(slots=True, kw_only=True)
 class ScriptedRank:
-    """One rank: when it is up, and the earliest end that has befallen it."""
+    """One rank: when it is up, and the earliest end that was set for it."""
 
     rank: int
     node: str
     up_at: datetime
-    #: GPUs that it was given there; empty is the whole node.
+    #: GPUs that it was given there; empty: the whole node.
     gpus: tuple[int, ...] = ()
     fate: Fate | None = None
-    #: When it was first sent a signal by the platform, the one of its profile or SIGTERM; None: it was not, until now.
+    #: When the platform first sends it a signal, that of its profile or SIGTERM; None: it has not.
     signalled_at: datetime | None = None
     said: Said = field(default_factory=Said)
     log: bytearray = field(default_factory=bytearray)
     #: Bytes of the log that have been rotated away.
     log_start: int = 0
-    #: How far the log tells the story: it has printed that it is up, and that it ended.
+    #: Whether the log already has the lines of its start, and of its end.
     told_up: bool = False
     told_end: bool = False
 
     def collides(self, other: ScriptedRank) -> bool:
-        """Whether both, on one node, were given the same GPU or one of them all of the node (B4, U2)."""
+        """Whether two ranks on one node were given the same GPU, or one of them the whole node (B4, U2)."""
         return not self.gpus or not other.gpus or not set(self.gpus).isdisjoint(other.gpus)
 
     def befall(self, fate: Fate) -> None:
-        """End like this, unless it ends earlier for another reason."""
+        """Set the end of the rank, unless it ends earlier for another reason."""
         if self.fate is None or fate.at < self.fate.at:
             self.fate = fate
 
     def signal(self, at: datetime) -> None:
-        """Be sent a signal then, unless it has ended."""
+        """Record a signal at a time, unless the rank has ended by then."""
         if not self.gone(at):
             self.signalled_at = min(self.signalled_at or at, at)
 
     def gone(self, now: datetime) -> bool:
-        """Whether nothing is left of it."""
+        """Whether no process of the rank is left."""
         return self.fate is not None and self.fate.at <= now
 
     def write(self, at: datetime, text: str) -> None:
-        """Print one line."""
+        """Add one line to the log."""
         self.log += f"{at:%Y-%m-%dT%H:%M:%S.%f}Z {text}\n".encode()
 
     def tell(self, now: datetime, prints: tuple[str, ...]) -> None:
-        """Write into the log what has happened until now."""
+        """Write into the log what has happened to the rank until now."""
         if not self.told_up and self.up_at <= now and (self.fate is None or self.fate.at > self.up_at):
             self.told_up = True
             for line in prints:
@@ -99,7 +99,7 @@ class ScriptedRank:
 
 @dataclass(slots=True, kw_only=True)
 class ScriptedRun:
-    """One run: the order, its ranks as far as they were started, and what it has been told."""
+    """One run: the order to launch it, the ranks that were started, and its notice."""
 
     launch: Launch
     behaviour: Behaviour
@@ -108,7 +108,7 @@ class ScriptedRun:
     ranks: dict[int, ScriptedRank] = field(default_factory=dict)
     notice: Notice | None = None
     noticed_at: datetime | None = None
-    #: Ordered to end, or recorded as ended: nothing more of it is started.
+    #: The run was ordered to end, or recorded as ended: no more ranks are started.
     over: bool = False
     killed: bool = False
     settled: bool = False
@@ -134,7 +134,7 @@ class ScriptedRun:
         return started
 
     def hear(self, notice: Notice, now: datetime) -> None:
-        """Learn of a notice. A newer revision of the same one changes nothing for the job."""
+        """Take a notice. A newer revision of the same notice changes nothing for the job."""
         first, self.notice = self.notice is None, notice
         if not first:
             return
@@ -160,38 +160,38 @@ class ScriptedRun:
             rank.befall(Fate(at=now + min(self.behaviour.dies_in, KILL_AFTER), code=code))
 
     def settle(self, now: datetime) -> None:
-        """Its end was recorded."""
+        """Take note that the run's end was recorded."""
         self.over = True
         self.settled = self.gone(now)
 
     def gone(self, now: datetime) -> bool:
-        """Whether nothing is left of any rank."""
+        """Whether no process of any rank is left."""
         return all(rank.gone(now) for rank in self.ranks.values())
 
     def ended_at(self) -> datetime:
-        """When the last rank was gone, if all are."""
+        """Return when the last rank ended; all ranks must have ended."""
         return max(rank.fate.at for rank in self.ranks.values() if rank.fate is not None)
 
     def times(self) -> list[datetime]:
-        """When something happens by itself, as far as it is known now."""
+        """Return the times at which something happens by itself, as far as they are known now."""
         ups = [rank.up_at for rank in self.ranks.values()]
         return ups + [rank.fate.at for rank in self.ranks.values() if rank.fate is not None]
 
     def saved(self, now: datetime) -> timedelta:
-        """How much of the task's work is saved."""
+        """Return how much of the task's work is saved."""
         if all(rank.fate is not None and rank.fate.saved and rank.gone(now) for rank in self.ranks.values()):
             return self.base + self._worked(now)
         every = self.behaviour.saves_every
         return self.base if every is None else self.base + self._worked(now) // every * every
 
     def _worked(self, until: datetime) -> timedelta:
-        """How long this run has worked: all ranks up and warm, none gone."""
+        """Return how long this run has worked: all ranks up and warm, none ended."""
         began = max(rank.up_at for rank in self.ranks.values()) + self.behaviour.warm_up
         end = min([until, *(rank.fate.at for rank in self.ranks.values() if rank.fate is not None)])
         return max(end - began, timedelta(0))
 
     def _checkpoint(self, now: datetime) -> Checkpoint | None:
-        """The newest one, named by the seconds of work that it holds."""
+        """Return the newest checkpoint; its step is the seconds of work that it holds."""
         saved = self.saved(now)
         if saved <= self.base:
             return None
@@ -199,11 +199,11 @@ class ScriptedRun:
         return Checkpoint(at=began + (saved - self.base), step=int(saved.total_seconds()))
 
     def _heard_at(self, rank: ScriptedRank, noticed: datetime) -> datetime:
-        """A supervisor asks once it is up."""
+        """Return when a rank's supervisor learns of a notice: it asks for one once it is up."""
         return max(noticed, rank.up_at)
 
     def show(self, now: datetime) -> Observation:
-        """What a cluster shows of the run."""
+        """Return what a cluster shows of the run."""
         ranks = tuple(self._show_rank(self.ranks[number], now) for number in sorted(self.ranks))
         unsettled = self.gone(now) and not self.settled
         return Observation(

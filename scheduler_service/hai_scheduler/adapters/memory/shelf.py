@@ -1,4 +1,4 @@
-"""An immutable map that is cheap to change by one."""
+"""An immutable map of which a copy with one change is cheap."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _PAGE_BITS = 8
 
 
 class Shelf(Generic[_V]):
-    """Values by positive number, in pages. A change makes a new shelf that shares all pages but one.
+    """Values by positive number, in pages. A change returns a new shelf that shares all pages but one.
 
-    So a transaction is a value: to roll back is to drop it, and a reader keeps what it holds.
+    So a transaction is a value: it is rolled back by dropping it, and readers keep the shelf they began with.
     """
 
     __slots__ = ("_pages", "_size")
@@ -27,17 +27,17 @@ class Shelf(Generic[_V]):
         return self._size
 
     def get(self, key: int) -> _V | None:
-        """The value, or None."""
+        """Return the value at a key; None without one."""
         return self._pages.get(key >> _PAGE_BITS, {}).get(key)
 
     def put(self, key: int, value: _V) -> Shelf[_V]:
-        """A shelf with that value at that key."""
+        """Return a shelf with the value at the key."""
         number = key >> _PAGE_BITS
         page = self._pages.get(number, {})
         return Shelf({**self._pages, number: {**page, key: value}}, self._size + (key not in page))
 
     def drop(self, key: int) -> Shelf[_V]:
-        """A shelf without that key."""
+        """Return a shelf without the key."""
         number = key >> _PAGE_BITS
         page = self._pages.get(number, {})
         if key not in page:
@@ -47,20 +47,20 @@ class Shelf(Generic[_V]):
         return Shelf({**others, number: rest} if rest else others, self._size - 1)
 
     def rising(self) -> Iterator[_V]:
-        """The values, by key."""
+        """Yield the values in the order of their keys."""
         for number in sorted(self._pages):
             page = self._pages[number]
             yield from (page[key] for key in sorted(page))
 
     def after(self, key: int) -> Iterator[_V]:
-        """The values with greater keys, by key."""
+        """Yield the values with greater keys, in the order of their keys."""
         first = (key + 1) >> _PAGE_BITS
         for number in sorted(n for n in self._pages if n >= first):
             page = self._pages[number]
             yield from (page[k] for k in sorted(page) if k > key)
 
     def falling(self, below: int | None = None) -> Iterator[_V]:
-        """The values with keys smaller than `below`, greatest key first."""
+        """Yield the values with keys smaller than `below`, greatest key first."""
         for number in sorted(self._pages, reverse=True):
             page = self._pages[number]
             yield from (page[k] for k in sorted(page, reverse=True) if below is None or k < below)

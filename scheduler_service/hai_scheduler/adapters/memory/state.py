@@ -23,7 +23,7 @@ QuotaKey = tuple[str, str, Priority]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldLease:
-    """The lease's row: it stays when nobody holds it, so that tokens only grow."""
+    """The lease's row: it stays when no loop holds the lease, so that tokens only grow."""
 
     holder: str | None = None
     token: int = 0
@@ -32,24 +32,24 @@ class HeldLease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """One consistent state of the store. A change makes a new one."""
+    """One consistent state of the store. A change makes a new state."""
 
-    #: Ids and seqs that have been given away; never given twice.
+    #: The last task id and event seq that were given; none is given twice.
     last_task: int = 0
     last_event: int = 0
     tasks: Shelf[Task] = field(default_factory=Shelf)
-    #: The same tasks again, those that have not ended: a tick must not walk all history.
+    #: The tasks that have not ended, once more: a tick must not walk through all history.
     open: Shelf[Task] = field(default_factory=Shelf)
     specs: Shelf[TaskSpec] = field(default_factory=Shelf)
-    #: By task id; all runs of the task by number.
+    #: By task id: all runs of the task, by number.
     runs: Shelf[Mapping[int, Run]] = field(default_factory=Shelf)
     #: Task ids by user and idempotency key.
     keys: Mapping[tuple[str, str], int] = field(default_factory=dict)
     events: Shelf[Event] = field(default_factory=Shelf)
     quotas: Mapping[QuotaKey, Quota] = field(default_factory=dict)
-    #: By user and group.
+    #: Decayed use, by user and node group.
     uses: Mapping[tuple[str, str], Use] = field(default_factory=dict)
-    #: In the order they came.
+    #: In the order in which they were added.
     strikes: tuple[Strike, ...] = ()
     users: Mapping[str, UserRecord] = field(default_factory=dict)
     mount_rules: Mapping[str, MountRule] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class State:
     marks: Mapping[str, NodeMark] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     lease: HeldLease = field(default_factory=HeldLease)
-    #: Who the store is, without the last task; and what it must not use again (decision 0016).
+    #: The mark of the store but for the last task; and the past it must not use again (decision 0016).
     database: str = field(default_factory=lambda: secrets.token_hex(8))
     epoch: int = 1
     steps: int = 0

@@ -1,4 +1,4 @@
-"""The store in memory: for tests, for the simulator, and as the plainest statement of what a store promises."""
+"""The store in memory: for tests, for the simulator, and as the simplest implementation of the port."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hai_scheduler.adapters.memory.tx import MemoryTx
 
 
 class MemoryStore:
-    """Keeps everything in this process; nothing survives it.
+    """A store in the memory of this process; its contents end with the process.
 
-    A state is an immutable value: readers keep the one they began with, a writer makes a new one that takes the
-    old one's place at its end.
+    A state is an immutable value: readers keep the state they began with, a writer makes a new state that replaces the
+    old one at its end.
     """
 
     def __init__(self) -> None:
@@ -25,15 +25,15 @@ class MemoryStore:
         self.logs = MemoryLogs()
 
     def read(self) -> AbstractAsyncContextManager[MemoryTx]:
-        """A consistent view. Writing in it is a RuntimeError."""
+        """Open a consistent view. Writing in it is a RuntimeError."""
         return self._read()
 
     def write(self) -> AbstractAsyncContextManager[MemoryTx]:
-        """Commits at the end, rolls back on any exception. Writers are served in the order they came."""
+        """Open a transaction: it commits at the end, and rolls back on any exception. Writers take turns in order."""
         return self._write()
 
     async def close(self) -> None:
-        """There is nothing to let go of: the store can be used on, as if opened again."""
+        """Do nothing: the store can still be used, as if it were opened again."""
 
     @asynccontextmanager
     async def _read(self) -> AsyncIterator[MemoryTx]:

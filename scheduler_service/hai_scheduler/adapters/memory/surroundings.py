@@ -11,7 +11,7 @@ from hai_scheduler.core.workspace.mounts import MountRule
 
 
 class SurroundingsPart(Part):
-    """The part of a transaction that deals with what tasks and development containers find around them."""
+    """The part of a transaction that deals with mount rules and environments."""
 
     async def mount_rules(self) -> Sequence[MountRule]:
         """See `Tx.mount_rules`."""
@@ -49,5 +49,5 @@ class SurroundingsPart(Part):
 
 
 def _copy_of(environment: Environment) -> Environment:
-    """Its variables are the one thing that a caller could change."""
+    """Return a copy with its own dictionary of variables, which is all that a caller could change."""
     return replace(environment, variables=dict(environment.variables))

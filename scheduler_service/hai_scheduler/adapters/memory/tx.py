@@ -129,7 +129,7 @@ class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
     async def add_event(self, event: Event) -> Event:
         """See `Tx.add_event`."""
         state = self._writable()
-        # Through JSON, so that what no database would take fails here as well, and nobody shares the dict.
+        # Through JSON, so that data that no database takes fail here too, and the caller's dict is not shared.
         added = replace(event, seq=state.last_event + 1, data=json.loads(json.dumps(dict(event.data), allow_nan=False)))
         self.state = replace(state, last_event=added.seq, events=state.events.put(added.seq, added))
         return added
@@ -188,7 +188,7 @@ class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
         self.state = replace(state, uses={k: row for k, row in state.uses.items() if k != (use.user, use.group)})
 
     async def strikes(self) -> Sequence[Strike]:
-        """See `Tx.strikes`; of the same moment, in the order they came."""
+        """See `Tx.strikes`; those of the same moment in the order in which they were added."""
         state = self._seen()
         tasks = {strike.task_id: state.tasks.get(strike.task_id) for strike in state.strikes}
         whose = {task_id: None if task is None else task.user for task_id, task in tasks.items()}
@@ -261,7 +261,7 @@ class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
         """See `Tx.check_lease`."""
         held = self._seen().lease
         if held.holder is None or held.token != token:
-            raise LeaseLost("another scheduler holds the leader lease, or nobody does")
+            raise LeaseLost("another scheduler holds the leader lease, or none does")
 
     async def release_lease(self, holder: str) -> None:
         """See `Tx.release_lease`."""
@@ -279,7 +279,7 @@ def _with_task(state: State, task: Task) -> State:
 
 
 def _copy_of(spec: TaskSpec) -> TaskSpec:
-    """Its dict is the one thing that a caller could change."""
+    """Return a copy with its own dictionary of variables, which is all that a caller could change."""
     return replace(spec, env=dict(spec.env))
 
 

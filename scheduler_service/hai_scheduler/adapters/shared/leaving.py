@@ -1,4 +1,4 @@
-"""What a supervisor is told of leaving, on every cluster alike (`hai_client.rank.spec` reads it)."""
+"""What every cluster tells a supervisor about leaving (`hai_client.rank.spec` reads it)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hai_scheduler.ports.cluster import Launch
 
 
 def leaving_of(launch: Launch) -> dict[str, Any]:
-    """The part of `spec.json` that says how the job is told to leave, and what counts as its checkpoints."""
+    """Return the part of `spec.json` that says how the job is told to leave, and what counts as its checkpoints."""
     signal = launch.signal
     return {
         "profile": launch.profile,

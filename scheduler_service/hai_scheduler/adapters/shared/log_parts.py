@@ -1,7 +1,7 @@
-"""Reading a rank's log by logical offset: over the parts that `hai_client.rank` rotates, or over pieces of it.
+"""Reads a rank's log by logical offset: from the parts that `hai_client.rank` rotates, or from pieces of it.
 
-Offsets are bytes since the first line; they stay valid when the oldest parts go. What is read may belong to a user:
-in a folder that is shared with his pods anything can lie, so that only plain files that are named as parts are read.
+Offsets are bytes since the first line; they stay valid when the oldest parts are removed. In a folder that is shared
+with a user's pods there can be any file, so only plain files that are named like parts are read.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pathlib import Path
 from hai_scheduler.ports.logs import LogChunk
 
 _PART = re.compile(r"[0-9]{20}\.log", re.ASCII)
-#: No link is followed, and nobody waits for the other end of a pipe.
+#: No link is followed, and opening a pipe does not wait for its other end.
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def read_log(folder: Path, *, offset: int, limit: int, final: bool) -> LogChunk:
-    """Read whole lines from `offset`; of one that is longer than the limit, a piece.
+    """Return whole lines from `offset`; of a line that is longer than the limit, a piece.
 
     Args:
-        folder: Where the parts are; it need not exist yet.
+        folder: The folder of the parts; it need not exist yet.
         offset: Bytes since the first line.
         limit: About how many bytes at most.
         final: Whether the log was complete before this call.
@@ -41,14 +41,15 @@ def read_log(folder: Path, *, offset: int, limit: int, final: bool) -> LogChunk:
 
 
 def join(pieces: Iterable[tuple[int, bytes]], *, offset: int, limit: int, end: int, ended: bool) -> LogChunk:
-    """Read whole lines from `offset`; of one that is longer than the limit, a piece.
+    """Return whole lines from `offset`; of a line that is longer than the limit, a piece.
 
     Args:
-        pieces: What is kept from `offset` on, or a beginning of it that is longer than the limit: where each begins.
+        pieces: The offset and the bytes of each piece that is kept from `offset` on; if they are longer than the limit,
+            the first ones are enough.
         offset: Bytes since the first line.
         limit: About how many bytes at most.
-        end: Where the log ends.
-        ended: Whether nothing will be added.
+        end: The offset of the end of the log.
+        ended: Whether the log is complete.
     """
     start, size = min(offset, end), 0
     kept: list[bytes] = []
@@ -58,7 +59,7 @@ def join(pieces: Iterable[tuple[int, bytes]], *, offset: int, limit: int, end: i
         if not kept:
             start = max(start, begin)
         elif begin != start + size:
-            # Behind a gap: for the next call.
+            # It comes after a gap: the next call returns it.
             break
         kept.append(data[start + size - begin : start + limit - begin])
         size += len(kept[-1])
@@ -86,7 +87,7 @@ def _read(folder: Path, starts: list[int], start: int, limit: int) -> bytes:
 
 
 def _read_part(path: Path, offset: int, limit: int) -> bytes | None:
-    """At most `limit` bytes of a part; None if there is no such file. Raises OSError when it cannot be read."""
+    """Return at most `limit` bytes of a part; None without a plain file. Raises OSError if it cannot be read."""
     try:
         fd = os.open(path, _FLAGS)
     except FileNotFoundError:
@@ -111,7 +112,7 @@ def _whole_lines(data: bytes, limit: int) -> bytes:
 
 
 def _size(path: Path) -> int:
-    """Bytes of a plain file; 0 for whatever else it is, or if there is nothing."""
+    """Return the size of a plain file in bytes; 0 for anything else, or if it does not exist."""
     try:
         found = path.lstat()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What every cluster refuses: marks that go back, and to start a run where another one has its id (decision 0016)."""
+"""Checks of every cluster: marks do not go back, and no run is started with the id of another (decision 0016)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hai_scheduler.ports.lineage import Superseded
 
 
 def check_mark(known: Mark | None, mark: Mark) -> None:
-    """See that a mark may take the place of the one that a cluster keeps of its database. Raises Superseded."""
+    """Check that a mark may replace the one that a cluster keeps of the same database. Raises Superseded."""
     if known is not None and mark.behind(known):
         raise Superseded(
             f"database {mark.database} is behind what the cluster was told of it (epoch {mark.epoch} after "
@@ -20,9 +20,9 @@ def check_mark(known: Mark | None, mark: Mark) -> None:
 
 
 def check_origin(launch: Launch, there: Origin | None) -> None:
-    """See that a run which the cluster has with the launch's id is the same one. Raises Temporary.
+    """Check that a run on the cluster with the launch's id is the same run. Raises Temporary.
 
-    One that nobody has written an origin down for is of an older version, and is taken for the same.
+    A run without an origin was started by an older version, and is taken for the same.
     """
     if there is not None and there != launch.origin:
         raise Temporary(

@@ -1,7 +1,6 @@
-"""A few threads for what users have read of files: logs, and whether a path of a task exists.
+"""A few threads for reading files on behalf of users: logs, and checks whether a task's path exists.
 
-However many read, and however slowly a file system answers, the threads in which runs are observed and started stay
-free.
+Runs are observed and started in other threads, which stay free however slow a file system is.
 """
 
 from __future__ import annotations
@@ -18,5 +17,5 @@ T = TypeVar("T")
 
 
 async def in_reader(do: Callable[[], T]) -> T:
-    """Do it in one of these threads."""
+    """Call `do` in one of these threads and return its result."""
     return await asyncio.get_running_loop().run_in_executor(_READERS, do)

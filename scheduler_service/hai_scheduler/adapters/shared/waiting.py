@@ -1,4 +1,4 @@
-"""Waiting for an event by a clock of one's own."""
+"""Waiting for an event with a timeout by a given clock."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hai_scheduler.ports.clock import Clock
 
 
 async def wait_until_set(event: asyncio.Event, clock: Clock, seconds: float | None) -> bool:
-    """Wait for the event, at most `seconds` (None: for ever) of the clock's time; whether it is set."""
+    """Wait for the event, at most `seconds` of the clock's time (None: no limit). Returns whether it is set."""
     if seconds is None:
         return await event.wait()
     if event.is_set() or seconds <= 0:

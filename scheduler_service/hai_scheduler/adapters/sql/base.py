@@ -1,4 +1,4 @@
-"""What all parts of a transaction share."""
+"""The base class of all parts of a transaction."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Values = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 class Part:
     """A connection with an open transaction, and whether it may write.
 
-    A transaction belongs to one coroutine at a time: a connection does one thing after the other.
+    A transaction belongs to one coroutine at a time, because a connection executes one statement after the other.
     """
 
     def __init__(self, connection: AsyncConnection, *, writing: bool) -> None:
         self._connection = connection
         self._writing = writing
         self._over = False
-        #: Rows that are written before anything else is asked, and at the end: one trip for all of a statement.
+        #: Rows to be written, by statement: before the next query and at the end, all rows of a statement in one trip.
         self._later: dict[Executable, list[Mapping[str, Any]]] = {}
 
     def end(self) -> None:
-        """Nothing can be done in it any more."""
+        """End the transaction: every later call raises RuntimeError."""
         self._over = True
 
     async def _ask(self, statement: Executable, values: Values | None = None) -> CursorResult[Any]:
@@ -48,23 +48,23 @@ class Part:
         return await self._ask(statement, values)
 
     def _change_later(self, statement: Executable, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Execute it for these rows in this transaction, at once with others of the same statement."""
+        """Execute a statement for these rows later in this transaction, together with other rows for it."""
         self._check(writes=True)
         if found := list(rows):
             self._later.setdefault(statement, []).extend(found)
 
     async def flush(self) -> None:
-        """Write what was to be written later."""
+        """Write all rows that are waiting to be written."""
         later, self._later = self._later, {}
         for statement, rows in later.items():
             await self._connection.execute(statement, rows)
 
     def _put_later(self, table: Table, values: Mapping[str, Any]) -> None:
-        """As `_put`, with others of the table."""
+        """Insert or replace a row as `_put` does, later and together with other rows of the table."""
         self._change_later(_upsert(table, self._connection.dialect.name), [values])
 
     async def _put(self, table: Table, values: Mapping[str, Any]) -> None:
-        """Insert the row, or write over the one with its primary key."""
+        """Insert a row, or replace the row with its primary key."""
         await self._change(_upsert(table, self._connection.dialect.name), values)
 
 

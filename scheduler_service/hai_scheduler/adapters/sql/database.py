@@ -1,4 +1,4 @@
-"""Who the database is, and how far it has come (decision 0016)."""
+"""The identity of the database, and how far it has come (decision 0016)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hai_scheduler.adapters.sql.tables import DATABASE, RUNS
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.marks import LostPast, Mark
 
-#: Ids that are asked for at once: SQLite takes some thousands of values in one statement.
+#: Most ids in one query: SQLite takes some thousands of values in a statement.
 _MANY = 500
 
-#: PostgreSQL does not undo it at a rollback: then some ids are left out, which is harmless.
+#: PostgreSQL does not undo this at a rollback: some ids are then left out, which is harmless.
 _SET_POSTGRESQL = text("SELECT setval('hai_tasks_id_seq', :last)")
 _SET_SQLITE = text("UPDATE sqlite_sequence SET seq = :last WHERE name = 'hai_tasks'")
 _BEGIN_SQLITE = text("INSERT INTO sqlite_sequence (name, seq) VALUES ('hai_tasks', :last)")

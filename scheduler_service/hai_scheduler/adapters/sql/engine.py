@@ -1,4 +1,4 @@
-"""Connections to SQLite and PostgreSQL, set up so that both keep the same promises."""
+"""Connections to SQLite and PostgreSQL, configured so that both give the same guarantees."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from hai_scheduler.adapters.sql.one_trip import driver
 
-#: How long a writer waits for one of another process. Longer than any transaction of ours takes.
+#: How long a writer waits for a writer of another process, in milliseconds: longer than any transaction of HAI takes.
 _BUSY_MS = 30_000
-#: A writer that hangs (it is stopped, its machine is gone, its network is cut) must not keep everybody else out: for as
-#: long nobody can take its lease over. Longer than any plan takes, within which a tick asks the database nothing.
+#: A writer that hangs (it is stopped, its machine is gone, its network is cut) is disconnected after this time, in
+#: milliseconds. Until then no other process can write or take over its lease. The time is longer than any plan takes,
+#: because a tick sends no query while it plans.
 _IDLE_MS = 10_000
-#: Any number, the same in all processes: who holds it is the writer of this database.
+#: Key of the advisory lock that the writer of this database holds: any number, the same in all processes.
 _WRITER_LOCK = 0x48_41_49_01
-#: Says how a transaction begins in SQLite; see `_begin_sqlite`.
+#: Execution option with the statement that begins a transaction in SQLite; see `_begin_sqlite`.
 _BEGIN = "hai_begin"
 
 _SQLITE_PRAGMAS = (
     f"PRAGMA busy_timeout = {_BUSY_MS}",
     # Readers and the writer do not wait for one another.
     "PRAGMA journal_mode = WAL",
-    # One fsync a commit: what is committed survives a power cut as well. With NORMAL it would survive the process only.
+    # One fsync a commit: a commit survives a power cut. With NORMAL it would survive only the end of the process.
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
 )
@@ -46,14 +47,14 @@ _to_json = partial(json.dumps, separators=(",", ":"), allow_nan=False)
 
 
 def parse(url: str) -> URL:
-    """The URL with its driver.
+    """Return the URL with its driver.
 
-    Raises ValueError for what is neither `sqlite:///FILE` nor `postgresql://...`; its message shows no password.
+    Raises ValueError if it is neither `sqlite:///FILE` nor `postgresql://...`; the message shows no password.
     """
     try:
         parsed = make_url(url)
     except ArgumentError as error:
-        # It may hold a password somewhere.
+        # The text may hold a password, so it is not shown.
         raise ValueError(f"the state database is not given by a URL: {_SUPPORTED}") from error
     kind = parsed.get_backend_name()
     if kind == "postgresql":
@@ -65,7 +66,7 @@ def parse(url: str) -> URL:
 
 
 def connect(url: URL) -> AsyncEngine:
-    """An engine. Nothing is connected yet, but a new SQLite file is made, for its owner's eyes only.
+    """Return an engine. It does not connect yet, but a missing SQLite file is created, readable by its owner only.
 
     Errors never show values: the environment of a task may hold secrets.
     """
@@ -80,24 +81,24 @@ def connect(url: URL) -> AsyncEngine:
 
 
 def reading(engine: AsyncEngine) -> AsyncEngine:
-    """The same connections for consistent views."""
+    """Return an engine over the same connections, for consistent views."""
     if engine.dialect.name == "postgresql":
         return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
     return engine
 
 
 def writing(engine: AsyncEngine) -> AsyncEngine:
-    """The same connections for transactions that write."""
+    """Return an engine over the same connections, for transactions that write."""
     if engine.dialect.name == "postgresql":
         return engine.execution_options(isolation_level="READ COMMITTED")
     return engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
 
 
 def lock_writer(connection: Connection) -> None:
-    """Be the only writer until the transaction ends.
+    """Make this transaction the only writer until it ends.
 
-    So seqs grow in commit order, a lease that was checked stays checked, and nobody has to try again. In SQLite
-    `BEGIN IMMEDIATE` has done it.
+    So seqs grow in commit order, a checked lease stays valid, and no transaction must be repeated. In SQLite
+    `BEGIN IMMEDIATE` has done this already.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(_POSTGRESQL_LOCK)
@@ -110,7 +111,7 @@ def _make_file(path: Path) -> None:
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
-    # The driver would begin transactions by itself, late and deferred; SQLAlchemy's "begin" says when.
+    # The driver would begin transactions by itself, late and deferred; with None, SQLAlchemy's "begin" event does.
     connection.isolation_level = None
     cursor = connection.cursor()
     for pragma in _SQLITE_PRAGMAS:
@@ -119,7 +120,7 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
 
 
 def _execute_patiently(cursor: Any, statement: str) -> None:
-    """Going over to WAL does not wait for other connections as statements do: so it is tried again."""
+    """Execute a statement, again while the database is locked: the change to WAL ignores SQLite's busy timeout."""
     ends = time.monotonic() + _BUSY_MS / 1000
     while True:
         try:

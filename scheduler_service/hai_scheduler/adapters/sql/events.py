@@ -1,4 +1,4 @@
-"""History: the feed, the audit trail and the outbox in one append-only table."""
+"""Events: the feed, the audit trail and the outbox in one append-only table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of quota, use and strikes to values and back."""
+"""Converts rows of quota, use and strikes into values and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hai_scheduler.core.model.quota import Quota, Use
 
 
 def quota_values(quota: Quota) -> dict[str, Any]:
-    """All columns of the row of quota."""
+    """Return all columns of a row of quota."""
     return {
         "subject": quota.subject,
         "group_name": quota.group,
@@ -26,7 +26,7 @@ def quota_values(quota: Quota) -> dict[str, Any]:
 
 
 def quota_of(row: Row[Any]) -> Quota:
-    """The quota of a row of `tables.QUOTAS`."""
+    """Return the quota of a row of `tables.QUOTAS`."""
     return Quota(
         subject=row.subject,
         group=row.group_name,
@@ -38,7 +38,7 @@ def quota_of(row: Row[Any]) -> Quota:
 
 
 def use_values(use: Use) -> dict[str, Any]:
-    """All columns of the use."""
+    """Return all columns of a use."""
     return {
         "user_name": use.user,
         "group_name": use.group,
@@ -48,15 +48,15 @@ def use_values(use: Use) -> dict[str, Any]:
 
 
 def use_of(row: Row[Any]) -> Use:
-    """The use of a row of `tables.USES`."""
+    """Return the use of a row of `tables.USES`."""
     return Use(user=row.user_name, group=row.group_name, node_seconds=row.node_seconds, at=of_instant(row.at))
 
 
 def strike_values(strike: Strike) -> dict[str, Any]:
-    """Columns of the strike but for its id, which the store gives. Its user is the task's, and is not kept twice."""
+    """Return the columns of a strike without its id, which the store gives, and its user, which the task's row has."""
     return {"node": strike.node, "task_id": strike.task_id, "at": to_instant(strike.at)}
 
 
 def strike_of(row: Row[Any]) -> Strike:
-    """The strike of a row of `tables.STRIKES` with the `user_name` of its task, if there is that still."""
+    """Return the strike of a row of `tables.STRIKES` with the `user_name` of its task, None for a deleted task."""
     return Strike(node=row.node, task_id=TaskId(row.task_id), at=of_instant(row.at), user=row.user_name)

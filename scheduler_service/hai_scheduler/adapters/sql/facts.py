@@ -24,7 +24,7 @@ from hai_scheduler.ports.errors import LeaseLost
 from hai_scheduler.ports.values import Lease, UserRecord
 
 _LEASE_ID = 1
-# Made once: to put a statement together costs as much as to execute it.
+# Made once: to build a statement costs as much as to execute it.
 _QUOTAS, _USES, _USERS, _MARKS, _LEASE = select(QUOTAS), select(USES), select(USERS), select(NODE_MARKS), select(LEASE)
 _STRIKES = (
     select(STRIKES, TASKS.c.user_name)
@@ -35,9 +35,9 @@ _SETTING = select(SETTINGS.c.value).where(SETTINGS.c.name == bindparam("name"))
 
 
 class FactPart(LookingPart):
-    """The part of a transaction that deals with what the platform knows beside tasks.
+    """The part of a transaction that deals with quota, use, strikes, users, node marks, settings and the lease.
 
-    Lists are sorted here, not by the database: its order depends on its language settings.
+    Lists are sorted here, not by the database, whose order depends on its locale.
     """
 
     async def quotas(self) -> Sequence[Quota]:
@@ -83,7 +83,7 @@ class FactPart(LookingPart):
         await self._change(delete(USES).where(row))
 
     async def strikes(self) -> Sequence[Strike]:
-        """See `Tx.strikes`; of the same moment, in the order they came."""
+        """See `Tx.strikes`; those of the same moment in the order in which they were added."""
         return list(await self._facts("strikes", self._read_strikes))
 
     async def _read_strikes(self) -> Sequence[Strike]:
@@ -166,10 +166,10 @@ class FactPart(LookingPart):
         return Lease(holder=holder, token=token, expires_at=now + length)
 
     async def check_lease(self, token: int) -> None:
-        """See `Tx.check_lease`. It holds because no other writer can begin before this one ends."""
+        """See `Tx.check_lease`. The lease stays valid, because no other writer can begin before this one ends."""
         held = (await self._ask(_LEASE)).first()
         if held is None or held.holder is None or held.token != token:
-            raise LeaseLost("another scheduler holds the leader lease, or nobody does")
+            raise LeaseLost("another scheduler holds the leader lease, or none does")
 
     async def release_lease(self, holder: str) -> None:
         """See `Tx.release_lease`."""

@@ -1,4 +1,4 @@
-"""What ranks have sent of their logs, as rows of a few thousand bytes."""
+"""The logs that ranks have sent, as rows of a few thousand bytes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.errors import Misplaced, NotFound, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 
-#: A piece is put to the one before it as long as both together are not larger: a log that grows by a line a second
-#: does not become a row a second.
+#: A piece is merged with the one before it if both together are not larger than this, in bytes: so a log that grows by
+#: a line a second does not become a row a second.
 MERGED_BYTES: Final = 16 * 1024
-#: Pieces that one answer is made of, at most.
+#: Most pieces in one answer.
 PIECES: Final = 256
 
 
 class SqlLogs:
     """See `hai_scheduler.ports.logs.KeptLogs`.
 
-    Where the database has more than one writer, a piece of a log does not wait for the others: what must not happen
-    twice is kept from happening by the primary key.
+    In PostgreSQL a piece of a log does not wait for other writers: the primary key keeps a piece from being stored
+    twice.
     """
 
     def __init__(self, engine: AsyncEngine, turn: asyncio.Lock) -> None:
@@ -43,7 +43,7 @@ class SqlLogs:
         return LogPlace()
 
     async def append(self, run_id: RunId, rank: int, *, offset: int, data: bytes, keep: int, skip: bool = False) -> int:
-        """See `KeptLogs.append`. Raises Temporary as well when the same rank sends two pieces at once."""
+        """See `KeptLogs.append`. It also raises Temporary when the same rank sends two pieces at once."""
         own = _of(run_id, rank)
         async with self._writing() as connection:
             last = (await connection.execute(_LAST.where(own))).first()
@@ -97,7 +97,7 @@ async def _add(
     offset: int,
     data: bytes,
 ) -> None:
-    """Put the piece to the last one, or behind it. Raises Temporary if another call has done so meanwhile."""
+    """Merge a piece with the last one, or add it after that. Raises Temporary if another call was faster."""
     at_once = Temporary("two pieces of one log came at once")
     values = {"next": offset + len(data), "data": data}
     if last is None or last.next != offset or len(last.data) + len(data) > MERGED_BYTES:
@@ -113,7 +113,7 @@ async def _add(
 
 
 def _until(pieces: Sequence[Any], offset: int, limit: int) -> int:
-    """Where the last piece begins that is needed for `limit` bytes."""
+    """Return the start of the last piece that is needed for `limit` bytes."""
     size = 0
     for piece in pieces:
         size += piece.next - max(piece.start, offset)

@@ -1,12 +1,12 @@
-"""Tasks and rows of small tables that this process has read before.
+"""A cache of tasks and rows of small tables that this process has read before.
 
 A tick reads every unfinished task, and of thousands only a few have changed since the last one. Every write of a task
-gives it the next number (`hai_tasks.change`), under the writer's lock: what has been written since a number is one
-range of an index, and whoever has read up to there reads nothing else.
+gives it the next number (`hai_tasks.change`), under the writer's lock. So all writes since a number are one range of an
+index, and a reader that knows the state at that number reads only this range.
 
 A number alone proves nothing: a database that was restored, or taken over from a replica that lagged, gives the same
-numbers again. So what is known counts only while the newest write that it was read with is still part of the history
-that the view shows, and everything is compared with the database now and then all the same.
+numbers again. So a cached state counts only while the newest write that it was read with is still part of the history
+that the view shows. Besides, everything is compared with the database at intervals.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from typing import Any, Final
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task
 
-#: Version and when it was written: a database that was restored, or taken over from a replica that lagged, may come
-#: to the same version a second time with other content, but not at the same microsecond.
+#: The version of a task and when it was written: a database that was restored, or taken over from a replica that
+#: lagged, may reach the same version a second time with other content, but not at the same microsecond.
 Stamp = tuple[int, int]
 
-#: Seconds after which everything is compared with the database, whatever the numbers say: rows may have been changed
-#: by hand, or by a replica of an older version, which writes no number.
+#: Seconds after which everything is compared with the database, whatever the numbers say: an admin may have changed
+#: rows by hand, or a replica of an older version, which writes no numbers.
 COMPARE_EVERY_S: Final = 30.0
-#: So many states are kept: views that began before the latest commit read on from theirs.
+#: Number of states that are kept: a view that began before the latest commit goes on from an earlier state.
 _STATES: Final = 3
-#: If more tasks than this have changed, the list of all is made anew.
+#: If more tasks than this have changed, the list of all tasks is built again.
 _FEW: Final = 200
 
 _ID = attrgetter("id")
@@ -38,21 +38,21 @@ _ID = attrgetter("id")
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The newest write of a task that a view sees, and in which stretch of which database's life."""
+    """The newest write of a task that a view sees, with the database and the epoch it belongs to."""
 
     database: str
     epoch: int
-    #: A random word that changes whenever tasks are forgotten: their numbers go with them, and may be given again.
+    #: A random word that changes whenever a task is deleted: its number is deleted too, and may be given again.
     forgotten: str | None
-    #: Its number; 0 while no task has been written since the database has had numbers.
+    #: The number of the write; 0 while no task has been written since the database has numbers.
     change: int
-    #: Which task it was; None while there is none.
+    #: The task that was written; None while there is none.
     task: TaskId | None
     stamp: Stamp
 
     @property
     def history(self) -> tuple[str, int, str | None]:
-        """Within one of these, numbers only grow."""
+        """The history of the write: within one history, numbers only grow."""
         return self.database, self.epoch, self.forgotten
 
 
@@ -63,28 +63,28 @@ class Written:
     id: TaskId
     change: int
     stamp: Stamp
-    #: As it is now; None if it has ended.
+    #: The task as it is now; None if it has ended.
     task: Task | None
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """All unfinished tasks as one view has seen them. It does not change any more."""
+    """All unfinished tasks as one view has seen them; immutable."""
 
     head: Head
     stamps: Mapping[TaskId, Stamp]
-    #: By id. As long as nothing has changed it is the same object, and a task that has not changed always is.
+    #: The tasks by id. Without a change it is the same tuple as before; unchanged tasks are always the same objects.
     tasks: tuple[Task, ...]
-    #: When it was last compared with the database as a whole, in seconds of a steady clock.
+    #: When the state was last compared with the whole database, in seconds of a steady clock.
     compared_at: float
 
     @property
     def fresh(self) -> bool:
-        """Whether it was compared with the database as a whole lately."""
+        """Whether the state was compared with the whole database in the last COMPARE_EVERY_S seconds."""
         return time.monotonic() - self.compared_at < COMPARE_EVERY_S
 
     def leads_to(self, head: Head, news: Iterable[Written]) -> bool:
-        """Whether the view of that head, with all that was written from this head on, is a later state of this one."""
+        """Whether a view with that head is a later state of this one; `news` is all that was written from here on."""
         mine, found = self.head, False
         for each in news:
             if each.change <= mine.change:
@@ -99,7 +99,7 @@ class Known:
         return found and head.change > mine.change
 
     def after(self, head: Head, news: Iterable[Written]) -> Known:
-        """The state that the news lead to."""
+        """Return the state after the news."""
         news = [each for each in news if each.change > self.head.change]
         stamps = dict(self.stamps)
         for each in news:
@@ -109,39 +109,39 @@ class Known:
 
 
 class KnownTasks:
-    """What the transactions of one store share: the states of the unfinished tasks that were last read.
+    """The last states of the unfinished tasks, shared by the transactions of one store.
 
-    Only what had been committed when it was read belongs here.
+    It holds only tasks that were committed when they were read.
     """
 
     def __init__(self) -> None:
-        #: In the order of their numbers.
+        #: The states in the order of their numbers.
         self._states: tuple[Known, ...] = ()
         #: Grows whenever everything is forgotten.
         self.era = 0
 
     def forget(self) -> None:
-        """Nothing that was read so far counts any more: the database may be another one than it was."""
+        """Forget all states: the database may be another one than before."""
         self._states = ()
         self.era += 1
 
     def up_to(self, head: Head) -> Known | None:
-        """The latest state that may be an earlier one of a view with that head; None if there is none."""
+        """Return the latest state that may be an earlier state of a view with that head; None if there is none."""
         for known in reversed(self._states):
             if known.head.history == head.history and 0 < known.head.change <= head.change:
                 return known
         return None
 
     def tasks(self) -> dict[TaskId, tuple[Stamp, Task]]:
-        """Each task as last read, with its stamp, whatever history it belonged to."""
+        """Return each task as last read, with its stamp, whatever history it belonged to."""
         known = self._states[-1] if self._states else None
         return {} if known is None else {task.id: (known.stamps[task.id], task) for task in known.tasks}
 
     def keep(self, known: Known, era: int) -> None:
-        """Take a state in, unless everything was forgotten since `era`, when its reading began.
+        """Keep a state, unless everything was forgotten since `era`, when its reading began.
 
-        States with greater numbers go: they are of other histories, or a view that is older has come late, and then
-        what has changed since is read once more.
+        States with greater numbers are dropped: they belong to other histories, or this view is an older one that comes
+        late; then the changes since are read once more.
         """
         if era == self.era:
             earlier = [state for state in self._states if state.head.change < known.head.change]
@@ -149,9 +149,9 @@ class KnownTasks:
 
 
 class KnownFacts:
-    """What the transactions of one store share of small tables: their rows, by the word that stands for them.
+    """The rows of small tables, shared by the transactions of one store, each with the word of the table's state.
 
-    They are read anew now and then all the same, as tasks are.
+    They are read again at intervals, as tasks are.
     """
 
     def __init__(self) -> None:
@@ -160,23 +160,23 @@ class KnownFacts:
         self.era = 0
 
     def forget(self) -> None:
-        """Nothing that was read so far counts any more."""
+        """Forget all rows."""
         self._rows = {}
         self.era += 1
 
     def get(self, table: str, word: str) -> Any | None:
-        """The rows that the word stands for; None if they are not known, or were read too long ago."""
+        """Return a table's rows in the state of the word; None if they are not known, or were read too long ago."""
         known, at, rows = self._rows.get(table, ("", 0.0, None))
         return rows if known == word and time.monotonic() - at < COMPARE_EVERY_S else None
 
     def put(self, table: str, word: str, rows: Any, era: int) -> None:
-        """Keep rows that a view has read, unless everything was forgotten since `era`."""
+        """Keep a table's rows that a view has read, unless everything was forgotten since `era`."""
         if era == self.era:
             self._rows[table] = word, time.monotonic(), rows
 
 
 def patched(tasks: tuple[Task, ...], changed: Mapping[TaskId, Task | None]) -> tuple[Task, ...]:
-    """The tasks, by id, with those that have changed or come, and without those that are None now."""
+    """Return the tasks in the order of their ids, with changed and new tasks replaced, and without those now None."""
     if not changed:
         return tasks
     if len(changed) > _FEW:

@@ -1,6 +1,6 @@
-"""What a transaction sees at one look: how far the database has come, so that only what is new has to be read.
+"""Finds out with one query how far the database has come, so that a transaction reads only what is new.
 
-Most transactions of the scheduler's loop change nothing, and find nothing changed. One statement tells them so.
+Most transactions of the scheduler's loop change nothing, and find nothing changed. One statement shows them that.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from hai_scheduler.adapters.sql.base import Part, Values
 from hai_scheduler.adapters.sql.known import KnownFacts, KnownTasks
 from hai_scheduler.adapters.sql.tables import SETTINGS
 
-#: A row of settings with one random word for each small table, which changes whenever the table does: two equal words
-#: stand for the same rows, whatever became of the database between them.
+#: A row of settings with one random word for each small table, which changes whenever the table does: equal words mean
+#: equal rows, even if the database was restored in between.
 WORDS: Final = "~words"
 #: The small tables.
 FACTS: Final = ("environments", "marks", "mount_rules", "quotas", "settings", "strikes", "users", "uses")
-#: A row of settings that changes whenever tasks are forgotten, see `Head.forgotten`.
+#: A row of settings that changes whenever a task is deleted, see `Head.forgotten`.
 FORGOTTEN: Final = "~forgotten"
-#: Settings that are the store's own.
+#: Settings that only the store uses.
 OWN: Final = frozenset({WORDS, FORGOTTEN})
 
-#: The last id that was given, 0 before the first. The databases count themselves, deleted tasks included.
+#: The last id of a task that was given, 0 before the first. The databases count by themselves, deleted tasks included.
 _LAST_TASK = {
     "sqlite": "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'hai_tasks'), 0)",
     "postgresql": "(SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM hai_tasks_id_seq)",
@@ -61,13 +61,13 @@ class LookingPart(Part):
         self._known = known
         self._known_facts = known_facts
         self._seen: Row[Any] | None = None
-        #: The words of tables: a view does not change, and of several writers nobody writes but this one.
+        #: The words of tables. They do not change meanwhile: a view is fixed, and there is only one writer at a time.
         self._words: dict[str, str] | None = None
-        #: Small tables that this transaction has changed: what it reads of them is nobody else's.
+        #: Small tables that this transaction has changed: other transactions do not see these rows yet.
         self._own_words: set[str] = set()
 
     async def _look(self) -> Row[Any]:
-        """How far the database has come, with what this transaction has written so far."""
+        """Return how far the database has come, with all that this transaction has written so far."""
         if self._seen is None or self._over:
             self._seen = (await self._ask(_statement(self._connection.dialect.name))).one()
         return self._seen
@@ -81,7 +81,7 @@ class LookingPart(Part):
         return await super()._change(statement, values)
 
     async def _facts(self, table: str, read: Callable[[], Awaitable[_Rows]]) -> _Rows:
-        """The rows of a small table, read unless they are known by the table's word. They must not be changed."""
+        """Return the rows of a small table, from the cache if its word is known. Callers must not change them."""
         word = (await self._known_words()).get(table)
         if word is None and self._writing and table not in self._own_words:
             await self._changes(table)
@@ -95,9 +95,9 @@ class LookingPart(Part):
         return rows
 
     async def _changes(self, table: str) -> None:
-        """The table is about to be changed: it gets another word, once in a transaction."""
+        """Give a table that is about to be changed another word, once in a transaction."""
         if table not in self._own_words and self._writing:
-            # What is only ever read in views gets its word here, too.
+            # Tables that are only read in views get their first word here too.
             some = {each: secrets.token_hex(8) for each in FACTS}
             words = {**some, **await self._known_words(), table: secrets.token_hex(8)}
             await self._put(SETTINGS, {"name": WORDS, "value": json.dumps(words, sort_keys=True)})

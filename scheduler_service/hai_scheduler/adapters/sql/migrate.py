@@ -1,4 +1,4 @@
-"""Bringing the tables to the revision that this code knows, where revision.py has found that they are not of it."""
+"""Migrates the tables to the revision of this code, if revision.py has found that they are of another one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MIGRATIONS = Path(__file__).with_name("migrations")
 
 
 async def upgrade(engine: AsyncEngine, revision: str = "head") -> None:
-    """Make or upgrade the tables, in one transaction. Raises StateTooNew and StateDamaged."""
+    """Create or upgrade the tables, in one transaction. Raises StateTooNew and StateDamaged."""
     with damage_told(engine.url):
         await _upgrade(engine, revision)
 
@@ -37,14 +37,14 @@ async def _upgrade(engine: AsyncEngine, revision: str) -> None:
 
 
 async def downgrade(engine: AsyncEngine, revision: str) -> None:
-    """Take the tables back to an older revision, `base` for none at all. What the older ones cannot hold is lost."""
+    """Downgrade the tables to an older revision; `base` removes them. Data that the older ones cannot hold are lost."""
     async with writing(engine).begin() as connection:
         await connection.run_sync(lock_writer)
         await connection.run_sync(lambda sync: command.downgrade(_config(sync), revision))
 
 
 def head() -> str:
-    """The newest revision that this code knows."""
+    """Return the newest revision that this code knows."""
     newest = scripts().get_current_head()
     assert newest is not None, "there is one line of migrations"
     return newest
@@ -62,7 +62,7 @@ def _is_at_head(connection: Connection, url: URL) -> bool:
 
 def _config(connection: Connection | None = None) -> Config:
     config = Config()
-    # Percent signs have a meaning to the parser behind it.
+    # Percent signs have a special meaning in the parser of the configuration.
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
@@ -70,5 +70,5 @@ def _config(connection: Connection | None = None) -> Config:
 
 
 def scripts() -> ScriptDirectory:
-    """The migrations that this code knows."""
+    """Return the migrations that this code knows."""
     return ScriptDirectory.from_config(_config())

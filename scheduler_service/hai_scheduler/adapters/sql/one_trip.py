@@ -1,9 +1,9 @@
-"""SQLite by one trip to its thread a statement.
+"""A driver for SQLite that goes to its thread once for each statement.
 
-aiosqlite runs a connection in a thread, and SQLAlchemy's adapter goes to that thread four times for each statement: for
-a cursor, to execute, for the rows, to close the cursor. A trip costs more than most statements do. Here they are one.
-It builds on classes of SQLAlchemy that are no public interface: the lock holds the version, tests/contract the
-behaviour.
+aiosqlite runs a connection in a thread, and SQLAlchemy's adapter goes to that thread four times for each statement: to
+get a cursor, to execute, to fetch the rows, to close the cursor. A trip costs more than most statements. Here the four
+are one. This builds on classes of SQLAlchemy that are not public: the lock file fixes the version, and tests/contract
+check the behaviour.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sqlalchemy.util.concurrency import await_
 
 
 class _Done:
-    """What is left of a cursor that has been closed: its figures."""
+    """The attributes that remain of a closed cursor."""
 
     __slots__ = ("arraysize", "description", "lastrowid", "rowcount")
 
@@ -35,11 +35,11 @@ class _Done:
         self.arraysize = 1
 
     async def close(self) -> None:
-        """It is closed."""
+        """Do nothing: the cursor is closed already."""
 
 
 class _Cursor(AsyncAdapt_aiosqlite_cursor):
-    """A cursor that exists in its thread only while a statement runs."""
+    """A cursor whose counterpart in the thread exists only while a statement runs."""
 
     __slots__ = ()
 
@@ -51,7 +51,7 @@ class _Cursor(AsyncAdapt_aiosqlite_cursor):
         self._soft_closed_memoized = EMPTY_DICT
 
     def close(self) -> None:
-        """Let go of the rows; the cursor was closed in its thread."""
+        """Drop the rows; the cursor was already closed in its thread."""
         self._rows.clear()
 
     async def _execute_async(self, operation: Any, parameters: Any | None) -> Any:
@@ -85,7 +85,7 @@ class _Connection(AsyncAdapt_aiosqlite_connection):
     _cursor_cls = _Cursor
 
     def rollback(self) -> None:
-        """SQLAlchemy rolls back what it has committed, too: no trip for nothing."""
+        """Roll back if a transaction is open: SQLAlchemy also calls this after a commit, and a trip would be wasted."""
         connection: Any = self._connection
         if connection._conn is None or connection._conn.in_transaction:
             super().rollback()
@@ -93,12 +93,12 @@ class _Connection(AsyncAdapt_aiosqlite_connection):
 
 class _Driver(AsyncAdapt_aiosqlite_dbapi):
     def connect(self, *arg: Any, **kw: Any) -> AsyncAdapt_aiosqlite_connection:
-        """A connection whose thread does not keep the process from ending."""
+        """Return a connection whose thread does not keep the process from ending."""
         connection: Any = aiosqlite.connect(*arg, **kw)
         connection._thread.daemon = True
         return _Connection(self, await_(connection))
 
 
 def driver() -> AsyncAdapt_aiosqlite_dbapi:
-    """The driver, to be given to `create_async_engine` as `module`."""
+    """Return the driver, for the argument `module` of `create_async_engine`."""
     return _Driver(aiosqlite, sqlite3)

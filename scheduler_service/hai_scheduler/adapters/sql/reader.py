@@ -1,4 +1,4 @@
-"""The store for a process that only reads: a worker beside the service that has made the tables."""
+"""The store for a process that only reads: a worker beside the service, which has created the tables."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from hai_scheduler.adapters.sql.store import SqlStore
 
 
 class SqlReader(SqlStore):
-    """A store in which nobody writes facts."""
+    """A store that refuses to write."""
 
     def write(self) -> NoReturn:
-        """Raises RuntimeError."""
+        """Raise RuntimeError."""
         raise RuntimeError("this store is for reading: orders are carried out without writing anything")
 
 
 def open_reader(url: str) -> SqlReader:
-    """The store of this address as it is: tables are neither looked at nor made.
+    """Return a store for reading the database of this URL; it neither checks nor creates tables.
 
-    SQLite itself refuses to write through it; PostgreSQL does in every view. Nothing is connected yet. Raises
-    ValueError for an address that `open_store` would not take.
+    SQLite itself refuses writes of its connections; PostgreSQL does so in every view. It does not connect yet. Raises
+    ValueError for a URL that `open_store` would refuse.
     """
     engine = connect(parse(url))
     if engine.dialect.name == "sqlite":

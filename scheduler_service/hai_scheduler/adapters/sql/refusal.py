@@ -1,4 +1,4 @@
-"""Databases that no waiting makes usable: wrong settings, and files that cannot be written."""
+"""Recognises databases that cannot become usable by waiting: wrong settings, and files that cannot be written."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Final
 
 from sqlalchemy.engine import URL
 
-#: What PostgreSQL says to who is not let in, whatever he does. A server that is away, starts, stops or has no room left
-#: says something else.
+#: Messages of PostgreSQL for a client that it will never let in. A server that is away, starts, stops or is full sends
+#: other messages.
 _NOT_LET_IN: Final = (
     "password authentication failed",
     "no password supplied",
@@ -18,7 +18,7 @@ _NOT_LET_IN: Final = (
     "permission denied for",
 )
 _MISSING: Final = re.compile(r'(database|role) ".*" does not exist')
-#: What SQLite says of a file, or a folder, that it cannot write.
+#: Messages of SQLite for a file or a folder that it cannot write.
 _NOT_WRITABLE: Final = ("readonly database", "unable to open database file")
 
 
@@ -27,10 +27,10 @@ class StateUnusable(Exception):
 
 
 def refusal(url: URL, error: object) -> StateUnusable | None:
-    """What is wrong, if the words of a database mean that trying again is of no use; None if it may be over soon.
+    """Return the error to report if a database's message means that it is useless to try again; else None.
 
-    The driver gives no code for what befalls a connection that is being made, so that words have to do. A server that
-    speaks another language than English is waited for, and the log shows what it says.
+    The driver gives no code for errors while it connects, so the message is matched. With a server that sends messages
+    in another language than English the service goes on waiting, and the log shows the message.
     """
     words = str(error)
     if url.get_backend_name() == "sqlite":
@@ -47,7 +47,7 @@ def refusal(url: URL, error: object) -> StateUnusable | None:
 
 
 def not_writable(url: URL, why: str) -> StateUnusable:
-    """A file of SQLite that cannot be written."""
+    """Return the error for a file of SQLite that cannot be written."""
     return StateUnusable(
         f"The state database {url.database} cannot be written ({_line(why)}): let the service's user write the file "
         "and its folder, or name another one in HaiScheduler.db_url."
@@ -55,6 +55,6 @@ def not_writable(url: URL, why: str) -> StateUnusable:
 
 
 def _line(words: str) -> str:
-    """The line that says why: the last one of PostgreSQL's, which may tell of several attempts."""
+    """Return the line that says why: the last one, because PostgreSQL may report several attempts."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     return lines[-1][:300] if lines else "it does not say why"

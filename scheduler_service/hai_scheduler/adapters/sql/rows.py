@@ -1,4 +1,4 @@
-"""Values to rows and back. `tests/integration/store` proves that no field is left behind."""
+"""Converts values into rows and back. `tests/integration/store` checks that no field is forgotten."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from hai_scheduler.ports.values import Event
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-#: What is read lies within these, in microseconds, with room to be moved: a row that nobody can read stops every tick.
+#: Bounds of times that are read, in microseconds, with room for sums: a row that cannot be read would stop every tick.
 _FIRST, _LAST = ((datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // _MICROSECOND for year in (2, 9000))
 _Values = dict[str, Any]
 
-# Looking a value up in these is several times faster than calling the enum: a tick reads thousands of rows.
+# A look-up in these is several times faster than a call of the enum: a tick reads thousands of rows.
 _STATES = {state.value: state for state in TaskState}
 _RANK_STATES = {state.value: state for state in RankState}
 _BLAMES: dict[str | None, Blame | None] = {None: None, **{blame.value: blame for blame in Blame}}
@@ -34,22 +34,22 @@ _REASONS: dict[str | None, Reason | None] = {None: None, **{reason.value: reason
 
 
 def to_instant(when: datetime) -> int:
-    """Microseconds since 1970. Raises TypeError for a time without a zone."""
+    """Return a time as microseconds since 1970. Raises TypeError for a time without a zone."""
     return (when - _EPOCH) // _MICROSECOND
 
 
 def of_instant(value: int) -> datetime:
-    """Aware UTC, between the years 2 and 9000."""
+    """Return the time of microseconds since 1970: aware UTC, moved into the years 2 to 9000 if it is outside."""
     return _EPOCH + timedelta(microseconds=value if _FIRST <= value <= _LAST else max(_FIRST, min(_LAST, value)))
 
 
 def to_instant_or_none(when: datetime | None) -> int | None:
-    """As `to_instant`; None stays None."""
+    """Return what `to_instant` does; None for None."""
     return None if when is None else (when - _EPOCH) // _MICROSECOND
 
 
 def of_instant_or_none(value: int | None) -> datetime | None:
-    """As `of_instant`; None stays None."""
+    """Return what `of_instant` does; None for None."""
     return None if value is None else of_instant(value)
 
 
@@ -62,7 +62,7 @@ def _of_span(value: int | None) -> timedelta | None:
 
 
 def _storable(text: str | None) -> str | None:
-    """What a job says may hold what no database takes as text: NUL and halves of characters become U+FFFD."""
+    """Return a job's text with U+FFFD for what no database takes: NUL, and unpaired surrogates."""
     if text is None or (text.isascii() and "\0" not in text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
@@ -82,7 +82,7 @@ def _checkpoint_values(checkpoint: Checkpoint | None) -> _Values | None:
 def _checkpoint_of(value: Mapping[str, Any] | None) -> Checkpoint | None:
     if value is None:
         return None
-    # Older versions knew only what jobs told, and did not write it.
+    # Older versions knew only checkpoints that jobs reported, and did not write the source.
     source = Source(value.get("source", Source.TOLD))
     return Checkpoint(at=of_instant(value["at"]), step=value["step"], path=value["path"], source=source)
 
@@ -136,7 +136,7 @@ def _rank_of(value: Mapping[str, Any]) -> Rank:
     return Rank(
         rank=value["rank"],
         node=value["node"],
-        # Older versions gave whole nodes only and did not write it.
+        # Older versions gave whole nodes only and did not write GPUs.
         gpus=tuple(value.get("gpus", ())),
         state=_RANK_STATES[value["state"]],
         exit_code=value["exit_code"],
@@ -178,7 +178,7 @@ def _retry_of(value: Mapping[str, Any] | None) -> Retry | None:
 
 
 def task_values(task: Task) -> _Values:
-    """Columns of the task but for id, version and idempotency key, which the store gives."""
+    """Return the columns of a task without id, version and idempotency key, which the store sets."""
     return {
         "name": task.name,
         "user_name": task.user,
@@ -217,7 +217,7 @@ def task_values(task: Task) -> _Values:
 
 
 def task_of(row: Row[Any], run: Run | None) -> Task:
-    """The task of a row that holds the columns of `tables.TASKS` under their own names."""
+    """Return the task of a row that has the columns of `tables.TASKS` under their own names."""
     return Task(
         id=row.id,
         name=row.name,
@@ -257,7 +257,7 @@ def task_of(row: Row[Any], run: Run | None) -> Task:
 
 
 def run_values(task_id: TaskId, run: Run) -> _Values:
-    """All columns of the run."""
+    """Return all columns of a run."""
     return {
         "task_id": task_id,
         "number": run.number,
@@ -280,7 +280,7 @@ def run_values(task_id: TaskId, run: Run) -> _Values:
 
 
 def run_of(columns: Sequence[Any]) -> Run:
-    """The run of the columns of `tables.RUNS`, in their order."""
+    """Return the run of the columns of `tables.RUNS`, in their order."""
     _, number, run_id, ranks, priority, started, running, ended, notice, killed, done, saved, *rest = columns
     reason, left, lost, failed, origin = rest
     return Run(
@@ -306,14 +306,14 @@ def run_of(columns: Sequence[Any]) -> Run:
 def _failed_ranks_of(
     value: Sequence[int] | None, reason: str | None, ranks: Sequence[Mapping[str, Any]]
 ) -> tuple[int, ...]:
-    """Older versions did not write it: every rank of a failed run that has a status is named then."""
+    """Return the failed ranks; older versions did not write them: then all ranks of a failed run with a status."""
     if value is not None:
         return tuple(value)
     return tuple([rank["rank"] for rank in ranks if rank["exit_code"]]) if reason == Reason.FAILED.value else ()
 
 
-#: How often the command runs on a node is kept among the variables, under a name that no task may set: nothing is ever
-#: looked for by it, and an older version hands it on as a variable, which does no harm.
+#: `ranks_per_node` is kept among the variables, under a name that no task may set. No query needs it, and an older
+#: version passes it on as a variable, which does no harm.
 _RANKS_PER_NODE = "HAI_RANKS_PER_NODE"
 
 
@@ -328,7 +328,7 @@ def _ranks_per_node_of(value: str | None) -> RanksPerNode:
 
 
 def spec_values(task_id: TaskId, spec: TaskSpec) -> _Values:
-    """All columns of the spec."""
+    """Return all columns of a spec."""
     return {
         "task_id": task_id,
         "command": list(spec.command),
@@ -342,7 +342,7 @@ def spec_values(task_id: TaskId, spec: TaskSpec) -> _Values:
 
 
 def spec_of(row: Row[Any]) -> TaskSpec:
-    """The spec of a row of `tables.SPECS`."""
+    """Return the spec of a row of `tables.SPECS`."""
     env = dict(row.env)
     return TaskSpec(
         command=tuple(row.command),
@@ -358,10 +358,10 @@ def spec_of(row: Row[Any]) -> TaskSpec:
 
 
 def event_values(event: Event) -> _Values:
-    """Columns of the event but for seq, which the store gives."""
+    """Return the columns of an event without seq, which the store gives."""
     return {
         "at": to_instant(event.at),
-        # A plain text, whatever the driver makes of enumerations.
+        # As plain text, because drivers treat enumerations in different ways.
         "kind": str(event.kind),
         "actor": event.actor,
         "user_name": event.user,
@@ -371,7 +371,7 @@ def event_values(event: Event) -> _Values:
 
 
 def event_of(row: Row[Any]) -> Event:
-    """The event of a row of `tables.EVENTS`."""
+    """Return the event of a row of `tables.EVENTS`."""
     return Event(
         seq=row.seq,
         at=of_instant(row.at),

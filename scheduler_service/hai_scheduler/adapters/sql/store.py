@@ -1,4 +1,4 @@
-"""The store on a database."""
+"""The Store port on a database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hai_scheduler.adapters.sql.tasks import TaskPart
 from hai_scheduler.adapters.sql.trouble import translated
 from hai_scheduler.ports.errors import Temporary
 
-#: A view begins with its first read: this one, of a table of one row.
+#: A view begins with its first read: this read, of a table with one row.
 _LOOK = select(LEASE.c.id)
 
 
@@ -34,7 +34,7 @@ class SqlTx(TaskPart, EventPart, FactPart, SurroundingsPart, DatabasePart, Bound
 
 
 class SqlStore:
-    """Keeps everything in a database; made by `open_store`.
+    """A store in a database; `open_store` creates it.
 
     Raises Temporary when the database cannot be reached, is busy or is full: nothing was written then, unless the
     connection broke during the commit itself.
@@ -45,29 +45,29 @@ class SqlStore:
         self._readers = reading(engine)
         self._writers = writing(engine)
         self._known, self._known_facts = KnownTasks(), KnownFacts()
-        # After any error, that of a connection that is found dead among them, the database may be another one.
+        # After any error, also that of a dead connection, the database may be another one.
         event.listen(engine.sync_engine, "handle_error", lambda _: self.forget())
-        # Serves writers of this process in the order they came; without it they would hold a connection each and
-        # wait for the database's lock, in no order.
+        # Serves writers of this process in order; without it each would hold a connection and wait for the database's
+        # lock, in no order.
         self._turn = asyncio.Lock()
         #: See `hai_scheduler.ports.logs.KeptLogs`.
         self.logs = SqlLogs(engine, self._turn)
 
     def read(self) -> AbstractAsyncContextManager[SqlTx]:
-        """A consistent view, from the moment of entering. Writing in it is a RuntimeError."""
+        """Open a consistent view, of the moment of entering. Writing in it is a RuntimeError."""
         return self._read()
 
     def write(self) -> AbstractAsyncContextManager[SqlTx]:
-        """Commits at the end, rolls back on any exception. There is one writer at a time, over all processes."""
+        """Open a transaction, the only writer of all processes: it commits at the end, rolls back on any exception."""
         return self._write()
 
     def forget(self) -> None:
-        """Read everything again: what transactions of this process have read of the database counts no more."""
+        """Empty the cache: the next transactions of this process read everything again."""
         self._known.forget()
         self._known_facts.forget()
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close all connections."""
         await self.engine.dispose()
 
     def _transaction(self, connection: AsyncConnection, *, writing: bool) -> SqlTx:
@@ -98,17 +98,17 @@ class SqlStore:
 
 
 async def open_store(url: str) -> SqlStore:
-    """Open the database, make or upgrade its tables, and give the store.
+    """Open the database, create or upgrade its tables, and return the store.
 
     Args:
-        url: `sqlite:///PATH` (made if it is missing) or `postgresql://USER:PASSWORD@HOST/NAME`.
+        url: `sqlite:///PATH` (created if it is missing) or `postgresql://USER:PASSWORD@HOST/NAME`.
 
     Raises:
-        ValueError: It is neither.
-        StateDamaged: It is no database, or was damaged.
-        StateTooNew: A newer version of the platform has written it; nothing was changed.
-        StateUnusable: It does not let the service in, or cannot be written.
-        Temporary: It cannot be reached.
+        ValueError: The URL has neither form.
+        StateDamaged: The file is not a database, or was damaged.
+        StateTooNew: A newer version of the platform has written the state; nothing was changed.
+        StateUnusable: The database does not let the service in, or cannot be written.
+        Temporary: The database cannot be reached.
     """
     parsed = parse(url)
     try:
@@ -118,7 +118,7 @@ async def open_store(url: str) -> SqlStore:
     try:
         with translated():
             if not await is_newest(engine):
-                # Alembic is needed once a version; a restart is spared its machinery.
+                # Alembic is needed once a version; other starts do not import it, which saves time.
                 from hai_scheduler.adapters.sql.migrate import upgrade
 
                 await upgrade(engine)

@@ -13,14 +13,14 @@ from hai_scheduler.adapters.sql.tables import ENVIRONMENTS, MOUNT_RULES
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
 
-# Made once: to put a statement together costs as much as to execute it.
+# Made once: to build a statement costs as much as to execute it.
 _MOUNT_RULES, _ENVIRONMENTS = select(MOUNT_RULES), select(ENVIRONMENTS)
 
 
 class SurroundingsPart(LookingPart):
-    """The part of a transaction that deals with what tasks and development containers find around them.
+    """The part of a transaction that deals with mount rules and environments.
 
-    Lists are sorted here, not by the database: its order depends on its language settings.
+    Lists are sorted here, not by the database, whose order depends on its locale.
     """
 
     async def mount_rules(self) -> Sequence[MountRule]:
@@ -44,7 +44,7 @@ class SurroundingsPart(LookingPart):
     async def environments(self) -> Sequence[Environment]:
         """See `Tx.environments`."""
         known = await self._facts("environments", self._read_environments)
-        # Nobody shares their dicts.
+        # Copies, because the cached environments must not be changed by callers.
         return [replace(environment, variables=dict(environment.variables)) for environment in known]
 
     async def _read_environments(self) -> Sequence[Environment]:

@@ -1,11 +1,11 @@
-"""The tables. A change here needs a migration: a test compares the two.
+"""The tables of the database. A change here needs a migration: a test compares both.
 
-Every name begins with `hai_`: the database may be the Hub's own.
+Every name begins with `hai_`, because the Hub may use the same database.
 
-Times are integers, microseconds since 1970 in UTC, and lengths of time are microseconds: they come back exactly as they
-went in from every database, compare and sort as numbers, and leave no room for time zones, which SQLite does not know.
+Times are integers, microseconds since 1970 in UTC, and lengths of time are microseconds: every database returns them
+exactly, compares and sorts them as numbers, and no time zones are needed, which SQLite does not have.
 
-Values that are only read and written whole (ranks, a notice, a checkpoint, the environment) are JSON, stored as text.
+Values that are only read and written as a whole (ranks, a notice, a checkpoint, variables) are JSON, stored as text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ METADATA = MetaData(
     }
 )
 
-#: Only a column of exactly this type grows by itself in SQLite.
+#: SQLite numbers rows by itself only in a column of exactly this type.
 Id = BigInteger().with_variant(Integer, "sqlite")
 Instant = BigInteger
 Span = BigInteger
@@ -62,7 +62,7 @@ TASKS = Table(
     Column("grace", Span, nullable=False),
     Column("time_limit", Span),
     Column("state", Text, nullable=False),
-    # What the state says, for the indexes.
+    # Whether the state is one of ended tasks, for the indexes.
     Column("ended", Boolean, nullable=False),
     Column("held", Boolean, nullable=False),
     Column("custom_rank", Double),
@@ -78,7 +78,7 @@ TASKS = Table(
     Column("reason", Text),
     Column("ended_at", Instant),
     Column("version", BigInteger, nullable=False),
-    # When this version was written, by the clock of whoever wrote it; see `known.py`.
+    # When this version was written, by the clock of the process that wrote it; see `known.py`.
     Column("saved_at", Instant, nullable=False),
     Column("idempotency_key", Text),
     # NULL is whole nodes.
@@ -89,22 +89,22 @@ TASKS = Table(
     _value("rotations"),
     Column("leaving_took", Span),
     Column("starting_took", Span),
-    # Grows with each write of any task: what has changed since a number is read by its index alone.
+    # Grows with each write of any task: changes since a number are found by its index alone.
     Column("change", BigInteger, nullable=False, server_default="0"),
-    # Bytes of what was submitted, for the bound on what a user may store.
+    # Bytes of the submission, for the limit on what a user may store.
     Column("size", BigInteger, nullable=False, server_default="0"),
-    # NULL is what the profile says.
+    # NULL is the signal of the profile.
     _value("signal"),
     # Interruptions in a row without evidence of a checkpoint.
     Column("unsaved", Integer, nullable=False, server_default="0"),
-    # A user's latest task of a name, and how many he has.
+    # For a user's latest task of a name, and for the number of a user's tasks.
     Index("ix_hai_tasks_by_name", "user_name", "ended", "name", "id"),
     Index("ix_hai_tasks_of_user", "user_name", "id"),
     Index("ix_hai_tasks_unfinished", "ended", "id"),
     Index("ix_hai_tasks_ended_at", "ended", "ended_at", "id"),
     Index("ix_hai_tasks_change", "change"),
     UniqueConstraint("user_name", "idempotency_key", name="uq_hai_tasks_idempotency_key"),
-    # An id is never given twice, not even that of a deleted task: folders and events are known by it.
+    # An id is never given twice, not even that of a deleted task: folders and events refer to it.
     sqlite_autoincrement=True,
 )
 
@@ -139,7 +139,7 @@ RUNS = Table(
     Column("done", Boolean, nullable=False),
     _value("checkpoint"),
     Column("reason", Text),
-    # How a run that was told to leave did.
+    # How a run that was told to leave has left.
     Column("left", Text),
     Column("lost", Span),
     _value("failed_ranks"),
@@ -244,7 +244,7 @@ SETTINGS = Table(
     Column("value", Text, nullable=False),
 )
 
-#: One row at most. It stays when nobody holds the lease, so that tokens only grow.
+#: At most one row. It stays when no loop holds the lease, so that tokens only grow.
 LEASE = Table(
     "hai_lease",
     METADATA,
@@ -254,14 +254,14 @@ LEASE = Table(
     Column("expires_at", Instant, nullable=False),
 )
 
-#: Who this database is, and how far it has come: one row, made with the tables (decision 0016).
+#: The identity of this database, and how far it has come: one row, created with the tables (decision 0016).
 DATABASE = Table(
     "hai_database",
     METADATA,
     Column("id", SmallInteger, primary_key=True, autoincrement=False),
     Column("name", Text, nullable=False),
     Column("epoch", Integer, nullable=False),
-    # Starts and ends of runs that were ever written, and the greatest number that a run has had.
+    # Number of starts and ends of runs that were ever written, and the greatest number of a run.
     Column("steps", BigInteger, nullable=False),
     Column("number", Integer, nullable=False),
     # Tasks below this id may have had runs, up to this number, that the database has lost.
@@ -269,7 +269,7 @@ DATABASE = Table(
     Column("above", Integer, nullable=False),
 )
 
-#: What ranks have sent of their logs, in pieces. No foreign key: the cluster forgets them, as it does other logs.
+#: Logs that ranks have sent, in pieces. No foreign key: they are deleted through the cluster, like other logs.
 LOG_PIECES = Table(
     "hai_log_pieces",
     METADATA,

@@ -1,4 +1,4 @@
-"""Tasks, specs and runs."""
+"""Reads and writes tasks, specs and runs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.ports.errors import Conflict, NotFound
 from hai_scheduler.ports.values import NewTask, TaskFilter
 
-#: A task with its latest run: the columns of the one, then those of the other.
+#: A task with its latest run: the columns of the task, then those of the run.
 _TASKS: Select[Any] = select(*TASKS.c, *(column.label(f"run__{column.name}") for column in RUNS.c)).select_from(
     TASKS.outerjoin(RUNS, and_(RUNS.c.task_id == TASKS.c.id, RUNS.c.number == TASKS.c.run_number))
 )
@@ -56,7 +56,7 @@ _SOME = _TASKS.where(TASKS.c.id.in_(bindparam("task_ids", expanding=True)))
 _SOME_SPECS = select(SPECS).where(SPECS.c.task_id.in_(bindparam("task_ids", expanding=True)))
 _UNFINISHED = _TASKS.where(TASKS.c.ended == false()).order_by(TASKS.c.id)
 _HEADS = select(TASKS.c.id, TASKS.c.version, TASKS.c.saved_at).where(TASKS.c.ended == false()).order_by(TASKS.c.id)
-#: More tasks than this are read by walking all unfinished ones, not one by one.
+#: More tasks than this are read with a query for all unfinished tasks, not by their ids.
 _FEW = 500
 _ANY = TASKS.alias("newest")
 #: The number of the next write: writers are serialised, so that numbers grow in the order of commits.
@@ -87,13 +87,13 @@ def _task(row: Row[Any]) -> Task:
 class TaskPart(LookingPart):
     """The part of a transaction that deals with tasks."""
 
-    #: Whether what it reads of tasks may be what only it has written.
+    #: Whether this transaction has written tasks, so that it may read tasks that are not committed.
     _changed_tasks = False
 
     async def add_task(self, task: Task, spec: TaskSpec, *, idempotency_key: str | None = None) -> Task:
         """See `Tx.add_task`."""
         if idempotency_key is not None:
-            # Nobody can slip in between: writers are serialised.
+            # No other writer can add the key in between: writers are serialised.
             for earlier in (await self.keyed([(task.user, idempotency_key)])).values():
                 return earlier
         (added,) = await self.add_tasks([NewTask(task=task, spec=spec, idempotency_key=idempotency_key)])
@@ -174,14 +174,14 @@ class TaskPart(LookingPart):
         return saved
 
     async def flush(self) -> None:
-        """Write what was to be written later. Raises what `save_task` does."""
+        """Write all rows that are waiting to be written. Raises what `save_task` does."""
         saves = self._later.pop(_SAVE, None)
         if saves and (await self._connection.execute(_SAVE, saves)).rowcount != len(saves):
             await self._refuse(saves)
         await super().flush()
 
     async def _refuse(self, saves: Sequence[Mapping[str, Any]]) -> None:
-        """Say which of them was not stored."""
+        """Raise Conflict for the task that was not stored."""
         self._later.clear()
         written = {save["_id"]: save["version"] for save in saves}
         for save in saves:
@@ -191,7 +191,7 @@ class TaskPart(LookingPart):
         raise Conflict("a task was changed meanwhile")
 
     async def unfinished_tasks(self) -> Sequence[Task]:
-        """See `Tx.unfinished_tasks`. What has been written since somebody of this process has read them is read."""
+        """See `Tx.unfinished_tasks`. Only tasks written since this process has last read them are read again."""
         era, head = self._known.era, await self._head()
         before = self._known.up_to(head)
         if before is not None and before.fresh:
@@ -203,7 +203,7 @@ class TaskPart(LookingPart):
         return self._learn(await self._compared(head), era)
 
     def _learn(self, known: Known, era: int) -> Sequence[Task]:
-        """Share what was read, unless it may be what only this transaction has written."""
+        """Cache a state, unless this transaction has written tasks, which are not committed yet. Returns its tasks."""
         if not self._changed_tasks:
             self._known.keep(known, era)
         return known.tasks
@@ -214,14 +214,14 @@ class TaskPart(LookingPart):
         return Head(row.name, row.epoch, row.forgotten, row.change or 0, row.task, stamp)
 
     async def _news(self, since: int) -> list[Written]:
-        """What was written from that number on, in this order."""
+        """Return the tasks that were written from a number on, in the order of their numbers."""
         rows = await self._ask(_SINCE, {"since": since})
         return [
             Written(row.id, row.change, (row.version, row.saved_at), None if row.ended else _task(row)) for row in rows
         ]
 
     async def _compared(self, head: Head) -> Known:
-        """Two queries: all versions, then the tasks whose version is not known yet."""
+        """Compare with the whole database in two queries: all versions, then the tasks whose version is not known."""
         at = time.monotonic()
         rows: Iterable[Any] = await self._ask(_HEADS)
         stamps: dict[TaskId, Stamp] = {number: (version, saved_at) for number, version, saved_at in rows}
@@ -259,7 +259,7 @@ class TaskPart(LookingPart):
 
     async def delete_task(self, task_id: TaskId) -> None:
         """See `Tx.delete_task`. Raises NotFound, and Conflict for a task that has not ended."""
-        # Spec and runs go with it (ON DELETE CASCADE).
+        # Its spec and runs are deleted too (ON DELETE CASCADE).
         if (await self._change(delete(TASKS).where(TASKS.c.id == task_id, TASKS.c.ended == true()))).rowcount == 0:
             await self.get_task(task_id)
             raise Conflict(f"task {task_id} has not ended")
@@ -273,7 +273,7 @@ def _conditions(where: TaskFilter) -> list[ColumnElement[bool]]:
     if where.states is not None:
         conditions.append(TASKS.c.state.in_([state.value for state in where.states]))
         if not any(state.ended for state in where.states):
-            # What is alive is found by its index, not by walking all history.
+            # Lets the index of unfinished tasks be used, instead of a walk through all history.
             conditions.append(TASKS.c.ended == false())
     if where.group is not None:
         conditions.append(TASKS.c.group_name == where.group)
@@ -285,7 +285,7 @@ def _conditions(where: TaskFilter) -> list[ColumnElement[bool]]:
 
 
 def _at_level(name: str) -> ColumnElement[bool]:
-    """Tasks that ask for the level of that name; `AUTO` for none, an unknown name fits no task."""
+    """Return the condition for tasks that ask for a level by name, or for `AUTO`; an unknown name fits no task."""
     if name == "AUTO":
         return TASKS.c.priority.is_(None)
     return TASKS.c.priority.in_([level.value for level in Priority if level.name == name])

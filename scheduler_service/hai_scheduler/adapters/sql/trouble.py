@@ -1,4 +1,4 @@
-"""What the trouble of a database means to the service."""
+"""Translates errors of a database into errors of the Store port."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hai_scheduler.ports.errors import Temporary
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """What may be over at the next try becomes Temporary; a mistake of ours stays what it is."""
+    """Raise Temporary for database errors of the block that may pass; errors of HAI itself are raised unchanged."""
     try:
         yield
     except (OperationalError, InterfaceError) as error:

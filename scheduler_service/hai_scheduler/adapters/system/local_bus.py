@@ -1,4 +1,4 @@
-"""The doorbell of one process."""
+"""The bus within one process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hai_scheduler.ports.clock import Clock
 
 
 class MemoryEars:
-    """What one listener has heard since it last waited."""
+    """A listener, which remembers whether there was a ring since it last waited."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -24,9 +24,9 @@ class MemoryEars:
         self._rung.set()
 
     async def wait(self, timeout: float | None) -> bool:  # noqa: ASYNC109 - the port says so, and virtual time needs it
-        """Wait for the next ring, at most `timeout` seconds; whether there was one. Rings are merged.
+        """Wait for the next ring, at most `timeout` seconds. Returns whether there was one. Rings are merged.
 
-        A wait that is cancelled takes no ring away.
+        A wait that is cancelled consumes no ring.
         """
         rung = await wait_until_set(self._rung, self._clock, timeout)
         if rung:
@@ -35,10 +35,10 @@ class MemoryEars:
 
 
 class MemoryBus:
-    """Rings within one process and one event loop; where the service is a single process it is all that is needed.
+    """The bus within one process and one event loop.
 
     Args:
-        clock: What timeouts are measured by; virtual in tests and in the simulator.
+        clock: The clock of timeouts; virtual in tests and in the simulator.
     """
 
     def __init__(self, clock: Clock | None = None) -> None:
@@ -46,16 +46,16 @@ class MemoryBus:
         self._listeners: defaultdict[str, set[MemoryEars]] = defaultdict(set)
 
     async def ring(self, topic: str) -> None:
-        """Wake everybody who listens to the topic. Never raises."""
+        """Wake all listeners to the topic. Never raises."""
         for ears in self._listeners.get(topic, ()):
             ears.hear()
 
     def listen(self, *topics: str) -> AbstractAsyncContextManager[MemoryEars]:
-        """Rings from the moment of entering on are kept until waited for."""
+        """Listen to topics. Rings since the moment of entering are kept until waited for."""
         return self._listen(topics)
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: there is no connection to close."""
 
     @asynccontextmanager
     async def _listen(self, topics: tuple[str, ...]) -> AsyncIterator[MemoryEars]:
@@ -67,6 +67,6 @@ class MemoryBus:
         finally:
             for topic in set(topics):
                 self._listeners[topic].discard(ears)
-                # Topics of ended tasks would pile up.
+                # Otherwise topics of ended tasks would accumulate.
                 if not self._listeners[topic]:
                     del self._listeners[topic]

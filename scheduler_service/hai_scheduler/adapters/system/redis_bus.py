@@ -1,4 +1,4 @@
-"""The doorbell of several processes: every ring is heard in this process at once, and by the others through Redis."""
+"""The bus of several processes: each ring reaches this process at once, and the others through Redis."""
 
 from __future__ import annotations
 
@@ -20,39 +20,40 @@ from hai_scheduler.ports.bus import Bus, Ears
 
 log = logging.getLogger(__name__)
 
-#: Seconds; see `RedisBus`.
+#: Default of `RedisBus.silence`, in seconds.
 SILENCE: Final = 5.0
 #: Seconds that a connection or an answer may take.
 PATIENCE: Final = 5.0
-#: Seconds between attempts to reach it again: the first, and the longest.
+#: Seconds between attempts to reach Redis again: the first pause, and the longest.
 PAUSES: Final = (0.1, 2.0)
-#: Seconds that the last rings get when the service ends.
+#: Seconds for sending the last rings when the service ends.
 FAREWELL: Final = 1.0
-#: Topics that wait to be rung while Redis is away; beyond that, everything is rung once it is back.
+#: Topics that wait to be rung while Redis is away; with more, all topics are rung when it is back.
 MOST_UNSENT: Final = 1000
 #: Rings every topic.
 _ALL: Final = "*"
 
 
 class RedisBus:
-    """Rings over Redis' publish and subscribe, on one channel; made by `open_bus`.
+    """A bus over publish and subscribe of Redis, on one channel; `open_bus` creates it.
 
-    A ring is never waited for and never fails. What could not be sent is sent when Redis is back; who could not listen
-    meanwhile is woken once for all that he may have missed. So a Redis that is away costs latency only.
+    A ring is never waited for and never fails. Rings that could not be sent are sent when Redis is back. Listeners that
+    were cut off meanwhile are woken once for all rings that they may have missed. So without Redis only latency grows.
 
     Args:
-        client: A client of its own, closed by `close`.
-        here: The doorbell of this process.
-        silence: Seconds after which a silent Redis is asked whether it is there, and after as many more given up.
+        client: A client for this bus alone; `close` closes it.
+        here: The bus of this process.
+        silence: Seconds after which a silent Redis gets a ping; without an answer after as many more, the connection
+            is given up.
     """
 
     def __init__(self, client: Redis, here: Bus, *, silence: float = SILENCE) -> None:
         self._client = client
         self._silence = silence
         self._here = here
-        #: Rings pay no heed to the numbers of databases, so the channel's name does.
+        #: Redis' channels are shared by its databases, so the channel's name holds the number of the database.
         self._channel = f"hai:rings:{client.connection_pool.connection_kwargs.get('db') or 0}"
-        #: What comes back of one's own rings has been heard.
+        #: Marks the rings of this process, which it ignores when they come back from Redis.
         self._me = secrets.token_hex(8)
         self._listened: Counter[str] = Counter()
         self._unsent: dict[str, None] = {}
@@ -67,14 +68,14 @@ class RedisBus:
         self._tasks = [asyncio.create_task(self._for_ever(name, work)) for name, work in works]
 
     async def wait_until_listening(self, seconds: float) -> bool:
-        """Wait for the connection, at most so long; whether it is there. What is rung from now on is heard then."""
+        """Wait for the connection, at most `seconds`. Returns whether it is there: then all later rings are heard."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._listening.wait()
         return self._listening.is_set()
 
     async def ring(self, topic: str) -> None:
-        """Wake everybody who listens to the topic, here and elsewhere. Never raises, never waits for Redis."""
+        """Wake all listeners to the topic, here and in other processes. Never raises, never waits for Redis."""
         await self._here.ring(topic)
         if len(self._unsent) < MOST_UNSENT:
             self._unsent[topic] = None
@@ -83,7 +84,7 @@ class RedisBus:
         self._to_send.set()
 
     def listen(self, *topics: str) -> AbstractAsyncContextManager[Ears]:
-        """Rings from the moment of entering on are kept until waited for."""
+        """Listen to topics. Rings since the moment of entering are kept until waited for."""
         return self._listen(topics)
 
     @asynccontextmanager
@@ -99,8 +100,8 @@ class RedisBus:
                     del self._listened[topic]
 
     async def close(self) -> None:
-        """Send the last rings, if Redis takes them within a second, and let go of the connections. Never raises."""
-        # An answer that comes in the same moment can swallow a cancellation.
+        """Send the last rings, if Redis takes them within a second, and close the connections. Never raises."""
+        # An answer that comes at the same moment can swallow a cancellation.
         while left := [task for task in self._tasks if not task.done()]:
             for task in left:
                 task.cancel()
@@ -115,7 +116,7 @@ class RedisBus:
     # -- in the background ------------------------------------------------------------------------
 
     async def _for_ever(self, name: str, work: Callable[[Callable[[], None]], Awaitable[None]]) -> None:
-        """Do the work again and again, whatever becomes of it; it calls what it is given when it goes well."""
+        """Do the work again and again, also after errors. The work calls its argument when it succeeds."""
         pause = PAUSES[0]
 
         def well() -> None:
@@ -135,7 +136,7 @@ class RedisBus:
             pause = min(PAUSES[1], pause * 2)
 
     def _tell(self, name: str, trouble: str) -> None:
-        """Log a trouble once."""
+        """Log an error once, until the work succeeds again."""
         if self._troubles.get(name) != trouble:
             self._troubles[name] = trouble
             log.warning(
@@ -143,7 +144,7 @@ class RedisBus:
             )
 
     async def _hear(self, well: Callable[[], None]) -> None:
-        """Pass on what others ring, until the connection breaks."""
+        """Pass on the rings of other processes, until the connection breaks."""
         async with self._client.pubsub() as ears:
             await ears.subscribe(self._channel)
             asked = False
@@ -176,7 +177,7 @@ class RedisBus:
             await self._here.ring(one)
 
     async def _send(self, well: Callable[[], None]) -> None:
-        """Send what is rung, until the connection breaks."""
+        """Send the rings of this process, until the connection breaks."""
         while True:
             await self._to_send.wait()
             await self._publish()
@@ -199,15 +200,15 @@ class RedisBus:
 
 
 async def open_bus(url: str, here: Bus, *, silence: float = SILENCE) -> RedisBus:
-    """The bus over the Redis at the address, started; it need not be there yet.
+    """Return a started bus over the Redis at the URL, which need not answer yet.
 
     Args:
         url: `redis://:PASSWORD@HOST:PORT/DB`, `rediss://...` for TLS, or `unix://PATH`.
-        here: The doorbell of this process.
-        silence: As for `RedisBus`.
+        here: The bus of this process.
+        silence: See `RedisBus`.
 
     Raises:
-        ValueError: It is no address of a Redis; the message shows nothing of it, as it may hold a password.
+        ValueError: It is not a URL of a Redis; the message does not show it, because it may hold a password.
     """
     try:
         client = Redis.from_url(

@@ -1,4 +1,4 @@
-"""The doorbell of the processes of one machine: datagrams between sockets in a folder that they share."""
+"""The bus of the processes of one machine: datagrams between sockets in a folder that they share."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from hai_scheduler.ports.bus import Bus, Ears
 
 log = logging.getLogger(__name__)
 
-#: Topics that wait for a process which does not listen fast enough; beyond that, it is rung for everything.
+#: Topics that wait for a process which does not read fast enough; with more, all its topics are rung.
 MOST_UNSENT: Final = 100
 #: Seconds between two tries to ring a process whose socket is full: the first pause, and the longest.
 PAUSES: Final = (0.02, 1.0)
-#: A datagram holds topics, one a line; more bytes than this are no datagram of ours.
+#: The longest datagram in bytes. A datagram holds topics, one a line.
 _LONGEST: Final = 64 * 1024
 _ENDING: Final = ".sock"
 #: Rings every topic.
@@ -33,15 +33,15 @@ _DEAD: Final = frozenset({errno.ECONNREFUSED, errno.ENOENT})
 
 
 class SocketBus:
-    """Rings over Unix datagram sockets; made by `open_bus`.
+    """A bus over Unix datagram sockets; `open_bus` creates it.
 
     Each process has a socket in the folder and sends to all others there. A ring is never waited for and never fails.
-    Rings of one turn of the event loop go out together. What a full socket does not take is sent when it does; a socket
-    whose process is dead refuses, and is removed. A ring that is lost all the same costs latency only.
+    Rings of one turn of the event loop are sent together. If a socket is full, they are sent later; a socket whose
+    process is dead refuses them, and is removed. A ring that is lost all the same costs only latency.
 
     Args:
-        folder: Where the sockets are: for the owner of the platform alone, as whoever may write there may ring.
-        here: The doorbell of this process.
+        folder: The folder of the sockets. Only the platform's owner may write in it, because a writer can ring.
+        here: The bus of this process.
     """
 
     def __init__(self, folder: Path, here: Bus) -> None:
@@ -50,20 +50,20 @@ class SocketBus:
         self._name = f"{os.getpid()}-{secrets.token_hex(4)}{_ENDING}"
         self._listened: Counter[str] = Counter()
         self._unsent: dict[str, None] = {}
-        #: What other sockets have not taken yet, by name, and how long the next pause is.
+        #: Topics that other sockets have not taken yet, by name of the socket; and the length of the next pause.
         self._late: dict[str, dict[str, None]] = {}
         self._pause = PAUSES[0]
-        #: The next time that something is sent: at once, and after a pause.
+        #: The scheduled calls that send: at once, and after a pause.
         self._soon: asyncio.Handle | None = None
         self._later: asyncio.Handle | None = None
         self._hearing: asyncio.Task[None] | None = None
-        #: Paths of sockets may be some hundred bytes shorter than those of files: they are named by this descriptor.
+        #: Descriptor of the folder. Sockets are addressed through it, because their paths may have some 100 bytes only.
         self._place = -1
         self._ears: socket.socket | None = None
         self._mouth = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
 
     def start(self) -> None:
-        """Begin to listen, in a task of the running loop. Raises OSError where the folder cannot be used."""
+        """Begin to listen, in a task of the running loop. Raises OSError if the folder cannot be used."""
         try:
             self._bind()
         except BaseException:
@@ -83,14 +83,14 @@ class SocketBus:
         return f"/proc/self/fd/{self._place}/{name}"
 
     async def ring(self, topic: str) -> None:
-        """Wake everybody who listens to the topic, here and in the other processes. Never raises, never waits."""
+        """Wake all listeners to the topic, here and in the other processes. Never raises, never waits."""
         await self._here.ring(topic)
         _add(self._unsent, [topic])
         if self._soon is None and self._ears is not None:
             self._soon = asyncio.get_running_loop().call_soon(self._flush)
 
     def listen(self, *topics: str) -> AbstractAsyncContextManager[Ears]:
-        """Rings from the moment of entering on are kept until waited for."""
+        """Listen to topics. Rings since the moment of entering are kept until waited for."""
         return self._listen(topics)
 
     @asynccontextmanager
@@ -106,7 +106,7 @@ class SocketBus:
                     del self._listened[topic]
 
     async def close(self) -> None:
-        """Send the last rings, as far as they are taken at once, and remove the socket. Never raises."""
+        """Send the last rings, those that are taken at once, and remove the socket. Never raises."""
         if self._ears is None:
             return
         self._flush()
@@ -135,7 +135,7 @@ class SocketBus:
     # -- sending ----------------------------------------------------------------------------------
 
     def _flush(self) -> None:
-        """Send what was rung, and what was not taken before, to every other process."""
+        """Send new rings, and rings that were not taken before, to every other process."""
         if self._soon is not None:
             self._soon.cancel()
             self._soon = None
@@ -161,14 +161,14 @@ class SocketBus:
         self._pause = min(PAUSES[1], self._pause * 2)
 
     def _send(self, name: str, topics: Iterable[str]) -> bool:
-        """Whether there is nothing left to do about these rings for that process."""
+        """Send rings to a process. Returns False if its socket is full, so that they must be sent again."""
         try:
             self._mouth.sendto("\n".join(topics).encode(), self._path(name))
         except OSError as error:
             if error.errno in _FULL:
                 return False
             if error.errno in _DEAD:
-                # A socket that is bound takes datagrams from that moment on: who refuses is dead.
+                # A bound socket accepts datagrams at once: if it refuses, its process is dead.
                 with contextlib.suppress(OSError):
                     os.unlink(name, dir_fd=self._place)
             else:
@@ -202,11 +202,11 @@ def _add(wanted: dict[str, None], topics: Iterable[str]) -> None:
 
 
 async def open_bus(folder: Path, here: Bus) -> SocketBus:
-    """The bus of the processes that share the folder, started.
+    """Return a started bus of the processes that share the folder.
 
     Args:
-        folder: Made if it is missing, for its owner alone.
-        here: The doorbell of this process.
+        folder: Created if it is missing, for its owner alone.
+        here: The bus of this process.
 
     Raises:
         OSError: The folder cannot be used.

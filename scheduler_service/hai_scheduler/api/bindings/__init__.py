@@ -1,1 +1,1 @@
-"""What other programs know of the interface, made from its models: OpenAPI, and the types of client and panel."""
+"""Writes what other programs know of the interface from its models: OpenAPI, and the types of client and panel."""

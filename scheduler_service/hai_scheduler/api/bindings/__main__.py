@@ -1,4 +1,4 @@
-"""Writes what other programs know of the wire: `python -m hai_scheduler.api.bindings [--check]`."""
+"""Writes the client's and the panel's files on the wire: `python -m hai_scheduler.api.bindings [--check]`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hai_scheduler.api.bindings.plan import files
 
 
 def stale(root: Path) -> list[str]:
-    """The generated files below a checkout that are not what would be written now, by path."""
+    """Return the paths of generated files in a checkout that differ from what would be written now."""
     return [path for path, text in files().items() if _read(root / path) != text]
 
 
@@ -20,7 +20,7 @@ def _read(path: Path) -> str | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write them, or with `--check` say which are out of date; the status is 1 if any is."""
+    """Write the files, or with `--check` print which are out of date. Returns the exit status: 1 if any is."""
     parser = argparse.ArgumentParser(prog="python -m hai_scheduler.api.bindings", description=main.__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, and fail if a file is out of date")
     parser.add_argument("--root", type=Path, default=Path(), help="root of the checkout (default: this folder)")

@@ -1,4 +1,4 @@
-"""The models of the wire as plain descriptions, which a writer of another language can read without pydantic."""
+"""Describes the models of the wire as plain values, so that writers of other languages need no pydantic."""
 
 from __future__ import annotations
 
@@ -17,47 +17,47 @@ from hai_scheduler.api.wire.base import Input, Output
 
 
 class UnknownTypeError(TypeError):
-    """A field has a type that the description has no word for; the message names the field and the remedy."""
+    """A field has a type that cannot be described; the message names the field and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A value that has no parts: `str`, `int`, `float`, `bool`, `time`, `any` or `null`."""
+    """The type of a value without parts: `str`, `int`, `float`, `bool`, `time`, `any` or `null`."""
 
     name: Literal["str", "int", "float", "bool", "time", "any", "null"]
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """One of some texts, in the order in which the model has them."""
+    """The type of a text that is one of some words, in the order of the model."""
 
     values: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """A list."""
+    """The type of a list."""
 
     of: Shape
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """An object with any keys, and values of one type."""
+    """The type of an object with any keys, and values of one type."""
 
     of: Shape
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of some types."""
+    """A union of types."""
 
     parts: tuple[Shape, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Another model, by its name in the REST interface."""
+    """The type of another model, by its name in the REST interface."""
 
     model: str
 
@@ -82,16 +82,16 @@ class Field:
 
     name: str
     shape: Shape
-    #: What its comment says; empty where it has none.
+    #: Its comment; empty if it has none.
     comment: str
-    #: It has no default.
+    #: Whether the field is required: it has no default.
     required: bool
-    #: Of the Python model; None where it is required.
+    #: The default of the Python model; None where the field is required.
     default: Any
 
     @property
     def nullable(self) -> bool:
-        """Whether it can be null."""
+        """Whether the field can be null."""
         return self.shape == NULL or (isinstance(self.shape, OneOf) and NULL in self.shape.parts)
 
 
@@ -103,21 +103,21 @@ class Model:
     name: str
     #: The module that defines it, without its package.
     module: str
-    #: The model that it adds fields to, by name.
+    #: Name of the base model that it adds fields to.
     base: str | None
     #: Lines of its docstring.
     doc: tuple[str, ...]
-    #: Those that its base does not have.
+    #: Fields that its base does not have.
     fields: tuple[Field, ...]
-    #: Clients send it; otherwise the service does.
+    #: True: clients send it; False: the service sends it.
     sent: bool
 
 
 def read(roots: Iterable[type[BaseModel]]) -> list[Model]:
-    """Describe these models and all that they need, in the order in which their modules define them.
+    """Describe these models and all models that they refer to, in the order in which their modules define them.
 
     Raises:
-        UnknownTypeError: A field has a type that has no description.
+        UnknownTypeError: A field has a type that cannot be described.
     """
     found: dict[type[BaseModel], Model] = {}
     waiting = list(roots)
@@ -131,14 +131,14 @@ def read(roots: Iterable[type[BaseModel]]) -> list[Model]:
 
 
 def models_in(annotation: Any) -> list[type[BaseModel]]:
-    """The models that an annotation names."""
+    """Return the models that an annotation names."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [model for part in getattr(annotation, "__args__", ()) for model in models_in(part)]
 
 
 def _bases(model: type[BaseModel]) -> list[type[BaseModel]]:
-    """The models whose fields it takes over."""
+    """Return the models whose fields a model inherits."""
     return [base for base in model.__bases__ if issubclass(base, BaseModel) and base not in (Input, Output)]
 
 

@@ -1,4 +1,4 @@
-"""The `#:` comments above the fields of a model: what the document says of each field is what the code says."""
+"""Reads the `#:` comments above the fields of a model, so that the OpenAPI document says what the code says."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIELD = re.compile(r"    (\w+):")
 
 @cache
 def comments_of(model: type[BaseModel]) -> dict[str, str]:
-    """The comment of each field that has one, those of base classes included."""
+    """Return the comment of each field that has one, fields of base classes included."""
     found: dict[str, str] = {}
     for base in reversed(model.__mro__):
         if issubclass(base, BaseModel) and base is not BaseModel:

@@ -1,4 +1,4 @@
-"""Words, numbers and patterns of the wire that are no fields: what each is called, and what it is."""
+"""Words, numbers and patterns of the wire that are not fields of models, with their names in client and panel."""
 
 from __future__ import annotations
 

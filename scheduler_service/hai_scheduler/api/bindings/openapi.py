@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made from the table and the models."""
+"""Makes the OpenAPI 3.1 document from the table of routes and the models."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _ABOUT: Final = """Task-level time-sharing for GPU clusters.
 
 `{task}` is an id or a name; a name means the caller's latest task of that name. Admins may write `user/name`,
 URL-encoded. Times are RFC 3339 in UTC, lengths of time are seconds in fields that end in `_s`. Errors are
-problem documents (RFC 9457); `code` is the word to branch on. HEAD is answered wherever GET is.
+problem documents (RFC 9457); `code` is the word for programs. HEAD is answered wherever GET is.
 
 Streams are server-sent events (`text/event-stream`): `x-messages` names the kinds of their messages with the schema of
 each one's `data`, which is JSON; `*` stands for every other kind."""
 
-#: What the parts of paths that vary mean.
+#: Meanings of the variable parts of paths.
 PARTS: Final = {
     "task": "Id or name of a task.",
     "name": "Name of a node.",
@@ -41,7 +41,7 @@ PARTS: Final = {
 
 
 def document(routes: Sequence[Route]) -> dict[str, Any]:
-    """The document."""
+    """Return the OpenAPI document of the routes."""
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
@@ -69,7 +69,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
 
 
 def codes_of(route: Route) -> list[str]:
-    """Every error that the route can answer."""
+    """Return the codes of all errors that the route can answer."""
     codes = {"internal", "too_many", *route.codes}
     if route.access != OPEN:
         codes |= {"unauthorized", "forbidden", "unavailable"}
@@ -127,7 +127,7 @@ def _success(route: Route) -> dict[str, Any]:
     if content:
         response["content"] = content
     if route.location:
-        response["headers"] = {"Location": {"description": "Address of what was made.", "schema": {"type": "string"}}}
+        response["headers"] = {"Location": {"description": "Path of the created object.", "schema": {"type": "string"}}}
     return {str(route.status): response}
 
 
@@ -179,7 +179,7 @@ def _ref(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _mode(model: type[BaseModel]) -> JsonSchemaMode:
-    """Inputs as they are read, outputs as they are written: a field with a default is always there."""
+    """Return the mode of a model's schema: inputs as they are read, outputs as written (all fields are present)."""
     return "validation" if issubclass(model, Input) else "serialization"
 
 
@@ -202,7 +202,7 @@ def _schemas(routes: Sequence[Route]) -> dict[str, Any]:
 
 
 def _all_models(models: Iterable[type[BaseModel]]) -> dict[str, type[BaseModel]]:
-    """Those models and all that their fields name."""
+    """Return these models and all models that their fields name, by name."""
     found: dict[str, type[BaseModel]] = {}
     waiting = list(models)
     while waiting:

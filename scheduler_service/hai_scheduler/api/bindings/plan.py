@@ -1,4 +1,4 @@
-"""Which models the client and the panel read, what they call them, and in which files they are written."""
+"""Decides which models client and panel get, under which names, and in which files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hai_scheduler.api.bindings import constants, python, typescript
 from hai_scheduler.api.bindings.catalogue import Model, read
 from hai_scheduler.api.wire import cluster, events, explain, logs, policy, problem, quota, runs, storage, tasks
 
-#: Answers and bodies that the client knows; the models that they need come with them.
+#: Answers and bodies that the client knows; models that they refer to are written too.
 CLIENT: Final[Sequence[type[BaseModel]]] = (
     tasks.TaskSubmit,
     tasks.TaskDetail,
@@ -33,7 +33,7 @@ CLIENT: Final[Sequence[type[BaseModel]]] = (
     storage.EnvironmentList,
     storage.PlacesOut,
 )
-#: The same of the panel.
+#: The same for the panel.
 PANEL: Final[Sequence[type[BaseModel]]] = (
     problem.Problem,
     tasks.TaskSubmit,
@@ -48,16 +48,16 @@ PANEL: Final[Sequence[type[BaseModel]]] = (
     explain.DecisionPage,
     policy.PolicyOut,
 )
-#: What the client calls a model, where that is not its name without `Out`.
+#: The client's names of models, where they are not the model's name without `Out`.
 CLIENT_NAMES: Final[Mapping[str, str]] = {
     "TaskSubmit": "TaskRequest",
     "TaskDetail": "Task",
     "ExplainOut": "Explanation",
     "OfferedEnvironment": "Offered",
 }
-#: The same of the panel, before its `I`.
+#: The same for the panel, without its prefix `I`.
 PANEL_NAMES: Final[Mapping[str, str]] = {"ExplainOut": "Explanation"}
-#: Fields (model, name) whose null has a meaning, so that the client refuses an answer without them: no limit.
+#: Fields (model, name) whose null has a meaning (no limit): the client refuses an answer without them.
 ASKED: Final = frozenset({("QuotaOut", "limit"), ("OwnQuota", "limit")})
 
 _BY: Final = "Written by `make reference` from the models of the service: change those, not this."
@@ -69,7 +69,7 @@ words of the wire."""
 #: The modules of `hai_client.wire`: first line, and modules of `api.wire` whose models each has.
 _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "schema": (
-        "What the service sends and takes, as frozen dataclasses.",
+        "Bodies that the service sends and accepts, as frozen dataclasses.",
         ("tasks", "runs", "logs", "events", "cluster", "quota"),
     ),
     "explain": ("Explanations, decisions and forecasts, as frozen dataclasses.", ("explain",)),
@@ -79,17 +79,17 @@ _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 
 
 def client_name(model: str) -> str:
-    """The client's name of a model."""
+    """Return the client's name of a model."""
     return CLIENT_NAMES.get(model, model.removesuffix("Out"))
 
 
 def panel_name(model: str) -> str:
-    """The panel's name of a model."""
+    """Return the panel's name of a model."""
     return f"I{PANEL_NAMES.get(model, model.removesuffix('Out'))}"
 
 
 def files() -> dict[str, str]:
-    """Write every generated file; its text by its path from the root of the repository."""
+    """Return the text of every generated file, by its path from the root of the repository."""
     return {**_client(), **_panel()}
 
 
@@ -119,7 +119,7 @@ def _panel() -> dict[str, str]:
     models = read(PANEL)
     names = {model.name: panel_name(model.name) for model in models}
     types = [
-        f"/** What the service sends and takes. {_BY} Times are RFC 3339, `_s` fields are seconds. */",
+        f"/** Bodies that the service sends and accepts. {_BY} Times are RFC 3339, `_s` fields are seconds. */",
         "",
         constants.types_in_typescript(),
         typescript.interfaces(models, names=names, words=constants.WORDS),

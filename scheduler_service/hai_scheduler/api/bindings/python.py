@@ -1,4 +1,4 @@
-"""The client's module of dataclasses: the standard library alone, and Python 3.8 can read it."""
+"""Writes the client's modules of dataclasses, which need only the standard library and run on Python 3.8."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def module(
     home: str,
     asked: AbstractSet[tuple[str, str]],
 ) -> str:
-    """Write a module of frozen dataclasses.
+    """Return the text of a module of frozen dataclasses.
 
     Args:
-        doc: Its docstring.
-        models: What it defines, bases first.
+        doc: The docstring of the module.
+        models: The models that the module defines, bases first.
         names: The name of the class, by the name of the model.
         homes: The module of each class, by the name of the model.
-        home: This module.
-        asked: Fields (model, name) that must be there although they can be null.
+        home: The name of this module.
+        asked: Fields (model, name) that are required although they can be null.
     """
     classes = [line for model in models for line in ("", "", *_class(model, names, asked))]
     body = "\n".join(classes)
@@ -101,7 +101,7 @@ def _class(model: Model, names: Mapping[str, str], asked: AbstractSet[tuple[str,
 
 
 def _comment(field: Field) -> str:
-    """What the model says of it, and its words where they are nowhere else."""
+    """Return the comment of a field, with its allowed words if no type shows them."""
     parts = [part for part in getattr(field.shape, "parts", (field.shape,)) if part != NULL]
     words = parts[0].values if len(parts) == 1 and isinstance(parts[0], Words) else ()
     if words in WORDS or all(re.search(rf"\b{word}\b", field.comment) for word in words):
@@ -110,7 +110,7 @@ def _comment(field: Field) -> str:
 
 
 def _in_python(text: str) -> str:
-    """JSON's null is None, and a list that a field holds is a tuple."""
+    """Return a text with None for JSON's null."""
     return re.sub(r"\bnull\b", "None", text)
 
 
@@ -134,7 +134,7 @@ def _type(shape: Shape, names: Mapping[str, str]) -> str:
 
 def _default(field: Field, *, must: bool) -> str:
     if field.required:
-        # The service always sends it. That something is not there says as much as null.
+        # The service always sends the field; in an answer without it, it counts as null.
         return " = None" if field.nullable and not must else ""
     return f" = {_value(field.default)}"
 

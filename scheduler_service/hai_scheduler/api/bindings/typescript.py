@@ -1,4 +1,4 @@
-"""The panel's module of interfaces, laid out as prettier lays it out."""
+"""Writes the panel's module of interfaces, in the layout of prettier."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WIDTH: Final = 110
 
 
 def interfaces(models: Sequence[Model], *, names: Mapping[str, str], words: Mapping[tuple[str, ...], str]) -> str:
-    """Write the interfaces.
+    """Return the text of the interfaces.
 
     Args:
         models: What is written.
@@ -60,7 +60,7 @@ def _field(
 
 
 def comment(text: str, indent: str) -> Iterator[str]:
-    """Write a comment, if there is anything to say."""
+    """Yield the lines of a comment; none for an empty text."""
     if text:
         yield f"{indent}/** {text.replace('None', 'null')} */"
 
@@ -96,5 +96,5 @@ def _parts(shape: Shape, names: Mapping[str, str], words: Mapping[tuple[str, ...
 
 
 def quoted(text: str) -> str:
-    """A text as TypeScript writes it."""
+    """Return a text as a string literal of TypeScript."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,1 +1,1 @@
-"""Between the values of the core and the models of the wire."""
+"""Converts values of the core into models of the wire, and back."""

@@ -1,4 +1,4 @@
-"""Nodes, and the cluster at a glance, as models of the wire."""
+"""Converts nodes, and the cluster at a glance, into models of the wire."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hai_scheduler.service.insight.queries import ClusterView, NodeView
 
 
 def node_out(view: NodeView) -> NodeOut:
-    """A node."""
+    """Return the model of a node."""
     node = view.node
     return NodeOut(
         name=node.name,
@@ -26,5 +26,5 @@ def node_out(view: NodeView) -> NodeOut:
 
 
 def cluster_out(view: ClusterView) -> ClusterOut:
-    """The cluster at a glance."""
+    """Return the model of the cluster at a glance."""
     return ClusterOut.model_validate(view)

@@ -1,4 +1,4 @@
-"""Lines of history as models of the wire."""
+"""Converts events into models of the wire."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from hai_scheduler.ports.values import Event
 
 
 def event_out(event: Event) -> EventOut:
-    """One line of history."""
+    """Return the model of an event."""
     return EventOut.model_validate(event)

@@ -1,4 +1,4 @@
-"""Explanations, decisions and forecasts as models of the wire. Names of other users' tasks are theirs."""
+"""Converts explanations, decisions and forecasts into models of the wire, without names of other users' tasks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hai_scheduler.service.shared.caller import Caller
 
 
 def explain_out(found: Explanation, caller: Caller, now: datetime) -> ExplainOut:
-    """Why a task waits, and what would let it start."""
+    """Return the model of an explanation: why a task waits, and what would let it start."""
     view = found.view
     verdict = None if view.verdict is None else verdict_out(view.verdict, caller, now)
     return ExplainOut(
@@ -66,7 +66,7 @@ def _holder(holder: Holder, caller: Caller) -> HolderOut:
 
 
 def decision_out(decision: Decision) -> DecisionOut:
-    """A line of the decision log."""
+    """Return the model of a line of the decision log."""
     event = decision.event
     return DecisionOut(
         seq=event.seq,
@@ -79,7 +79,7 @@ def decision_out(decision: Decision) -> DecisionOut:
 
 
 def forecast_out(found: Forecast, caller: Caller) -> ForecastOut:
-    """When a task would start."""
+    """Return the model of a forecast."""
     starts = found.starts_at
     return ForecastOut(
         task_id=None if found.hypothetical else found.task.id,

@@ -1,4 +1,4 @@
-"""Levels of priority and their names on the wire."""
+"""Converts levels of priority into their names on the wire, and back."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from hai_scheduler.core.model.priority import Priority
 
 
 def level_name(level: Priority) -> PriorityName:
-    """The wire's name of a level."""
+    """Return the wire's name of a level."""
     name: PriorityName = level.name  # type: ignore[assignment]  # a test compares the two lists
     return name
 
 
 def choice_of(level: Priority | None) -> PriorityChoice:
-    """The wire's name of what was asked for."""
+    """Return the wire's name of the priority that was asked for; None is AUTO."""
     return "AUTO" if level is None else level_name(level)
 
 
 def level_of(choice: PriorityChoice) -> Priority | None:
-    """What the name asks for; None is AUTO."""
+    """Return the level that a name asks for; None for AUTO."""
     return None if choice == "AUTO" else Priority[choice]

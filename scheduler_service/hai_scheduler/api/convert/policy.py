@@ -1,4 +1,4 @@
-"""Policy numbers as models of the wire."""
+"""Converts policy numbers into models of the wire."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hai_scheduler.service.policy.numbers import NUMBERS, written
 
 
 def policy_out(view: PolicyView) -> PolicyOut:
-    """The policy numbers, in the order of their table."""
+    """Return the model of the policy numbers, in the order of their table."""
     return PolicyOut(
         numbers=[
             PolicyNumber(

@@ -1,4 +1,4 @@
-"""Quota, and who asks with what they may hold, as models of the wire."""
+"""Converts rows of quota, and what users may hold, into models of the wire."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hai_scheduler.service.shared.quota_rows import expired
 
 
 def quota_out(quota: Quota, now: datetime, *, warning: str | None = None) -> QuotaOut:
-    """A row of quota."""
+    """Return the model of a row of quota."""
     return QuotaOut(
         subject=quota.subject,
         group=quota.group,
@@ -26,7 +26,7 @@ def quota_out(quota: Quota, now: datetime, *, warning: str | None = None) -> Quo
 
 
 def own_quota_out(view: QuotaView) -> OwnQuota:
-    """What a user may hold, and holds."""
+    """Return the model of what a user may hold and holds at a level."""
     return OwnQuota(
         group=view.group,
         priority=level_name(view.priority),

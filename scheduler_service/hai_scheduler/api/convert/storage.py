@@ -1,4 +1,4 @@
-"""Between mount rules, environments and their models on the wire."""
+"""Converts mount rules and environments into models of the wire, and back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hai_scheduler.service.workspace.surroundings import ContainerView, Offer
 
 
 def rule_of(name: str, body: MountPut) -> MountRule:
-    """The rule that a client writes."""
+    """Return the mount rule that a client writes."""
     return MountRule(
         name=name,
         subject=body.subject,
@@ -37,12 +37,12 @@ def rule_of(name: str, body: MountPut) -> MountRule:
 
 
 def rule_out(rule: MountRule, warnings: Sequence[str] = ()) -> MountRuleOut:
-    """A rule."""
+    """Return the model of a mount rule."""
     return MountRuleOut.model_validate(rule).model_copy(update={"warnings": list(warnings)})
 
 
 def environment_of(name: str, body: EnvironmentPut) -> Environment:
-    """The environment that a client writes."""
+    """Return the environment that a client writes."""
     return Environment(
         name=name,
         image=body.image,
@@ -55,7 +55,7 @@ def environment_of(name: str, body: EnvironmentPut) -> Environment:
 
 
 def environment_out(listed: Listed, warnings: Sequence[str] = ()) -> EnvironmentOut:
-    """An environment."""
+    """Return the model of an environment."""
     found = listed.environment
     return EnvironmentOut(
         name=found.name,
@@ -71,7 +71,7 @@ def environment_out(listed: Listed, warnings: Sequence[str] = ()) -> Environment
 
 
 def places_out(view: ContainerView) -> PlacesOut:
-    """What a container gets."""
+    """Return the model of what a development container gets."""
     return PlacesOut(
         user=view.user,
         groups=list(view.groups),

@@ -1,4 +1,4 @@
-"""Tasks and their runs, between the values of the core and the models of the wire."""
+"""Converts tasks and their runs into models of the wire, and submissions and reports back."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.tasks.submissions import Submission
 
-#: Reasons that end a task, so that a notice for them is not one of suspension.
+#: Reasons that end a task: a notice with one of them is of the kind `stop`.
 _FOR_GOOD = frozenset({Reason.USER_STOPPED, Reason.TIME_LIMIT})
 
 
-#: Fields of a submission that are the same on the wire, apart from lists, which are tuples inside: a new one of that
-#: sort is taken over by its name.
+#: Fields of a submission that have the same name and value on the wire (lists become tuples). A new field of this kind
+#: is converted without more code.
 _SAME: Final = tuple(
     one.name
     for one in fields(Submission)
     if one.name in TaskSubmit.model_fields.keys() - {"priority", "profile", "signal"}
 )
-#: The same of what a task executes, as its details show it.
+#: The same for fields of a task's spec that its details show.
 _SAME_IN_SPEC: Final = tuple(
     one.name for one in fields(TaskSpec) if one.name in TaskDetail.model_fields.keys() - {"checkpoint_dir"}
 )
 
 
 def submission_of(body: TaskSubmit) -> Submission:
-    """What a client submits."""
+    """Return the submission of a body. Raises Invalid."""
     values = ((name, getattr(body, name)) for name in _SAME)
     same: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values}
     return Submission(
@@ -76,7 +76,7 @@ def _retry_of(body: TaskSubmit) -> Retry | None:
 
 
 def submit_of(submission: Submission) -> TaskSubmit:
-    """The body that submits it. Raises pydantic's ValidationError."""
+    """Return the body that would submit a submission. Raises pydantic's ValidationError."""
     return TaskSubmit.model_validate(
         {
             **{name: getattr(submission, name) for name in _SAME},
@@ -101,7 +101,7 @@ def _retry_fields(retry: Retry | None) -> dict[str, Any]:
 
 
 def report_of(body: RankReport) -> Report:
-    """What a rank reports."""
+    """Return the report of a rank."""
     return Report(
         kind=body.kind,
         at=body.at,
@@ -114,20 +114,20 @@ def report_of(body: RankReport) -> Report:
     )
 
 
-#: Holders as they are shown to one caller, by the tuple that they were made from, which is kept alive beside them:
-#: on a page most tasks wait for the same ones.
+#: Models of holders for one caller, by the id of the tuple that they were made from. The tuple is kept beside them, so
+#: that its id is not used again. On a page most tasks wait for the same holders.
 _Shown = dict[int, tuple[tuple[Holder, ...], list[HolderOut]]]
 
 
 def summaries(views: Iterable[TaskView], caller: Caller) -> Iterator[TaskSummary]:
-    """Tasks in a list, one after the other."""
+    """Yield the models of tasks in a list, one after the other."""
     shown: _Shown = {}
     for view in views:
         yield TaskSummary.model_validate(_summary(view, caller, shown))
 
 
 def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> TaskDetail:
-    """A task with everything."""
+    """Return the model of a task with all its details."""
     task, spec = story.view.task, story.spec
     return TaskDetail.model_validate(
         {
@@ -170,11 +170,11 @@ def _summary(view: TaskView, caller: Caller, shown: _Shown) -> dict[str, object]
         "run_count": task.run.number if task.run else 0,
         "suspensions": task.suspensions,
         "unsaved": task.unsaved,
-        # The model reads it by its attributes.
+        # The model reads the attributes of this value.
         "checkpoint": task.checkpoint,
         "reason": task.reason.value if task.reason else None,
         "message": view.message,
-        # What is said of a task that waits is why it waits.
+        # The message of a waiting task is why it waits.
         "verdict": None if view.verdict is None else _verdict_out(view.verdict, view.message, caller, shown),
         "deadline": run.notice.deadline if run and run.notice else None,
         "tags": [],
@@ -182,7 +182,7 @@ def _summary(view: TaskView, caller: Caller, shown: _Shown) -> dict[str, object]
 
 
 def verdict_out(verdict: Verdict, caller: Caller, now: datetime) -> VerdictOut:
-    """Why a task waits. Names of other users' tasks are theirs: only ids are told."""
+    """Return the model of a verdict. Of other users' tasks it has the ids, not the names."""
     return _verdict_out(verdict, why(verdict, now), caller, {})
 
 
@@ -215,7 +215,7 @@ def _holders_out(holders: tuple[Holder, ...], caller: Caller, shown: _Shown) -> 
 
 
 def run_out(run: Run) -> RunOut:
-    """One run."""
+    """Return the model of a run."""
     return RunOut(
         id=run.id,
         number=run.number,
@@ -258,7 +258,7 @@ def _run_state(run: Run) -> Literal["starting", "running", "leaving", "ended"]:
 
 
 def _notice(notice: Notice | None) -> NoticeOut | None:
-    """A notice as its history shows it: the other task by its id alone."""
+    """Return the model of a notice as a task's history shows it: the beneficiary only by its id."""
     if notice is None:
         return None
     other = f" (task {notice.beneficiary})" if notice.beneficiary is not None else ""
@@ -266,7 +266,7 @@ def _notice(notice: Notice | None) -> NoticeOut | None:
 
 
 def notice_out(told: RunNotice) -> NoticeOut:
-    """A notice as a rank is told it."""
+    """Return the model of a notice as a rank gets it."""
     return _notice_out(told.notice, told.kind, told.message, told.signal_at)
 
 

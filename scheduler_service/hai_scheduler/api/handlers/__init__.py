@@ -1,1 +1,1 @@
-"""The endpoints: each parses, calls one use case and encodes."""
+"""The endpoints: each parses a request, calls one use case and encodes the answer."""

@@ -1,4 +1,4 @@
-"""Nodes, quota, and the cluster as a whole."""
+"""Endpoints on nodes, quota, and the cluster as a whole."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from hai_scheduler.core.model.quota import Quota
 
 
 async def overview(ask: Ask[Nothing, Nothing]) -> ClusterOut:
-    """The cluster at a glance."""
+    """Return the cluster at a glance."""
     return cluster_convert.cluster_out(await ask.services.queries.cluster())
 
 
 async def pause(ask: Ask[Nothing, PauseRequest | None]) -> ClusterOut:
-    """Tell every run to leave and start nothing."""
+    """Pause the platform: tell every run to leave and start none."""
     seconds = ask.body.grace_s if ask.body is not None else None
     grace = None if seconds is None else timedelta(seconds=seconds)
     await ask.services.administration.pause(ask.caller, grace=grace)
@@ -34,28 +34,28 @@ async def pause(ask: Ask[Nothing, PauseRequest | None]) -> ClusterOut:
 
 
 async def resume(ask: Ask[Nothing, Nothing]) -> ClusterOut:
-    """Go on."""
+    """End the pause."""
     await ask.services.administration.unpause(ask.caller)
     return cluster_convert.cluster_out(await ask.services.queries.cluster())
 
 
 async def nodes(ask: Ask[Nothing, Nothing]) -> NodeList:
-    """All nodes."""
+    """Return all nodes."""
     return NodeList(items=[cluster_convert.node_out(view) for view in await ask.services.queries.nodes()])
 
 
 async def cordon(ask: Ask[Nothing, Nothing]) -> NodeOut:
-    """No new runs here."""
+    """Cordon a node: it gets no new runs."""
     return await _mark(ask, NodeMark.CORDONED)
 
 
 async def uncordon(ask: Ask[Nothing, Nothing]) -> NodeOut:
-    """New runs again."""
+    """Let a node get new runs again."""
     return await _mark(ask, NodeMark.NONE)
 
 
 async def drain(ask: Ask[Nothing, Nothing]) -> NodeOut:
-    """No new runs, and the run on it is asked to leave."""
+    """Drain a node: it gets no new runs, and the runs on it are told to leave."""
     return await _mark(ask, NodeMark.DRAINING)
 
 
@@ -65,13 +65,13 @@ async def _mark(ask: Ask[Nothing, Nothing], mark: NodeMark) -> NodeOut:
 
 
 async def quotas(ask: Ask[Nothing, Nothing]) -> QuotaList:
-    """The rows of quota that the caller may see."""
+    """Return the rows of quota that the caller may see."""
     rows, now = await ask.services.queries.quotas(ask.caller), ask.services.queries.now()
     return QuotaList(items=[quota_convert.quota_out(row, now) for row in rows])
 
 
 async def put_quota(ask: Ask[Nothing, QuotaPut]) -> QuotaOut:
-    """Write a row."""
+    """Write a row of quota."""
     body = ask.body
     row = Quota(
         subject=body.subject,
@@ -86,7 +86,7 @@ async def put_quota(ask: Ask[Nothing, QuotaPut]) -> QuotaOut:
 
 
 async def put_own_quota(ask: Ask[Nothing, OwnQuotaPut]) -> OwnQuota:
-    """Raise or lower one's own quota."""
+    """Raise or lower the caller's own quota."""
     body, level = ask.body, Priority[ask.body.priority]
     await ask.services.own_quotas.put(ask.caller, body.group, level, body.limit)
     views = await ask.services.queries.own_quota(ask.caller)
@@ -96,7 +96,7 @@ async def put_own_quota(ask: Ask[Nothing, OwnQuotaPut]) -> OwnQuota:
 
 
 async def delete_quota(ask: Ask[Nothing, QuotaKey]) -> None:
-    """Remove a row."""
+    """Remove a row of quota."""
     body = ask.body
     row = Quota(subject=body.subject, group=body.group, priority=Priority[body.priority], limit=None)
     await ask.services.administration.delete_quota(ask.caller, row)

@@ -1,4 +1,4 @@
-"""The feed."""
+"""The endpoint of the event feed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hai_scheduler.api.wire.params import FeedQuery, Nothing
 from hai_scheduler.service.insight.queries import whose
 from hai_scheduler.service.shared.errors import Invalid
 
-#: Events that go out together.
+#: Most events that are sent together.
 BATCH = 100
 
 
 async def follow(ask: Ask[FeedQuery, Nothing]) -> Stream:
-    """Events as they happen."""
+    """Return a stream of events as they happen."""
     whose(ask.caller, ask.query.user)
     return Stream(_batches(ask, await ask.services.feed.begin(_after(ask))))
 
@@ -32,7 +32,7 @@ def _after(ask: Ask[FeedQuery, Nothing]) -> int | None:
 
 
 async def _batches(ask: Ask[FeedQuery, Nothing], after: int) -> AsyncGenerator[Batch, None]:
-    # The hello has an id as well: who loses the connection before the first event misses nothing.
+    # The hello has an id too: a client that loses the connection before the first event misses nothing.
     yield [Message("hello", f'{{"seq":{after}}}', str(after))]
     events = ask.services.feed.follow(ask.caller, after=after, user=ask.query.user)
     batch: list[Message] = []

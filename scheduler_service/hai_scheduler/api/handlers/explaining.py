@@ -1,4 +1,4 @@
-"""Why a task waits, what was decided on it, and when it would start."""
+"""Endpoints on why a task waits, what was decided on it, and when it would start."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hai_scheduler.service.shared.errors import Invalid
 
 
 async def explain(ask: Ask[Nothing, Nothing]) -> ExplainOut:
-    """Why it waits and what would let it start, or what it does."""
+    """Return why a task waits and what would let it start, or what it does."""
     found = await ask.services.explanations.explain(ask.caller, ask.path["task"])
     return explain_out(found, ask.caller, ask.services.queries.clock.now())
 
 
 async def decisions(ask: Ask[TaskEventQuery, Nothing]) -> DecisionPage:
-    """What was decided on it."""
+    """Return what was decided on a task."""
     found = await ask.services.decisions.of_task(
         ask.caller, ask.path["task"], after=ask.query.after, limit=ask.query.limit
     )
@@ -27,10 +27,10 @@ async def decisions(ask: Ask[TaskEventQuery, Nothing]) -> DecisionPage:
 
 
 async def forecast(ask: Ask[Nothing, ForecastAsk]) -> ForecastOut:
-    """When it would start."""
+    """Return when a task would start."""
     body, forecasts = ask.body, ask.services.forecasts
     if (body.task is None) == (body.submit is None):
-        raise Invalid("task", body.task, "give either `task`, an id or a name, or `submit`, a task to think of")
+        raise Invalid("task", body.task, "give either `task`, an id or a name, or `submit`, a task not submitted yet")
     horizon = None if body.horizon_s is None else timedelta(seconds=body.horizon_s)
     if body.submit is not None:
         submission = convert.submission_of(body.submit)

@@ -1,4 +1,4 @@
-"""Logs of tasks, as pages and as streams."""
+"""Endpoints on logs of tasks, as pages and as streams."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hai_scheduler.service.shared.errors import Invalid
 
 
 async def read(ask: Ask[LogQuery, Nothing]) -> LogPage | Stream:
-    """A page of the log or, if asked for, a stream of its lines."""
+    """Return a page of the log or, if the request asks for it, a stream of its lines."""
     query = ask.query
     if query.cursor is not None and query.tail is not None:
-        raise Invalid("tail", query.tail, "cannot be had with `cursor`: give one of them")
+        raise Invalid("tail", query.tail, "cannot be combined with `cursor`: give one of them")
     if query.follow or "text/event-stream" in ask.headers.get("Accept", ""):
         return Stream(_follow(ask))
     logs, task = ask.services.logs, ask.path["task"]
@@ -31,7 +31,7 @@ async def read(ask: Ask[LogQuery, Nothing]) -> LogPage | Stream:
 
 
 async def search(ask: Ask[SearchQuery, Nothing]) -> LogHits:
-    """Look for a text in the logs of every rank and run."""
+    """Search for a text in the logs of every rank and run."""
     return logs_convert.hits_out(await ask.services.logs.search(ask.caller, ask.path["task"], ask.query.q))
 
 
@@ -50,7 +50,7 @@ async def _follow(ask: Ask[LogQuery, Nothing]) -> AsyncGenerator[Batch, None]:
 
 
 def _messages(page: Page) -> bytes:
-    """The page as it goes over the wire, made once for all who follow."""
+    """Return the page encoded as messages; it is encoded once for all readers that follow the log."""
     made = page.made.get("messages")
     if made is None:
         messages = (

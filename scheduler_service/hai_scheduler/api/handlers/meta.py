@@ -1,4 +1,4 @@
-"""The service itself: who asks, its numbers, its health, its description."""
+"""Endpoints on the service itself: the caller, metrics, health."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hai_scheduler.api.wire.quota import MeOut
 
 
 async def health(ask: Ask[Nothing, Nothing]) -> HealthOut:
-    """Whether the platform does its work. Nobody in particular may ask, so no names are told."""
+    """Return whether the platform works. It is open to clients without a token, so the answer holds no names."""
     told = await ask.services.health.look()
     return HealthOut(
         status="ok" if told.wrong is None else "degraded",
@@ -23,12 +23,12 @@ async def health(ask: Ask[Nothing, Nothing]) -> HealthOut:
 
 
 async def metrics(ask: Ask[Nothing, Nothing]) -> Text:
-    """Metrics for Prometheus."""
+    """Return the metrics for Prometheus."""
     return Text(await ask.services.metrics.exposition(ask.services.queries), CONTENT_TYPE_LATEST)
 
 
 async def me(ask: Ask[Nothing, Nothing]) -> MeOut:
-    """Who asks, what he may do and hold."""
+    """Return the caller, with their scopes and quota."""
     caller = ask.caller
     return MeOut(
         name=caller.name,

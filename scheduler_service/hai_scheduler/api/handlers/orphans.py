@@ -1,4 +1,4 @@
-"""Runs that belong to no task of the database."""
+"""Endpoints on orphaned runs, which belong to no task of the database."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hai_scheduler.service.origin.orphan_book import Orphan
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> OrphanList:
-    """All of them."""
+    """Return all orphaned runs."""
     return OrphanList(items=[_out(orphan) for orphan in await ask.services.orphans.show(ask.caller)])
 
 
 async def end(ask: Ask[Nothing, Nothing]) -> OrphanOut:
-    """End one."""
+    """End an orphaned run."""
     return _out(await ask.services.orphans.end(ask.caller, ask.path["run_id"]))
 
 

@@ -1,4 +1,4 @@
-"""Who has live tasks."""
+"""The endpoint on users with live tasks."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from hai_scheduler.service.insight.owners import owners
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> OwnersOut:
-    """The names of these users, and nothing of their tasks."""
+    """Return the names of users with live tasks, and nothing about the tasks."""
     return OwnersOut(users=await owners(ask.services.queries.store))

@@ -1,4 +1,4 @@
-"""Policy numbers: what is in force, and changes to it."""
+"""Endpoints on policy numbers: which are in force, and changes of them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hai_scheduler.api.wire.policy import PolicyChange, PolicyOut
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> PolicyOut:
-    """Every number and where it comes from."""
+    """Return every policy number and where its value comes from."""
     return policy_convert.policy_out(await ask.services.policy.view())
 
 
 async def change(ask: Ask[Nothing, PolicyChange]) -> PolicyOut:
-    """Set some numbers and take others back."""
+    """Set some policy numbers and reset others."""
     body = ask.body
     await ask.services.policy.change(ask.caller, body.group, body.set, body.unset)
     return policy_convert.policy_out(await ask.services.policy.view())

@@ -1,4 +1,4 @@
-"""What Kubernetes and load balancers ask. Nobody in particular may ask, so no names are told."""
+"""Endpoints for probes of Kubernetes and load balancers. They need no token, so their answers hold no names."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from hai_scheduler.api.wire.probes import LiveOut, ReadyOut
 
 
 async def live(ask: Ask[Nothing, Nothing]) -> LiveOut:  # noqa: ARG001 - every endpoint is called alike
-    """That it answers is the answer."""
+    """Answer: the process is alive."""
     return LiveOut()
 
 
 async def ready(ask: Ask[Nothing, Nothing]) -> ReadyOut:
-    """Whether requests should be sent here."""
+    """Return which replica leads; an error says that no requests should be sent to this replica."""
     return ReadyOut(leader=await ask.services.readiness.leader())

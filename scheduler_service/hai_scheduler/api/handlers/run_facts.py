@@ -1,4 +1,4 @@
-"""Who a run's token speaks for."""
+"""The endpoint on the run whose token a request carries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hai_scheduler.service.shared.errors import InTheWay
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> RunFactsOut:
-    """Whose run is it, and where?"""
+    """Return the user, the task and the address of the run. Raises Refused: 410 when it is over."""
     try:
         return RunFactsOut.model_validate(await ask.services.run_book.facts(ask.run))
     except InTheWay as error:

@@ -1,4 +1,4 @@
-"""What the supervisors of ranks ask and report. A run that is over is gone for good: 410."""
+"""Endpoints for the supervisors of ranks. For a run that is over they answer 410."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hai_scheduler.service.shared.errors import InTheWay, Invalid, Unknown
 
 
 async def notice(ask: Ask[NoticeQuery, Nothing]) -> NoticeAnswer:
-    """Must this run leave?"""
+    """Return the notice of the run, if it must leave; waits for a newer one if asked to."""
     query = ask.query
     try:
         told = await ask.services.jobs.notice(ask.run, query.rank, seen=query.seen, wait=query.wait)
@@ -23,7 +23,7 @@ async def notice(ask: Ask[NoticeQuery, Nothing]) -> NoticeAnswer:
 
 
 async def addresses(ask: Ask[GangQuery, Nothing]) -> Addresses:
-    """Where are the others?"""
+    """Return the addresses of all ranks once every rank is up."""
     try:
         found = await ask.services.gangs.addresses(ask.run, ask.query.rank, wait=ask.query.wait)
     except InTheWay as error:
@@ -32,7 +32,7 @@ async def addresses(ask: Ask[GangQuery, Nothing]) -> Addresses:
 
 
 async def report(ask: Ask[Nothing, RankReport]) -> None:
-    """Something has happened to a rank."""
+    """Take a report on a rank."""
     rank = _rank(ask.path["rank"])
     if ask.body.at.tzinfo is None:
         raise Invalid("at", str(ask.body.at), "needs a time zone: end it with Z")
@@ -43,7 +43,7 @@ async def report(ask: Ask[Nothing, RankReport]) -> None:
 
 
 async def take_log(ask: Ask[LogPieceQuery, RawBytes]) -> LogTaken:
-    """What has a rank written?"""
+    """Store a piece of a rank's log. Raises Refused: 409 with the right offset if it does not fit."""
     rank, query = _rank(ask.path["rank"]), ask.query
     try:
         end = await ask.services.rank_logs.take(

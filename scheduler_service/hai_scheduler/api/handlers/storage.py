@@ -1,4 +1,4 @@
-"""Mount rules, environments, and what a development container gets of them."""
+"""Endpoints on mount rules, environments, and what a development container gets of them."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from hai_scheduler.api.wire.storage import (
 
 
 async def mounts(ask: Ask[Nothing, Nothing]) -> MountRuleList:
-    """All mount rules."""
+    """Return all mount rules."""
     rules = await ask.services.mount_rules.show_all(ask.caller)
     return MountRuleList(items=[convert.rule_out(rule) for rule in rules])
 
 
 async def put_mount(ask: Ask[Nothing, MountPut]) -> MountRuleOut:
-    """Write a rule."""
+    """Write a mount rule."""
     rule = convert.rule_of(ask.path["rule"], ask.body)
     return convert.rule_out(*await ask.services.mount_rules.put(ask.caller, rule))
 
 
 async def delete_mount(ask: Ask[Nothing, Nothing]) -> None:
-    """Remove a rule."""
+    """Remove a mount rule."""
     await ask.services.mount_rules.delete(ask.caller, ask.path["rule"])
 
 
 async def environments(ask: Ask[EnvironmentQuery, Nothing]) -> EnvironmentList:
-    """Environments that the caller may use, or all."""
+    """Return the environments that the caller may use, or all."""
     found = await ask.services.environments.show(ask.caller, everybodys=ask.query.all)
     return EnvironmentList(items=[convert.environment_out(one) for one in found])
 
@@ -53,6 +53,6 @@ async def delete_environment(ask: Ask[Nothing, Nothing]) -> None:
 
 
 async def places(ask: Ask[PlacesQuery, Nothing]) -> PlacesOut:
-    """What a development container of a user gets."""
+    """Return what a development container of a user gets."""
     query = ask.query
     return convert.places_out(await ask.services.surroundings.places(query.user, query.groups, query.node_group))

@@ -1,4 +1,4 @@
-"""Tasks."""
+"""Endpoints on tasks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LIVE = frozenset(state for state in TaskState if not state.ended)
 
 
 async def submit(ask: Ask[Nothing, TaskSubmit]) -> TaskDetail:
-    """Store a task."""
+    """Submit a task."""
     key = ask.headers.get("Idempotency-Key")
     if key is not None and not _KEY.fullmatch(key):
         raise Invalid("Idempotency-Key", key, "must be 1 to 200 printable ASCII characters without spaces")
@@ -38,12 +38,12 @@ async def submit(ask: Ask[Nothing, TaskSubmit]) -> TaskDetail:
 
 
 async def parse(ask: Ask[Nothing, YamlText]) -> TaskSubmit:
-    """Read an experiment file; nothing is submitted."""
+    """Return the body that submits an experiment file; nothing is submitted."""
     return convert.submit_of(await ask.services.experiments.read(ask.caller, ask.body))
 
 
 async def show_all(ask: Ask[TaskQuery, Nothing]) -> TaskPage:
-    """List tasks."""
+    """Return a page of tasks."""
     query = ask.query
     where = TaskFilter(
         user=query.user, states=_states(query.state), group=query.group, priority=query.priority, name=query.name
@@ -74,51 +74,51 @@ def _states(text: str | None) -> frozenset[TaskState] | None:
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> TaskDetail:
-    """One task."""
+    """Return one task."""
     return await _told(ask, ask.path["task"])
 
 
 async def stop(ask: Ask[Nothing, Nothing]) -> TaskDetail:
-    """End it for good."""
+    """End a task for good."""
     return await _detail(ask, await ask.services.submissions.stop(ask.caller, ask.path["task"]))
 
 
 async def suspend(ask: Ask[Nothing, Nothing]) -> TaskDetail:
-    """Take its nodes and hold it."""
+    """Take a task's nodes and hold it."""
     return await _detail(ask, await ask.services.submissions.suspend(ask.caller, ask.path["task"]))
 
 
 async def resume(ask: Ask[Nothing, Nothing]) -> TaskDetail:
-    """Let it have its turns again."""
+    """Let a task have its turns again."""
     return await _detail(ask, await ask.services.submissions.resume(ask.caller, ask.path["task"]))
 
 
 async def hold(ask: Ask[Nothing, Nothing]) -> TaskDetail:
-    """Do not start it again."""
+    """Hold a task: it is not started again until resume."""
     return await _detail(ask, await ask.services.submissions.hold(ask.caller, ask.path["task"]))
 
 
 async def set_priority(ask: Ask[Nothing, PriorityChange]) -> TaskDetail:
-    """Give it another level."""
+    """Change a task's priority."""
     level = levels_convert.level_of(ask.body.priority)
     return await _detail(ask, await ask.services.submissions.set_priority(ask.caller, ask.path["task"], level))
 
 
 async def reorder(ask: Ask[Nothing, OrderChange]) -> TaskDetail:
-    """Move it among its owner's waiting tasks."""
+    """Move a task among the waiting tasks of its owner."""
     before, after = (None if other is None else TaskId(other) for other in (ask.body.before, ask.body.after))
     task = await ask.services.submissions.reorder(ask.caller, ask.path["task"], before=before, after=after)
     return await _detail(ask, task)
 
 
 async def runs(ask: Ask[Nothing, Nothing]) -> RunList:
-    """Its runs."""
+    """Return a task's runs."""
     found = await ask.services.queries.runs(ask.caller, ask.path["task"])
     return RunList(items=[convert.run_out(run) for run in found])
 
 
 async def events(ask: Ask[TaskEventQuery, Nothing]) -> EventPage:
-    """Its history."""
+    """Return a task's history."""
     found = await ask.services.queries.events(
         ask.caller, ask.path["task"], after=ask.query.after, limit=ask.query.limit
     )
@@ -126,7 +126,7 @@ async def events(ask: Ask[TaskEventQuery, Nothing]) -> EventPage:
 
 
 async def _detail(ask: Ask[Nothing, object], task: Task) -> TaskDetail:
-    """The task after a change, by its id: its name may mean another one by now."""
+    """Return a task after a change, found by its id: its name may mean another task by now."""
     return await _told(ask, str(task.id))
 
 

@@ -1,4 +1,4 @@
-"""From where a request comes, as far as that can be told."""
+"""The address that a request comes from, as far as it can be known."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 
 def address_of(forwarded: Sequence[str], peer: str) -> str:
-    """The address that a request counts for before it is known who asks.
+    """Return the address whose budget a request counts for before its caller is known.
 
-    It is what the nearest proxy has appended to `X-Forwarded-For`. Of what a client has written there itself, and
-    into `X-Real-Ip`, nothing is believed. Who reaches the service past the proxy can name any address: the limit of
-    all addresses together holds for him. An IPv6 address counts as its network of 64 bits, which is one customer's.
+    This is the address that the nearest proxy has appended to `X-Forwarded-For`. What a client itself has written there
+    or into `X-Real-Ip` is ignored. A client that reaches the service past the proxy can name any address; the limit for
+    all addresses together still holds for it. An IPv6 address counts as its /64 network, which is one customer's.
 
     Args:
         forwarded: The `X-Forwarded-For` headers of the request.
-        peer: The other end of its connection.
+        peer: The address at the other end of its connection.
     """
     text = forwarded[-1].rpartition(",")[2].strip() if forwarded else peer
     try:

@@ -1,7 +1,7 @@
-"""Who asks: users and services by the Hub's tokens and cookies, runs by their own tokens.
+"""Authentication: users and services by the Hub's tokens and cookies, runs by their own tokens.
 
-The Hub is asked once for a token and its answer kept for some seconds. A cookie counts only with the XSRF proof
-that JupyterHub demands of browsers; a token needs none. Nothing here ever raises a token into a log or an error.
+The Hub is asked once about a token, and its answer is kept for some seconds. A cookie counts only with the XSRF proof
+that JupyterHub demands of browsers; a token needs none. No token is ever written to a log or an error.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_OWNERS, SCOPE
 if TYPE_CHECKING:
 
     class _HubOAuthenticated:
-        """What of JupyterHub's mixin is used."""
+        """The attributes of JupyterHub's mixin that are used here."""
 
         hub_auth: Any
 
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 else:
     from jupyterhub.services.auth import HubOAuthenticated as _HubOAuthenticated
 
-#: How long the Hub's answer about a token is believed, in seconds: what a revoked token outlives its end by.
+#: How long the Hub's answer about a token is kept, in seconds: so long a revoked token still works at most.
 BELIEVED: Final = 10
 #: How long the Hub may take to answer, in seconds.
 PATIENCE: Final = 15
-#: Tokens that are remembered as known to the Hub: their owners need not compete with those who guess.
+#: Number of tokens that are remembered as known to the Hub. Their owners need not compete with clients that guess.
 MOST_KNOWN: Final = 10_000
 
 _HEADER: Final = re.compile(r"(?:bearer|token) +([\x21-\x7e]{1,1024})", re.IGNORECASE)
@@ -56,14 +56,14 @@ _SIGN_IN: Final = (
     "a page in a browser sends its _xsrf cookie as X-XSRFToken too."
 )
 
-#: A scope is also had with any of these; the Hub says so too, in its own time.
+#: A token with any of these scopes has the scope too. The Hub adds implied scopes itself, though not at once.
 _IMPLIED_BY: Final[Mapping[str, frozenset[str]]] = {
     SCOPE_READ: frozenset({SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN}),
     SCOPE_WRITE: frozenset({SCOPE_WRITE, SCOPE_ADMIN}),
     SCOPE_PLACES: frozenset({SCOPE_PLACES, SCOPE_ADMIN}),
     SCOPE_OWNERS: frozenset({SCOPE_OWNERS, SCOPE_ADMIN}),
 }
-#: What is had for everybody or not at all: with a filter it is none of ours.
+#: Scopes that are ignored when JupyterHub narrows them with a filter (`scope!user=...`).
 _UNFILTERED: Final = (SCOPE_ADMIN, SCOPE_PLACES, SCOPE_OWNERS)
 
 
@@ -73,7 +73,7 @@ def has_scope(caller: Caller, scope: str) -> bool:
 
 
 class Auth:
-    """Tells who asks."""
+    """Finds out which user, service or run sends a request."""
 
     def __init__(self, hub: HubOAuth, *, run_tokens: RunTokens, cookie_secret: Secret) -> None:
         self.hub = hub
@@ -81,14 +81,14 @@ class Auth:
         self._run_tokens = run_tokens
         #: Digests of tokens that the Hub has known lately, the latest last.
         self._known: OrderedDict[str, None] = OrderedDict()
-        #: What the Hub is being asked now, by the digest of the token.
+        #: Requests to the Hub that are under way, by the digest of the token.
         self._asked: dict[str, asyncio.Future[Mapping[str, Any] | None]] = {}
 
     @classmethod
     def from_environment(cls, *, run_tokens: RunTokens, cookie_secret: Secret) -> Auth:
-        """As JupyterHub's environment variables say; JUPYTERHUB_API_TOKEN_FILE may name a file with the token.
+        """Create it from JupyterHub's environment variables; JUPYTERHUB_API_TOKEN_FILE may name a file with the token.
 
-        `cookie_secret` should outlive restarts, or logins do not. Raises Invalid if the file cannot be read.
+        Logins outlive a restart only if `cookie_secret` does. Raises Invalid if the file cannot be read.
         """
         token = secret_of("JUPYTERHUB_API_TOKEN", os.environ)
         hub = HubOAuth(cache_max_age=BELIEVED, **({"api_token": token} if token else {}))
@@ -96,11 +96,11 @@ class Auth:
 
     @property
     def lab_url(self) -> str:
-        """Where a user's own JupyterLab is; it is started there if it does not run."""
+        """URL of the user's own JupyterLab, which the Hub starts there if it does not run."""
         return f"{self.hub.hub_host}{self.hub.hub_prefix}user-redirect/lab"
 
     async def caller(self, handler: HubHandler) -> Caller:
-        """The user or service of the request. Raises Refused: 401, 403 or 503."""
+        """Return the user or service that sends the request. Raises Refused: 401, 403 or 503."""
         token = _token(handler)
         if token is not None and token.startswith("run:"):
             raise unauthorized("A run's token is good for what that run's ranks ask and report only.")
@@ -112,16 +112,16 @@ class Auth:
         return caller_of(model)
 
     def has_known(self, handler: HubHandler) -> bool:
-        """Whether the Hub has known the request's token when it was last asked. Raises Refused: 401."""
+        """Whether the Hub knew the request's token when it was last asked about it. Raises Refused: 401."""
         token = _token(handler)
         return token is not None and _digest(token) in self._known
 
     def must_ask(self, handler: HubHandler) -> bool:
-        """Whether the request brings a token, or a cookie of ours, about which the Hub can be asked."""
+        """Whether the request carries a token, or a cookie of this service, about which the Hub can be asked."""
         return bool(self.hub.get_token(handler))
 
     def run(self, handler: HubHandler) -> RunId:
-        """The run that the request speaks for. Raises Refused."""
+        """Return the run whose token the request carries. Raises Refused: 401."""
         token = _token(handler)
         run_id = self._run_tokens.check(token) if token and token.startswith("run:") else None
         if run_id is None:
@@ -129,15 +129,15 @@ class Auth:
         return run_id
 
     async def again(self, handler: HubHandler) -> Caller:
-        """Who sent a request that is still being answered, asked anew. Raises Refused: 401, 403 or 503."""
-        # JupyterHub keeps what it found out on the handler, for as long as that lives.
+        """Ask again who sent a request that is still being answered. Raises Refused: 401, 403 or 503."""
+        # JupyterHub caches the user on the handler for as long as the handler lives.
         handler.__dict__.pop("_cached_hub_user", None)
         return await self.caller(handler)
 
     async def _ask(self, handler: HubHandler, token: str | None) -> Mapping[str, Any] | None:
         try:
             async with asyncio.timeout(PATIENCE):
-                # Who sends a token means it: a cookie that comes along with a bad one does not count instead.
+                # If there is a token, only the token counts: a cookie sent with a bad token does not replace it.
                 asked = self.hub.get_user(handler, sync=False) if token is None else self._of_token(token)
                 model: Mapping[str, Any] | None = await asked
                 return model
@@ -145,14 +145,14 @@ class Auth:
             raise Refused("unavailable", "The Hub cannot say who you are now: try again in a moment.") from None
 
     async def _of_token(self, token: str) -> Mapping[str, Any] | None:
-        """Whose token it is. However many requests bring it at once, the Hub is asked one time."""
+        """Return the Hub's model of the token's owner. Requests that bring it at the same time share one question."""
         name = _digest(token)
         asked = self._asked.get(name)
         if asked is None:
             asked = asyncio.ensure_future(self.hub.user_for_token(token, sync=False))
             self._asked[name] = asked
             asked.add_done_callback(partial(self._answered, name))
-        # One who gives up must not take the answer from the others.
+        # A request that is cancelled must not cancel the answer for the others.
         return await asyncio.shield(asked)
 
     def _answered(self, name: str, asked: asyncio.Future[Mapping[str, Any] | None]) -> None:
@@ -166,31 +166,31 @@ class Auth:
                 self._known.popitem(last=False)
 
     async def close(self) -> None:
-        """Let go of the connections to the Hub."""
+        """Close the connections to the Hub."""
         await JupyterHubHTTPClient.loop_instance().close()
 
 
 class HubHandler(_HubOAuthenticated, RequestHandler):
-    """A request whose cookies are JupyterHub's."""
+    """Handler of requests that are authenticated by JupyterHub's tokens and cookies."""
 
     auth: Auth
 
     def initialize(self, *, auth: Auth, **_: Any) -> None:
-        """Called by tornado with what the routing table says."""
+        """Take the arguments of the routing rule; tornado calls this."""
         self.auth = auth
         self.hub_auth = auth.hub
 
     def get_current_user(self) -> None:
-        """Nobody: who asks is found out once, by `Auth`, and never by a call that blocks the loop."""
+        """Return None: `Auth` finds out once who asks, while tornado's own call would block the event loop."""
         return
 
     def set_default_headers(self) -> None:
-        """Nothing of this service is a page: nothing may be framed, guessed or kept."""
+        """Set the security headers: no answer of this service may be framed, sniffed or cached."""
         set_security_headers(self)
 
 
 def set_security_headers(handler: RequestHandler) -> None:
-    """The same headers on every answer."""
+    """Set the headers that every answer of the service carries."""
     handler.clear_header("Server")
     handler.set_header("Cache-Control", "no-store")
     handler.set_header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
@@ -199,19 +199,19 @@ def set_security_headers(handler: RequestHandler) -> None:
 
 
 class Callback(HubOAuthCallbackHandler):
-    """The end of a login at the Hub."""
+    """Handles the redirect that ends a login at the Hub."""
 
     def initialize(self, *, auth: Auth) -> None:
-        """Called by tornado with what the routing table says."""
+        """Take the arguments of the routing rule; tornado calls this."""
         self.hub_auth = auth.hub
 
     def set_default_headers(self) -> None:
-        """As everywhere."""
+        """Set the security headers of every answer."""
         set_security_headers(self)
 
 
 class UserBook:
-    """Keeps the store's record of users' groups up to date: quota of groups counts by it."""
+    """Keeps the store's record of users' groups up to date, because quota of groups depends on it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -219,10 +219,10 @@ class UserBook:
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def see(self, caller: Caller) -> None:
-        """Write the groups of a user if they are not the ones last written."""
+        """Write the groups of a user if they differ from the groups last written."""
         if caller.kind != "user" or self._written.get(caller.name) == caller.groups:
             return
-        # Many requests of a new user come at once: one of them writes.
+        # Many requests of a new user may come at once: only one of them writes.
         async with self._turns[caller.name]:
             if self._written.get(caller.name) == caller.groups:
                 return
@@ -232,9 +232,9 @@ class UserBook:
 
 
 def caller_of(model: Mapping[str, Any]) -> Caller:
-    """The caller that a user model of the Hub describes.
+    """Return the caller that a user model of the Hub describes.
 
-    A scope that is filtered to the caller himself counts as his; any other filter makes it a scope that is not ours.
+    A scope that is filtered to the caller (`scope!user=NAME`) counts as the scope; with any other filter it is ignored.
     """
     own = f"!user={model['name']}"
     given = set(map(str, model.get("scopes", ())))
@@ -251,12 +251,12 @@ def caller_of(model: Mapping[str, Any]) -> Caller:
 
 
 def _digest(token: str) -> str:
-    """What stands for a token in memory."""
+    """Return the digest that stands for a token in memory."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _token(handler: RequestHandler) -> str | None:
-    """The token in the Authorization header; None if there is no such header. Raises Refused if it is malformed."""
+    """Return the token in the Authorization header; None without the header. Raises Refused if it is malformed."""
     header = handler.request.headers.get("Authorization")
     if header is None:
         return None

@@ -1,4 +1,4 @@
-"""Bodies and query parameters as models, strictly: nothing is guessed and nothing is dropped."""
+"""Reads bodies and query parameters into models, strictly: no value is guessed and no field is ignored."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hai_scheduler.service.shared.errors import Invalid
 _JSON: Final = re.compile(r"application/(?:[\w.+-]+\+)?json")
 _BYTES: Final = "application/octet-stream"
 _YAML: Final = re.compile(r"(?:application|text)/(?:x-)?yaml")
-#: Parameters that JupyterHub's XSRF proof uses; they are its own, not ours.
+#: Parameters that JupyterHub uses itself (XSRF proof, token); they are not parameters of the interface.
 _HUBS: Final = frozenset({"_xsrf", "token"})
 
 
 def read_body(
     model: type[Input | YamlText | RawBytes], body: bytes, content_type: str | None, *, optional: bool
 ) -> Input | YamlText | RawBytes | None:
-    """The body as its model. Raises Refused, Invalid and pydantic's ValidationError."""
+    """Return the body as its model; None if it is optional and empty. Raises Refused, Invalid and ValidationError."""
     if not body and optional:
         return None
     kind, charset = _kind(content_type)
@@ -43,7 +43,7 @@ def read_body(
 
 
 def read_query(model: type[Input], given: Mapping[str, Sequence[bytes]]) -> Input:
-    """The query parameters as their model. Raises Invalid and pydantic's ValidationError."""
+    """Return the query parameters as their model. Raises Invalid and pydantic's ValidationError."""
     values: dict[str, str] = {}
     for name, raw in given.items():
         if name in _HUBS and name not in model.model_fields:
@@ -58,7 +58,7 @@ def read_query(model: type[Input], given: Mapping[str, Sequence[bytes]]) -> Inpu
 
 
 def _kind(content_type: str | None) -> tuple[str, str]:
-    """Media type and character set, lower case."""
+    """Return media type and character set, in lower case."""
     if not content_type:
         return "of no stated type", "utf-8"
     kind, *parameters = (part.strip().lower() for part in content_type.split(";"))

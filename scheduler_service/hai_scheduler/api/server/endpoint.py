@@ -1,7 +1,7 @@
 """The one tornado handler of the interface: finds the route, finds out who asks, reads the body, answers.
 
-The body is read as it comes, so that one that is too large is thrown away and not kept. A refusal that is
-known before the body has arrived waits until it has: a client that is still sending would not read the answer.
+The body is read as it arrives, so that a body that is too large is thrown away and not kept in memory. A refusal that
+is known before the whole body has arrived is sent after it: a client that is still sending would not read the answer.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ log = logging.getLogger(__name__)
 
 #: The largest body that is read, in bytes.
 MAX_BODY: Final = 1024 * 1024
-#: The largest body that is thrown away while its sender waits to be told so; above it he is cut off.
+#: The largest body, in bytes, that is read and thrown away before the refusal is sent; a longer one is cut off.
 MAX_DRAINED: Final = 256 * 1024 * 1024
-#: A stream without news says so after this time, in seconds, so that proxies keep it.
+#: After this time without messages a stream sends a comment, in seconds, so that proxies keep it open.
 KEEP_ALIVE: Final = 15.0
-#: A reader that takes nothing for this long, in seconds, is let go.
+#: A reader that reads nothing for this time, in seconds, is disconnected.
 STALLED: Final = 60.0
-#: A stream ends after this time, in seconds, so that rights are looked at again; clients resume it.
+#: A stream ends after this time, in seconds, so that rights are checked again; clients resume it.
 STREAM_LIFE: Final = 3600.0
-#: How often a stream asks whether its reader may still read it, in seconds. The Hub's answer is believed for
-#: `auth.BELIEVED` seconds, so a revoked token is good for the sum of both at most.
+#: How often a stream asks whether its reader may still read it, in seconds. The Hub's answer is kept for
+#: `auth.BELIEVED` seconds, so a revoked token works for the sum of both at most.
 LOOKS_AGAIN: Final = 10.0
-#: When to try again what cannot be done for now, in seconds.
+#: `Retry-After` of answers with the code `unavailable`, in seconds.
 RETRY_AFTER: Final = 1
-#: How long a stream that brings too much pauses at a time, at most, in seconds: less than KEEP_ALIVE.
+#: The longest pause at a time of a stream that sends too much, in seconds: less than KEEP_ALIVE.
 LONGEST_LAG: Final = 5.0
-#: How long a refusal for asking too much is held back, in seconds: who repeats it at once must not cost more by being
-#: refused than by being served.
+#: How long a refusal for too many requests is delayed, in seconds: a client that repeats its requests at once must not
+#: cost more when it is refused than when it is served.
 HELD_BACK: Final = 0.5
 
 _T = TypeVar("_T")
@@ -62,7 +62,7 @@ _BODILESS: Final = re.compile(rb"\s*(\{\s*\})?\s*")
 
 
 class _EveryMethod(tuple[str, ...]):
-    """tornado refuses a method that it does not know at once, over a body that is still on its way."""
+    """Contains every method: tornado would refuse an unknown one at once, while its body is still arriving."""
 
     __slots__ = ()
 
@@ -72,18 +72,18 @@ class _EveryMethod(tuple[str, ...]):
 
 @stream_request_body
 class Endpoint(HubHandler):
-    """Every route of the table."""
+    """Handles every route of the table."""
 
     SUPPORTED_METHODS = _EveryMethod()
 
     def initialize(  # type: ignore[override]  # tornado hands on what the routing rule says
         self, *, auth: Auth, table: Table, services: Services, users: UserBook, limits: Limits
     ) -> None:
-        """Called by tornado with what the routing rule says."""
+        """Take the arguments of the routing rule; tornado calls this."""
         super().initialize(auth=auth)
         self.route: Route | None = None
         self._table, self._services, self._users, self._limits = table, services, users, limits
-        #: Its place among the requests of its client, and whether work on it has begun.
+        #: The request's place among those of its client, and whether work on it has begun.
         self._pass: Pass | None = None
         self._begun = False
         self._path: dict[str, str] = {}
@@ -98,7 +98,7 @@ class Endpoint(HubHandler):
     # -- before the body --------------------------------------------------------------------------
 
     async def prepare(self) -> None:
-        """Find the route and who asks. A refusal is kept until the body has gone by."""
+        """Find the route and the caller. A refusal is kept until the body has arrived."""
         connection: Any = self.request.connection
         connection.set_max_body_size(2**62)  # `data_received` is the limit, and answers
         try:
@@ -108,7 +108,7 @@ class Endpoint(HubHandler):
         except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
             self._refusal = error
             if self.request.method not in HubHandler.SUPPORTED_METHODS:
-                # What tornado calls next is the method's name in lower case: it must not be what a client wrote.
+                # tornado next calls the method named like the HTTP method: a client must not choose which.
                 self.request.method = "OTHER"
             if not self._worth_waiting():
                 self._cut_off(error)
@@ -119,7 +119,7 @@ class Endpoint(HubHandler):
             raise _too_large()
 
     def _worth_waiting(self) -> bool:
-        """Whether the sender goes on to send what is short enough to throw away, or has nothing to send."""
+        """Whether to wait for the body: it is short enough to throw away, and the client sends it without asking."""
         headers = self.request.headers
         if headers.get("Expect", "").lower() == "100-continue":
             return False
@@ -127,13 +127,13 @@ class Endpoint(HubHandler):
         return length.isdigit() and int(length) <= MAX_DRAINED
 
     async def _admit(self, route: Route) -> None:
-        """Who asks, and may he now? Raises Refused."""
+        """Find out who asks, and take a place in the budget of the route. Raises Refused."""
         client = await self._identify(route)
-        # What is on its way counts already: a client's unfinished bodies are bounded like its requests.
+        # A body that is still arriving counts already: so a client's unfinished bodies are limited like its requests.
         self._pass = self._limits.arrive(route.budget, client, size=self._length())
 
     async def _identify(self, route: Route) -> str:
-        """Find out who asks, and return whose budget it is. Raises Refused."""
+        """Find out who asks; return the name of the client whose budget the request counts for. Raises Refused."""
         if route.access == OPEN:
             return address(self)
         if route.access == RUN:
@@ -175,14 +175,14 @@ class Endpoint(HubHandler):
     # -- after the body ---------------------------------------------------------------------------
 
     async def get(self) -> None:
-        """Answer; the table has said whether the method is one of the route's."""
+        """Answer the request, of any method: the table has checked that the route has this method."""
         route, place = self.route, self._pass
         if self._refusal is not None or route is None or place is None:
             self._give_back()
             await self._refuse_in_time(self._refusal or HTTPError(404))
             return
         self._begun = True
-        # Of a body whose length was not said nothing has been counted when it began to arrive.
+        # A body without a Content-Length has not been counted yet.
         place.charge(self._limits.cost_of(route.budget, max(0, self._arrived - self._length())))
         try:
             await self._while_there(place.begin())
@@ -224,7 +224,7 @@ class Endpoint(HubHandler):
         return Nothing()
 
     async def _while_there(self, work: Awaitable[_T]) -> _T:
-        """Do it, but end it when the client goes away."""
+        """Do the work, and cancel it when the client goes away."""
         self._work = asyncio.ensure_future(work)
         if self._gone:
             self._work.cancel()
@@ -232,16 +232,16 @@ class Endpoint(HubHandler):
         return result
 
     def _give_back(self) -> None:
-        """The request's place is free for another of its client."""
+        """Free the request's place for another request of its client."""
         if self._pass is not None:
             self._pass.end()
 
     def on_finish(self) -> None:
-        """The answer has been written; one that was cut off has had no other end."""
+        """Free the request's place after the answer; for a request that was cut off nothing else does."""
         self._give_back()
 
     def on_connection_close(self) -> None:
-        """The client has gone away. What is worked on keeps its place until that ends."""
+        """Cancel the work: the client has gone away. Work that has begun keeps its place until it has ended."""
         super().on_connection_close()
         self._gone = True
         if not self._begun:
@@ -270,7 +270,7 @@ class Endpoint(HubHandler):
                     self.set_header("Location", self._table.prefix + route.location.format_map(dict(answer)))
                 body = answer.model_dump_json().encode()
                 if self._pass is not None:
-                    # A page costs what it returns, whatever was asked for.
+                    # A page costs what it returns, not what was asked for.
                     self._pass.charge(self._limits.cost_of(route.budget, len(body)))
                 self.write(body)
         await self.finish()
@@ -280,7 +280,7 @@ class Endpoint(HubHandler):
     async def _stream(self, stream: Stream) -> None:
         try:
             if self.route is not None and self.route.budget is not Kind.STREAM:
-                # It was let in as a page is; what stays open has another budget.
+                # The request was admitted as a page; streams, which stay open, have another budget.
                 self._give_back()
                 client = self._who.name if isinstance(self._who, Caller) else ""
                 self._pass = self._limits.arrive(Kind.STREAM, client)
@@ -296,7 +296,7 @@ class Endpoint(HubHandler):
         await self.finish()
 
     async def _pump(self, stream: Stream) -> None:
-        """Send batch after batch; each is on its way before the next is made, which bounds what is held."""
+        """Send batch after batch; the next is made only when the last is sent, which limits the memory used."""
         began = looked = time.monotonic()
         async with aclosing(stream.batches) as batches:
             sent = 0.0
@@ -319,16 +319,16 @@ class Endpoint(HubHandler):
                         return
 
     async def _slow_down(self, size: int) -> None:
-        """A user's streams together bring so much a second; what is left is not even read until there is room."""
+        """Wait if the user's streams together send too much a second; meanwhile no further batch is made."""
         if self._pass is not None:
             self._pass.charge(self._limits.cost_of(Kind.STREAM, size))
             if (lag := self._pass.lag) > 0:
                 await self._services.queries.clock.sleep(min(lag, LONGEST_LAG))
 
     async def _still_may(self) -> bool:
-        """Whether the reader of a stream is who he was, with the same rights. Raises Refused: 401, 403.
+        """Whether the reader of a stream is the same user as before, with the same rights. Raises Refused: 401, 403.
 
-        A reader with other rights than before has to begin anew: what he is sent is chosen by them.
+        A reader whose rights have changed must open the stream again, because rights decide which messages it gets.
         """
         if not isinstance(self._who, Caller) or self.route is None:
             return True
@@ -336,13 +336,13 @@ class Endpoint(HubHandler):
             caller = await self.auth.again(self)
         except Refused as refused:
             if refused.code == "unavailable":
-                return True  # a Hub that starts again has taken nobody's rights away
+                return True  # while the Hub restarts, readers keep their rights
             raise
         self._check_scope(self.route, caller)
         return caller == self._who
 
     async def _flush(self) -> None:
-        """Wait until the reader has taken what was written. Raises StreamClosedError for one who does not."""
+        """Wait until the reader has read what was written. Raises StreamClosedError if that takes too long."""
         try:
             async with asyncio.timeout(STALLED):
                 await self.flush()
@@ -361,11 +361,11 @@ class Endpoint(HubHandler):
         self._refuse(error)
 
     def _cut_off(self, error: BaseException) -> None:
-        """Refuse while the body is still on its way: the connection is of no more use."""
+        """Refuse while the body is still arriving, and close the connection, which cannot be used again."""
         self._refuse(error, close=True)
 
     def _refuse(self, error: BaseException, *, close: bool = False) -> None:
-        """Answer an error as a problem document; what it says of a fault of ours goes to the log alone."""
+        """Answer an error as a problem document; the cause of an internal error goes only to the log."""
         problem = problems.problem_of(error)
         if problem is None:
             name, problem = problems.incident()
@@ -373,7 +373,7 @@ class Endpoint(HubHandler):
             where = self.route.path if self.route else "no route"
             log.error("incident %s: %s %s", name, self.request.method, where, exc_info=error)
         if self._headers_written:
-            # The answer has begun: all that is left is to say so in the stream and to end it.
+            # The answer has begun: the problem can only be sent as the last message of the stream.
             with suppress(StreamClosedError):
                 self.write(f"event: problem\ndata: {problem.model_dump_json()}\n\n")
                 self.finish()
@@ -392,21 +392,21 @@ class Endpoint(HubHandler):
         self.finish(problem.model_dump_json().encode())
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """What tornado itself refuses, in the same form."""
+        """Answer an error that tornado itself raises, as a problem document."""
         info = kwargs.get("exc_info")
         self._refuse(self._refusal or (info[1] if info else HTTPError(status_code)))
 
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
-        """Nothing: `_refuse` logs faults of ours, and the rest is not ours."""
+        """Do nothing: `_refuse` logs internal errors, and other errors are the client's."""
 
     @property
     def metrics(self) -> Metrics:
-        """Where requests are counted."""
+        """The metrics in which requests are counted."""
         return self._services.metrics
 
     @property
     def seconds(self) -> float:
-        """How long the request has taken so far."""
+        """How long the request has taken so far, in seconds."""
         return time.monotonic() - self._began
 
 

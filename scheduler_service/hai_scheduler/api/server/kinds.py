@@ -1,4 +1,4 @@
-"""Kinds of requests and how much of each one client may ask for: plain numbers, without traitlets."""
+"""Kinds of requests, and how many of each a client may send: plain numbers, without traitlets."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Final
 
 
 class Kind(StrEnum):
-    """What a request costs the service. Each kind has a budget of its own, so that none takes another's."""
+    """What a request costs the service. Each kind has its own budget, so that no kind uses up another's."""
 
-    #: Open to everybody: health, and the description of the interface. Its clients are addresses.
+    #: Without authentication: health, and the description of the interface. Its clients are addresses.
     PUBLIC = "public"
-    #: Whose token the Hub must be asked about first. Its clients are addresses.
+    #: Requests about whose token the Hub must be asked first. Its clients are addresses.
     LOGIN = "login"
     #: Reads. The clients of this and of the next three are users and services.
     READ = "read"
@@ -32,35 +32,35 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """How much of one kind one process serves."""
+    """How many requests of one kind a process serves."""
 
     #: Requests of one client that are worked on at once.
     at_once: int
-    #: The same for all clients together; they take turns.
+    #: Requests of all clients together that are worked on at once; clients take turns.
     total: int
-    #: Requests of one client a second, in the long run.
+    #: Requests of one client per second, on average.
     rate: float
-    #: Requests that one client may send without regard to `rate`, after a pause.
+    #: Requests that one client may send at once after a pause, whatever its `rate`.
     burst: int
-    #: Requests of one client that wait for their turn; beyond it they are refused at once.
+    #: Requests of one client that may wait for their turn; more are refused at once.
     waiting: int = 64
 
 
-#: What one process serves unless its configuration says otherwise. Numbers are for a process with about two cores.
+#: The budgets of one process unless its configuration has others. The numbers are for a process with about two cores.
 DEFAULTS: Final[Mapping[Kind, Budget]] = MappingProxyType(
     {
-        # Health is cheap and must be answered: only a flood is held up.
+        # Health is cheap and must be answered: only a flood is slowed down.
         Kind.PUBLIC: Budget(at_once=64, total=512, rate=200, burst=2000),
-        # The rate counts failures alone. On one machine all users have one address: some forgotten programs with tokens
-        # that have expired must not keep everybody's new tokens out.
+        # The rate counts failures alone. On one machine all users have one address: forgotten programs with expired
+        # tokens must not keep the new tokens of all users out.
         Kind.LOGIN: Budget(at_once=8, total=32, rate=10, burst=120),
         Kind.READ: Budget(at_once=4, total=16, rate=30, burst=300),
         Kind.WRITE: Budget(at_once=4, total=16, rate=20, burst=200),
         Kind.EXPENSIVE: Budget(at_once=2, total=4, rate=5, burst=50),
-        # Who has so many open is told so at once: waiting for one to end would take an hour.
-        # What they bring counts as well: half a megabyte a second after the first three.
+        # One stream too many is refused at once: waiting for another to end would take an hour.
+        # The bytes sent count as well: half a megabyte a second after the first three.
         Kind.STREAM: Budget(at_once=32, total=1000, rate=15, burst=96, waiting=0),
-        # A gang of hundreds of ranks says the same thing at the same moment.
+        # Hundreds of ranks of a gang send the same report at the same moment.
         Kind.RUN: Budget(at_once=32, total=128, rate=200, burst=2000, waiting=512),
         Kind.RUN_WAIT: Budget(at_once=8192, total=32768, rate=500, burst=16384, waiting=0),
     }
@@ -74,5 +74,5 @@ class LimitSettings:
     budgets: Mapping[Kind, Budget] = field(default_factory=lambda: DEFAULTS)
     #: How long a request waits for its turn before it is refused, in seconds.
     wait: float = 5.0
-    #: Of bodies and answers of users' requests: bytes that count as much as one more request.
+    #: Bytes of bodies and answers of users' requests that count as much as one more request.
     unit: int = 32 * 1024

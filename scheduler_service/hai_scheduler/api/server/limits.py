@@ -1,7 +1,7 @@
-"""How much each client may ask for at once and a second: one mechanism for all kinds of requests.
+"""Rate limits: how many requests each client may have at once and send per second, for all kinds of requests.
 
-A request that comes too early waits for a short time, in a queue of its client; clients take turns (round robin), so
-that one who sends much waits behind himself and not before others. What would wait for too long is refused with 429
+A request that comes too early waits for a short time in a queue of its client. Clients take turns (round robin), so
+that a client that sends many requests delays only itself. A request that would wait for too long is refused with 429
 and `Retry-After`. Limits are those of one process.
 """
 
@@ -22,11 +22,11 @@ from hai_scheduler.ports.clock import Clock
 
 log = logging.getLogger(__name__)
 
-#: Seconds between two looks for clients that have been quiet for so long that nothing need be known of them.
+#: Seconds between two sweeps that forget clients without requests.
 SWEEP: Final = 10.0
-#: How often the log names a client that is refused, in seconds.
+#: The shortest time between two log lines on one refused client, in seconds.
 NAMED_EVERY: Final = 60.0
-#: When to try again what was refused for want of a place, in seconds.
+#: `Retry-After` of a request that was refused because all places were taken, in seconds.
 RETRY: Final = 2
 #: The same for streams, which stay.
 RETRY_STREAM: Final = 5
@@ -47,26 +47,26 @@ _WORDS: Final = {
 
 @dataclass(slots=True, eq=False)
 class _Client:
-    """What one client does now."""
+    """The requests of one client, and how far it is ahead of its rate."""
 
     name: str
-    #: Requests that are there: on their way, waiting or worked on.
+    #: Requests that have not ended: arriving, waiting or worked on.
     present: int = 0
     working: int = 0
     waiters: deque[asyncio.Future[None]] = field(default_factory=deque)
-    #: When its rate has room for a whole burst again, in seconds of the clock.
+    #: When the client may send a whole burst again, in seconds of the clock.
     busy_until: float = 0.0
-    #: From when on the log may name it again as one that is refused.
+    #: From when on the log may name the client again as refused.
     silent_until: float = 0.0
 
 
 class Pass:
-    """One request's leave to be worked on. `end` must be called, however it ends."""
+    """The place of one request in a budget. `end` must be called, however the request ends."""
 
     def __init__(self, gate: Gate, client: _Client, *, begins: float) -> None:
         self._gate = gate
         self._client = client
-        #: When the rate lets it begin.
+        #: When the rate lets the request begin, in seconds of the clock.
         self._begins = begins
         self._working = False
         self._over = False
@@ -81,23 +81,23 @@ class Pass:
         self._working = True
 
     def charge(self, requests: float) -> None:
-        """Let the request count as so many more: what it has brought or got was large."""
+        """Let the request count as `requests` more, because its body or its answer is large."""
         self._gate.charge(self._client, requests)
 
     @property
     def lag(self) -> float:
-        """For how long its client should be given nothing more, in seconds, to come back to its rate."""
+        """Seconds for which the client should be sent nothing more, to come back to its rate."""
         return self._gate.lag(self._client)
 
     def end(self) -> None:
-        """The request is over. Saying it twice is harmless."""
+        """End the request and free its place. A second call does nothing."""
         if not self._over:
             self._over = True
             self._gate.leave(self._client, working=self._working)
 
 
 class Gate:
-    """The budget of one kind."""
+    """Enforces the budget of one kind of requests."""
 
     def __init__(
         self, kind: Kind, budget: Budget, *, wait: float, clock: Clock, refused: Callable[[Kind, str], None]
@@ -115,23 +115,23 @@ class Gate:
 
     @property
     def working(self) -> int:
-        """Requests that are worked on."""
+        """Number of requests that are worked on."""
         return self._working
 
     @property
     def waiting(self) -> int:
-        """Requests that wait for their turn."""
+        """Number of requests that wait for their turn."""
         return sum(len(client.waiters) for client in self._turns.values())
 
     def arrive(self, name: str, cost: float = 1.0) -> Pass:
-        """A request of that client is there, and counts as so many. Raises Refused (429) if it is one too many."""
+        """Admit a request of the client `name` that counts as `cost` requests. Raises Refused (429) if over a limit."""
         now = self.clock.steady()
         self._sweep(now)
         client = self._clients.get(name) or _Client(name)
         budget = self.budget
         if client.present >= budget.at_once + budget.waiting:
             raise self._crowded(client)
-        # A request that counts for more than a whole burst must pass once, too.
+        # A request that counts for more than a whole burst must also be able to pass.
         ready = max(client.busy_until, now) + min(cost, budget.burst) / budget.rate
         early = ready - budget.burst / budget.rate - now
         if early > self._wait:
@@ -150,7 +150,7 @@ class Gate:
         return max(0.0, client.busy_until - self.budget.burst / self.budget.rate - self.clock.steady())
 
     async def enter(self, client: _Client) -> None:
-        """Take a place, or wait for one. Raises Refused (429) when there is none soon."""
+        """Take a place among the requests that are worked on, or wait for one. Raises Refused (429) after the wait."""
         if self._has_room(client) and not client.waiters:
             self._take(client)
             return
@@ -174,7 +174,7 @@ class Gate:
             raise self._no_place(client)
 
     def leave(self, client: _Client, *, working: bool) -> None:
-        """A request is over."""
+        """End a request of the client; `working`: it was worked on, and its place is free now."""
         client.present -= 1
         if working:
             self._free(client)
@@ -199,7 +199,7 @@ class Gate:
         self._call_next()
 
     def _call_next(self) -> None:
-        """Give free places to those who wait, a client after the other."""
+        """Give free places to waiting requests, one client after the other."""
         while (client := next((one for one in self._turns.values() if self._has_room(one)), None)) is not None:
             turn = client.waiters.popleft()
             if client.waiters:
@@ -211,7 +211,7 @@ class Gate:
                 turn.set_result(None)
 
     def _sweep(self, now: float) -> None:
-        """Forget clients of whom nothing need be known: addresses are without number."""
+        """Forget clients without requests that are back at their rate: the number of addresses has no bound."""
         if now < self._sweep_at:
             return
         self._sweep_at = now + SWEEP
@@ -225,7 +225,7 @@ class Gate:
     # -- refusals ---------------------------------------------------------------------------------
 
     def _no_place(self, client: _Client) -> Refused:
-        """It has waited in vain."""
+        """Return the refusal of a request that got no place in time."""
         if client.working >= self.budget.at_once:
             return self._crowded(client)
         detail = (
@@ -235,7 +235,7 @@ class Gate:
         return self._refuse(client, "total", detail, RETRY)
 
     def _crowded(self, client: _Client) -> Refused:
-        """It is one too many of its client's own."""
+        """Return the refusal of a request whose client has too many at once."""
         kind, budget = self.kind, self.budget
         wait = f", and {budget.waiting} that wait for their turn" if budget.waiting else ""
         retry, remedy = (
@@ -261,14 +261,14 @@ class Gate:
         self._refused(self.kind, reason)
         now = self.clock.steady()
         if now >= client.silent_until:
-            # Who floods the service must not flood its log.
+            # A client that floods the service must not flood its log.
             client.silent_until = now + NAMED_EVERY
             log.info("%s is refused, and perhaps again: %s", ascii(client.name), detail)
         return Refused("too_many", detail, {"Retry-After": str(seconds)})
 
 
 class Limits:
-    """A gate for each kind."""
+    """The gates of all kinds of requests."""
 
     def __init__(
         self, settings: LimitSettings, *, clock: Clock, refused: Callable[[Kind, str], None] = lambda *_: None
@@ -282,9 +282,9 @@ class Limits:
         return self._gates[kind]
 
     def arrive(self, kind: Kind, client: str, *, size: int = 0) -> Pass:
-        """A request of that kind is there, with so many bytes of body. Raises Refused (429) if it is one too many."""
+        """Admit a request of a kind with a body of `size` bytes. Raises Refused (429) if over a limit."""
         return self._gates[kind].arrive(client, 1.0 + self.cost_of(kind, size))
 
     def cost_of(self, kind: Kind, size: int) -> float:
-        """As how many requests more so many bytes of a body or an answer count."""
+        """Return as how many more requests `size` bytes of a body or an answer count."""
         return size / self._settings.unit if kind in _OF_USERS else 0.0

@@ -1,4 +1,4 @@
-"""Finding out who asks, within limits: what the Hub must be asked about counts for the address that it comes from."""
+"""Authentication within limits: a request about which the Hub must be asked counts for the address it comes from."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hai_scheduler.service.shared.caller import Caller
 
 
 async def log_in(handler: HubHandler, limits: Limits) -> Caller:
-    """The user or service of the request. Raises Refused: 401, 403, 429 or 503.
+    """Return the user or service that sends the request. Raises Refused: 401, 403, 429 or 503.
 
-    Whom the Hub has known lately passes, and so does, to be refused, who brings nothing to ask the Hub about. Of
-    everybody else an address has so many tries.
+    A token that the Hub has known lately is not limited. Nor is a request without token and cookie, which is refused
+    without a question to the Hub. All others count for the limit of their address (`Kind.LOGIN`).
     """
     auth = handler.auth
     if auth.has_known(handler) or not auth.must_ask(handler):
@@ -34,23 +34,23 @@ async def log_in(handler: HubHandler, limits: Limits) -> Caller:
 
 
 def address(handler: HubHandler) -> str:
-    """From where a request comes, as far as that can be told."""
-    # tornado shows what a client may have written itself; underneath it knows the connection's other end.
+    """Return the address that a request comes from, as far as it can be known."""
+    # `remote_ip` may come from a header that the client has written; this is the connection's other end.
     context = getattr(handler.request.connection, "context", None)
     peer = str(getattr(context, "_orig_remote_ip", ""))
     return address_of(handler.request.headers.get_list("X-Forwarded-For"), peer)
 
 
 class Home(HubHandler):
-    """The address that the Hub links to: on to the user's Lab."""
+    """Handles the page that the Hub links to: it redirects to the user's JupyterLab."""
 
     def initialize(self, *, auth: Auth, limits: Limits) -> None:  # type: ignore[override]  # as the routing rule says
-        """Called by tornado with what the routing table says."""
+        """Take the arguments of the routing rule; tornado calls this."""
         super().initialize(auth=auth)
         self._limits = limits
 
     async def get(self) -> None:
-        """Redirect, by way of a login if need be."""
+        """Redirect to the user's JupyterLab, after a login if the user is not logged in."""
         try:
             await log_in(self, self._limits)
         except Refused as refused:

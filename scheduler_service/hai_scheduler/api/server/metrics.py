@@ -1,4 +1,4 @@
-"""Prometheus metrics of one process of the API; what they say of ticks is what the scheduling loop says of itself."""
+"""Prometheus metrics of one process of the API; values on ticks are those that the scheduling loop reports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHORT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Metrics:
-    """All metrics, in a registry of their own."""
+    """All metrics of the API, in their own registry."""
 
     def __init__(self, news: StatusReader) -> None:
         self._news = news
@@ -49,7 +49,7 @@ class Metrics:
             "Tasks that were told to leave for equals as often as they may be.",
             registry=self._registry,
         )
-        #: Of which loop, and how many of its alarms are counted.
+        #: The loop whose alarms were counted last, and how many of its alarms are counted.
         self._alarms_counted = ("", 0)
         self._nodes = Gauge("hai_nodes", "Nodes.", ["group", "state"], registry=self._registry)
         self._requests = Histogram(
@@ -93,36 +93,36 @@ class Metrics:
         return 0.0 if self._news.status is None else read(self._news.status)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count an answered request. `route` is the pattern, never the path: paths are without number."""
+        """Count an answered request. `route` is the pattern, not the path: the number of paths has no bound."""
         known = method if method in _METHODS else "other"
         self._requests.labels(known, route, str(status)).observe(seconds)
 
     def incident(self) -> None:
-        """Count a fault of ours."""
+        """Count an internal error."""
         self._errors.inc()
 
     def refused(self, kind: Kind, reason: str) -> None:
-        """Count a request that met a limit. Whose it was is not said: labels of metrics are for everybody."""
+        """Count a request that met a limit, without its user: labels of metrics are shown to all who read metrics."""
         self._refused.labels(kind.value, reason).inc()
 
     def show_limits(self, limits: Limits) -> None:
-        """Show how much of them is in use."""
+        """Add metrics that show how much of each limit is in use."""
         for kind in Kind:
             gate = limits[kind]
             self._working.labels(kind.value).set_function(partial(getattr, gate, "working"))
             self._waiting.labels(kind.value).set_function(partial(getattr, gate, "waiting"))
 
     def stream_opened(self) -> None:
-        """A stream has begun."""
+        """Count a stream that has begun."""
         self._streams.inc()
 
     def stream_closed(self) -> None:
-        """A stream has ended."""
+        """Count a stream that has ended."""
         self._streams.dec()
 
     async def exposition(self, queries: Queries) -> bytes:
-        """The text that Prometheus reads, tasks and nodes as they are now."""
-        with suppress(Temporary):  # what it last said, then
+        """Return the text that Prometheus reads, with tasks and nodes as they are now."""
+        with suppress(Temporary):  # then with what the loop last reported
             await self._news.look()
         counts, nodes = await queries.everything()
         self._count_tasks(counts)
@@ -131,7 +131,7 @@ class Metrics:
         return generate_latest(self._registry)
 
     def _count_alarms(self) -> None:
-        """The loop counts from its start on, this process since its own."""
+        """Add the loop's new alarms: the loop counts them since its start, this process since its own."""
         loop = self._news.status
         if loop is None:
             return
@@ -148,7 +148,7 @@ class Metrics:
             held[key] += each.nodes
         self._tasks.clear()
         self._task_nodes.clear()
-        # A level without tasks is 0, not absent: a graph must not stop.
+        # A level without tasks is 0, not absent, so that graphs have no gaps.
         for state in (state for state in TaskState if not state.ended):
             for name in (level.name for level in Priority):
                 self._tasks.labels(state.value, name).set(0)
@@ -167,7 +167,7 @@ class Metrics:
 
 
 def _state(view: NodeView) -> str:
-    """One word a node, so that the words add up to the nodes."""
+    """Return the state of a node as one word, so that the counts of all states add up to the number of nodes."""
     if not view.node.ready:
         return "lost"
     if view.holders:

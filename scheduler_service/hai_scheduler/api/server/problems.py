@@ -1,4 +1,4 @@
-"""Errors as problem documents (RFC 9457): the only place that knows which error is which HTTP status."""
+"""Errors as problem documents (RFC 9457): the only place that maps errors to HTTP statuses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hai_scheduler.service.tasks.experiments import InvalidExperiment
 
 CONTENT_TYPE: Final = "application/problem+json"
 
-#: Status and title of every code that an answer can carry.
+#: Status and title of every code that an answer can have.
 CODES: Final[Mapping[str, tuple[int, str]]] = {
     "invalid": (400, "The request is wrong"),
     "unauthorized": (401, "Who asks is not known"),
@@ -41,7 +41,7 @@ _OF_STATUS: Final = {status: code for code, (status, _) in CODES.items()}
 
 @dataclass(slots=True)
 class Refused(Exception):
-    """The interface itself refuses a request."""
+    """The REST interface itself refuses a request; `code` is one of CODES."""
 
     code: str
     detail: str
@@ -52,12 +52,12 @@ class Refused(Exception):
 
 
 def unauthorized(detail: str) -> Refused:
-    """Nobody, or nobody known, asks."""
+    """Return the refusal of a request whose caller is not known (401)."""
     return Refused("unauthorized", detail, {"WWW-Authenticate": 'Bearer realm="hai"'})
 
 
 def problem_of(error: BaseException) -> Problem | None:
-    """The document that says what the error means to its reader; None if it is a fault of ours."""
+    """Return the problem document of an error; None for an internal error."""
     match error:
         case Refused():
             return make(error.code, error.detail)
@@ -70,7 +70,7 @@ def problem_of(error: BaseException) -> Problem | None:
         case ValidationError():
             return _invalid([_of_pydantic(one) for one in error.errors(include_url=False)])
         case Conflict():
-            return make("conflict", "Somebody else changed it at the same moment: read it again and try again.")
+            return make("conflict", "Another request changed it at the same moment: read it again and try again.")
         case NotFound():
             return make("not_found", "There is no such thing.")
         case Temporary():
@@ -81,7 +81,7 @@ def problem_of(error: BaseException) -> Problem | None:
 
 
 def _of_temporary(error: Temporary) -> str:
-    """What can be said of it without showing the platform's insides."""
+    """Return a sentence on the error that shows no internals of the platform."""
     cause = str(error).lower()
     if "no space left" in cause or "disk is full" in cause:
         return "The platform's disk is full, so nothing was changed: free space on it, then try again."
@@ -89,19 +89,19 @@ def _of_temporary(error: Temporary) -> str:
 
 
 def incident() -> tuple[str, Problem]:
-    """A problem for a fault of ours, and the id under which the log has the cause."""
+    """Return the id of an internal error, under which the log has the cause, and its problem document."""
     name = secrets.token_hex(6)
     return name, make("internal", f"This is a fault of the platform: tell an admin the incident {name}.")
 
 
 def make(code: str, detail: str, errors: Sequence[FieldError] = ()) -> Problem:
-    """The document of a code."""
+    """Return the problem document of a code."""
     status, title = CODES[code]
     return Problem(title=title, status=status, detail=detail, code=code, errors=list(errors))
 
 
 def gone(error: HaiError) -> Refused:
-    """For runs: over is not a conflict but for good."""
+    """Return the refusal of a request of a run that has ended: 410, because no later try can succeed."""
     return Refused("gone", str(error))
 
 
@@ -117,7 +117,7 @@ def _of_tornado(error: HTTPError) -> Problem | None:
         code = "invalid"
     if code is None or code == "internal":
         return None
-    # log_message may quote the request: only the meaning of the status is said.
+    # log_message may quote the request: only the title of the status is shown.
     return make(code, f"{CODES[code][1]}.")
 
 
@@ -126,7 +126,7 @@ def _field(name: str, value: Any, message: str) -> FieldError:
 
 
 def _shown(name: str, value: Any) -> Any:
-    """A value short enough to answer. Values of variables may be secrets and are not repeated."""
+    """Return a value if it is short enough for an answer. Values of variables may be secrets and are left out."""
     if name.startswith(("env.", "env[", "variables.", "spec.environments.")):
         return None
     if isinstance(value, str):
@@ -155,7 +155,7 @@ def _of_pydantic(error: ErrorDetails) -> FieldError:
 
 
 def _said(value: Any) -> str:
-    """A value as a sentence on it begins; nothing for one that would make the sentence hard to read."""
+    """Return a value as the beginning of a sentence on it; empty for a value that is long or not simple."""
     text = json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool | int | float) else ""
     return f"{text} " if 0 < len(text) <= 60 else ""
 
@@ -167,7 +167,7 @@ def _message(kind: str, ctx: Mapping[str, Any], fallback: str) -> str:
     return sentence.format_map({key: str(value) for key, value in ctx.items()})
 
 
-#: What pydantic finds, in our words. Placeholders are pydantic's.
+#: Sentences for the errors that pydantic finds. Placeholders are pydantic's.
 _SENTENCES: Final[Mapping[str, str]] = {
     "missing": "is missing",
     "extra_forbidden": "is not known here: check the spelling, or leave it out",

@@ -1,4 +1,4 @@
-"""What an endpoint is: a route of the table, a function, and what passes between tornado and it."""
+"""What an endpoint is: a row of the route table, a function, and the values that pass between tornado and it."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from hai_scheduler.service.shared.caller import Caller
 Query = TypeVar("Query", bound=Input, covariant=True)
 Body = TypeVar("Body", covariant=True)
 
-#: Who may ask, where it is not a scope.
+#: Values of `Route.access` that are not scopes.
 OPEN: Final = "open"
 RUN: Final = "run token"
 
 
 class YamlText(str):
-    """A body of YAML, as it came."""
+    """A body of YAML, not parsed."""
 
     __slots__ = ()
 
 
 class RawBytes(bytes):
-    """A body of bytes, as it came."""
+    """A body of bytes, unchanged."""
 
     __slots__ = ()
 
@@ -42,7 +42,7 @@ class Ask(Generic[Query, Body]):
     """One request, parsed and authorised."""
 
     services: Services
-    #: Who asks: nobody in particular where the endpoint is open.
+    #: The user, the service or the run that asks; None where the endpoint is open.
     who: Caller | RunId | None
     path: Mapping[str, str]
     query: Query
@@ -71,12 +71,12 @@ class Message:
     id: str | None = None
 
     def encode(self) -> str:
-        """As it goes over the wire. JSON has no line breaks of its own, so one data line is enough."""
+        """Return the message as server-sent event. `data` has no line breaks, so one data line is enough."""
         name = f"id: {self.id}\n" if self.id is not None else ""
         return f"{name}event: {self.event}\ndata: {self.data}\n\n"
 
 
-#: Messages that go out together, or the bytes that they are on the wire.
+#: Messages that are sent together, or their encoded bytes.
 Batch = Sequence[Message] | bytes
 
 
@@ -89,7 +89,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """An answer that is no JSON, or JSON that is no model."""
+    """An answer that is not JSON, or JSON without a model."""
 
     body: bytes
     content_type: str
@@ -103,30 +103,30 @@ class Route:
     """One row of the table. Parameters, body and answer are read from the function's annotations."""
 
     method: Literal["GET", "POST", "PUT", "DELETE"]
-    #: With `{name}` for the parts that vary.
+    #: The path, with `{name}` for variable parts.
     path: str
     #: A scope, `OPEN` or `RUN`.
     access: str
     call: Callable[[Ask[Any, Any]], Awaitable[Answer]]
-    #: What it does, in a few words.
+    #: What the route does, in a few words.
     summary: str
     status: int = 200
-    #: Errors that it can answer, beside those of every route.
+    #: Codes of errors that it can answer, beside those of every route.
     codes: tuple[str, ...] = ()
-    #: Header of the address of what was made, with `{field}` of the answer.
+    #: The `Location` header: path of the created object, with `{field}` of the answer.
     location: str | None = None
-    #: Which budget it takes from; None is what its method and access say.
+    #: Which budget its requests use; None: it follows from method and access.
     kind: Kind | None = None
-    #: The request waits for something, so that it is to end when the client goes away.
+    #: The request waits for something, so it is cancelled when the client goes away.
     waits: bool = False
-    #: Request headers that it reads, with their meaning.
+    #: Meanings of the request headers that it reads, by name.
     headers: Mapping[str, str] = field(default_factory=dict)
-    #: What its streams send: the kinds of messages with the models of their data; None is an object of no model.
+    #: Models of the data of its streams' messages, by kind of message; None: an object without a model.
     messages: Mapping[str, type[BaseModel] | None] = field(default_factory=dict)
 
     @cached_property
     def budget(self) -> Kind:
-        """Which budget a request takes from."""
+        """The kind of budget that its requests use."""
         if self.kind is not None:
             return self.kind
         if self.access in (OPEN, RUN):
@@ -164,12 +164,12 @@ class Route:
 
     @cached_property
     def streams(self) -> bool:
-        """Whether it can answer with server-sent events."""
+        """Whether the route can answer with server-sent events."""
         return Stream in _kinds(self._hints["return"])
 
     @cached_property
     def text(self) -> bool:
-        """Whether it answers a text."""
+        """Whether the route can answer a text."""
         return Text in _kinds(self._hints["return"])
 
 

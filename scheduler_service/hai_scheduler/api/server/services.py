@@ -1,4 +1,4 @@
-"""What the handlers use, put together by `app`."""
+"""The use cases that handlers call; `app` creates them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from hai_scheduler.service.workspace.surroundings import Surroundings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """The use cases."""
+    """The use cases that handlers call, and what they need besides."""
 
     store: Store
     submissions: Submissions

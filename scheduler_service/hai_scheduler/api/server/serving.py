@@ -1,4 +1,4 @@
-"""The HTTP server of both processes: it bears connections that send nothing, and a lack of file descriptors."""
+"""The HTTP server of loop and API: it withstands connections that send nothing, and a lack of file descriptors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ log = logging.getLogger(__name__)
 
 
 class Server(HeedsWaiting, HTTPServer):
-    """tornado's, but where file descriptors run out it closes connections that wait for a request, the oldest first.
+    """tornado's server that closes waiting connections, the oldest first, when file descriptors run out.
 
-    Where there are none it rests and says so; some descriptors it keeps for the service itself.
+    If no connection waits for a request, it stops accepting for a while and logs that. It keeps some descriptors for
+    the service itself.
     """
 
     waiting_log = log

@@ -11,7 +11,7 @@ from hai_scheduler.api.server.route import Route
 
 
 class Table:
-    """The routes below a prefix. A fixed path wins over one with parts that vary, method by method."""
+    """The routes below a prefix. For each method, a fixed path wins over a path with variable parts."""
 
     def __init__(self, prefix: str, routes: Sequence[Route]) -> None:
         self.prefix = prefix
@@ -20,7 +20,7 @@ class Table:
         ]
 
     def find(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
-        """The route, and the parts of the path that vary, decoded. Raises Refused: 404, 405."""
+        """Return the route, and the variable parts of the path, decoded. Raises Refused: 404, 405."""
         allowed: list[str] = []
         for pattern, route in self._routes:
             match = pattern.fullmatch(path)

@@ -1,4 +1,4 @@
-"""What all bodies of the wire have in common, and the types of their fields."""
+"""Base classes of all bodies of the REST interface, and the types of their fields."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ def _name_of(level: Any) -> Any:
     return level.name if isinstance(level, Priority) else level
 
 
-#: The name of a level, read from the level itself too: a model can then take over a value of the core as it is.
+#: The name of a level. It is also read from the level itself, so that a model can be made from a value of the core.
 LevelName = Annotated[PriorityName, BeforeValidator(_name_of)]
 
-#: The longest length of time that is read, in seconds: ten years.
+#: The longest length of time that is accepted, in seconds: ten years.
 MAX_SECONDS = 315_360_000
-#: The largest number that every database keeps.
+#: The largest number that every database can store.
 MAX_NUMBER = 2**63 - 1
 
-#: Years of times that are read: with room on both sides for zones and for what is added to them.
+#: Years of times that are accepted: time zones and sums stay within what every database can store.
 _YEARS = range(1971, 8999)
 
 
 def in_range(when: datetime) -> datetime:
-    """The time, if every store keeps it. Raises PydanticCustomError."""
+    """Return the time if every store can keep it. Raises PydanticCustomError."""
     if when.year not in _YEARS:
         raise PydanticCustomError("time", "is in the year {year}: give a time from 1971 to 8998", {"year": when.year})
     return when
 
 
-#: A time that every store keeps.
+#: A time that every store can keep.
 Moment = Annotated[datetime, AfterValidator(in_range)]
 Seconds = Annotated[float, Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)]
 
@@ -53,7 +53,7 @@ class Input(BaseModel):
 
     @model_validator(mode="after")
     def _no_nul(self) -> Self:
-        """No database and no environment can hold a NUL character."""
+        """Refuse NUL characters, which no database and no environment variable can hold."""
         for name, value in self.__dict__.items():
             if _holds_nul(value):
                 raise PydanticCustomError("nul", "holds a NUL character: remove it", {"field": name})

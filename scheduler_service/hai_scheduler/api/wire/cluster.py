@@ -1,4 +1,4 @@
-"""Nodes, the cluster at a glance, and the health of the platform."""
+"""Models of nodes, of the cluster at a glance, and of the health of the platform."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class NodeOut(Output):
     gpus: int
     ready: bool
     mark: Literal["none", "cordoned", "draining", "quarantined"]
-    #: The task that holds it, if one does and no other, and whose it is.
+    #: The only task that holds the node, and its user; null if no task or several tasks hold it.
     task_id: int | None
     user: str | None
-    #: GPUs that no task holds.
+    #: Number of GPUs that no task holds.
     gpus_free: int = 0
-    #: Every task that holds it, or GPUs of it.
+    #: Every task that holds the node, or GPUs of it.
     tasks: list[NodeTask] = []
-    #: The orphaned run that holds it, which belongs to no task of the database; null: none does.
+    #: The orphaned run that holds the node, which belongs to no task of the database; null: none does.
     orphan: str | None = None
 
 
@@ -38,7 +38,7 @@ class NodeTask(Output):
 
     task_id: int
     user: str
-    #: Indices of the GPUs that it holds there; empty: the whole node.
+    #: Indices of the GPUs that the task holds there; empty: the whole node.
     gpus: list[int]
 
 
@@ -65,12 +65,12 @@ class GroupOverview(Output):
     nodes: int
     held: int
     free: int
-    #: Cordoned, quarantined, draining or not ready, and not held.
+    #: Nodes that are cordoned, quarantined, draining or not ready, and not held.
     unavailable: int
-    #: Of those held: nodes that have GPUs left for tasks that share nodes.
+    #: Held nodes that have GPUs left for tasks that share nodes.
     shared: int = 0
     gpus: int = 0
-    #: On nodes that take new runs.
+    #: Free GPUs on nodes that take new runs.
     gpus_free: int = 0
     levels: list[LevelCount]
 
@@ -85,7 +85,7 @@ class ClusterOut(Output):
 class PauseRequest(Input):
     """How the platform is paused."""
 
-    #: The longest that a run gets to save, in seconds; null leaves each task its own grace.
+    #: The longest time that a run gets to save, in seconds; null: each task has its own grace.
     grace_s: Seconds | None = None
 
 
@@ -94,6 +94,6 @@ class HealthOut(Output):
 
     status: Literal["ok", "degraded"]
     version: str
-    #: Seconds since the last tick that went through.
+    #: Seconds since the last tick that succeeded.
     last_tick_s: float | None
     detail: str | None = None

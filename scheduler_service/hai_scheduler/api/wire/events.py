@@ -1,4 +1,4 @@
-"""The history of tasks and of the platform."""
+"""Models of events, the history of tasks and of the platform."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hai_scheduler.api.wire.base import (
 
 
 class EventOut(Output):
-    """One line of history."""
+    """One event of the history."""
 
     seq: int
     at: datetime

@@ -1,4 +1,4 @@
-"""The wire of explanations, decisions and forecasts."""
+"""Models of explanations, decisions and forecasts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hai_scheduler.api.wire.tasks import HolderOut, TaskSubmit, VerdictOut
 
 
 class WhatIfOut(Output):
-    """One change that would let a waiting task start, as the scheduler itself plans it."""
+    """One change that would let a waiting task start, found by the scheduler's own plan."""
 
-    #: What is changed: its priority, how many nodes or GPUs of each node it takes, or the limit of a row of quota.
+    #: What is changed: the task's priority, its number of nodes or of GPUs per node, or the limit of a row of quota.
     kind: Literal["PRIORITY", "NODES", "GPUS", "LIMIT"]
     sentence: str
     #: The level to ask for; with LIMIT, the level of the row.
@@ -25,11 +25,11 @@ class WhatIfOut(Output):
     #: The limit that the row of `subject` would need.
     limit: int | None
     subject: str | None
-    #: Whether it would start at once; else nodes would be freed for it, and it would start then.
+    #: Whether the task would start at once; else it would start when nodes have been freed for it.
     starts_now: bool
-    #: By when at the latest the nodes would be free, if that can be said.
+    #: The latest time at which the nodes would be free; null: not known.
     starts_by: datetime | None
-    #: Who would be told to leave for it; names of other users' tasks are left out.
+    #: The tasks that would be told to leave for it; names of other users' tasks are left out.
     suspends: list[HolderOut]
 
 
@@ -39,22 +39,22 @@ class ExplainOut(Output):
     task_id: int
     state: TaskStateName
     sentence: str
-    #: Kind, data, position, earliest start and holders.
+    #: Kind, data, position, earliest start and holders; null for a task that does not wait.
     verdict: VerdictOut | None
-    #: How many waiting tasks of its group go before it; None for one that does not wait, or is held.
+    #: How many waiting tasks of its group go before it; null for a task that does not wait, or is held.
     ahead: int | None
-    #: What would let it start.
+    #: Changes that would let the task start.
     what_if: list[WhatIfOut]
 
 
 class DecisionOut(Output):
-    """A line of the decision log: a change of what a task waits for, a start, a notice, an end, a change by hand."""
+    """A line of the decision log: a new verdict, a start, a notice, an end, or a change by a user."""
 
     seq: int
     at: datetime
     #: `task.verdict`, `task.state`, `run.notice`, `task.priority`, `task.held`, `task.order`, `task.alarm`.
     kind: str
-    #: Who decided: `scheduler`, or a user.
+    #: Who has decided: `scheduler`, or the name of a user.
     actor: str
     sentence: str
     data: dict[str, Any]
@@ -67,20 +67,20 @@ class DecisionPage(Output):
 
 
 class ForecastAsk(Input):
-    """What to forecast: exactly one of a task that waits, and a task that is only thought of."""
+    """What to forecast: exactly one of `task`, a waiting task, and `submit`, a task that is not submitted."""
 
     model_config = ConfigDict(json_schema_extra=shapes.one_of("task", "submit"))
 
-    #: Its id, its name, or `user/name`.
+    #: The id of the task, its name, or `user/name`.
     task: Annotated[str, Field(min_length=1, max_length=400)] | int | None = None
-    #: Checked as a submission is; nothing is submitted.
+    #: Checked like a submission; nothing is submitted.
     submit: TaskSubmit | None = None
-    #: How far ahead to look; None is seven days.
+    #: How far ahead to look, in seconds (default: seven days).
     horizon_s: Annotated[Seconds | None, Field(json_schema_extra=shapes.HORIZON)] = None
 
 
 class ForecastCost(Output):
-    """A task that would be told to leave, and what that would cost it."""
+    """A task that would be told to leave, and the work that this would cost it."""
 
     task_id: int
     #: Empty for other users' tasks.
@@ -89,48 +89,48 @@ class ForecastCost(Output):
     priority: PriorityName
     nodes: int
     gpus: int | None
-    #: When it would be told.
+    #: When the task would be told to leave.
     at: datetime
-    #: Node seconds since its latest checkpoint: lost unless it saves when it is told.
+    #: Node-seconds since its latest checkpoint: lost unless the task saves when it is told.
     unsaved_s: float
-    #: Node seconds that a suspension and the resume after it have cost it before.
+    #: Node-seconds that a suspension and the start after it cost the task, by its earlier ones.
     switch_s: float
 
 
 class ForecastAssumption(Output):
-    """Something that the forecast takes for granted."""
+    """An assumption of the forecast."""
 
     name: str
     sentence: str
-    #: Of how many tasks, by what it is known from.
+    #: Number of tasks that it concerns, by the source of what is known about them.
     tasks: dict[str, int]
 
 
 class ForecastOut(Output):
     """When a task would start under stated assumptions."""
 
-    #: None for a task that is only thought of.
+    #: The id of the task; null for a task that is not submitted.
     task_id: int | None
-    #: beyond_computed: the time for one forecast was over first. never: nothing foreseen would let it start.
+    #: beyond_computed: the time for one forecast was over first. never: nothing that is foreseen would let it start.
     outcome: Literal["now", "later", "beyond_horizon", "beyond_computed", "never", "running"]
     sentence: str
     #: When the forecast was made.
     at: datetime
     starts_at: datetime | None
-    #: The same from then on, in seconds.
+    #: Seconds from `at` to `starts_at`.
     starts_in_s: float | None
-    #: The nodes that it would get, in rank order.
+    #: The nodes that the task would get, in rank order.
     nodes: list[str]
-    #: Indices of the GPUs that it would get on each of them; empty is whole nodes.
+    #: Indices of the GPUs that it would get on each of these nodes; empty: whole nodes.
     gpus: list[list[int]]
     suspends: list[ForecastCost]
-    #: All that the others would lose, in node seconds.
+    #: What the suspended tasks would lose together, in node-seconds.
     cost_s: float
-    #: Why it waits now, with its place in the queue.
+    #: Why the task waits now, with its place in the queue.
     verdict: VerdictOut | None
     assumptions: list[ForecastAssumption]
     horizon_s: float
-    #: Up to when the planner was run.
+    #: Up to which time the forecast was computed.
     computed_until: datetime
-    #: How many plans were made.
+    #: Number of plans that were made.
     plans: int

@@ -1,4 +1,4 @@
-"""Lines of logs, and what is found in them."""
+"""Models of lines of logs, and of search results in them."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class LogLine(Output):
 
 
 class LogPage(Output):
-    """Lines of one rank over the runs of a task, in order, as one story."""
+    """Lines of one rank over all runs of a task, in order."""
 
     lines: list[LogLine]
-    #: Hand it on, unchanged, to read further: `<run>:<offset>`, or `<run>:start` before a run's first line.
+    #: Send it back as `cursor` to read further: `<run>:<offset>`, or `<run>:start` before a run's first line.
     next_cursor: str
-    #: Nothing will ever be added.
+    #: True: no line will be added any more.
     final: bool
 
 
 class LogHits(Output):
-    """How often a text occurs, by run and rank, and the first lines that hold it."""
+    """How often a text occurs, by run and rank, and the first lines that contain it."""
 
     counts: list[LogCount]
     lines: list[LogLine]
@@ -39,7 +39,7 @@ class LogHits(Output):
 
 
 class LogCount(Output):
-    """Hits in one rank of one run."""
+    """Number of hits in one rank of one run."""
 
     run: int
     rank: int
@@ -47,7 +47,7 @@ class LogCount(Output):
 
 
 class LogTaken(Output):
-    """A piece of a rank's log is kept."""
+    """The answer to a piece of a rank's log that was stored."""
 
-    #: Where the log goes on: bytes since the first line.
+    #: Offset of the next piece: bytes since the first line.
     next: int

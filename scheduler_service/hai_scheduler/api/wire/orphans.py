@@ -1,4 +1,4 @@
-"""Runs that belong to no task of the database, on the wire."""
+"""Models of orphaned runs, which belong to no task of the database."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from hai_scheduler.api.wire.base import Output
 
 
 class OrphanOut(Output):
-    """A run on the cluster that belongs to no task: the database was restored, or is another one."""
+    """An orphaned run: a run on the cluster without a task, since the database was restored or is another one."""
 
-    #: `<task id>.<run number>`, as the database called it that had started the run.
+    #: `<task id>.<run number>` in the database that had started the run.
     run: str
-    #: `<database>-<epoch>`; null where nobody has written it down.
+    #: `<database>-<epoch>`; null for runs that older versions have started.
     origin: str | None
-    #: As far as the cluster knows.
+    #: The user of the run; null: the cluster does not know.
     user: str | None
-    #: The nodes that it holds.
+    #: The nodes that the run holds.
     nodes: list[str]
-    #: Whether anything of it is left. An ended one that may be another platform's is kept until an admin ends it here.
+    #: Whether a process of it is left. An ended run that may be another platform's stays until an admin ends it here.
     live: bool
-    #: Whether an admin has asked for its end.
+    #: Whether an admin has ordered its end.
     ending: bool
 
 
 class OrphanList(Output):
-    """All of them."""
+    """All orphaned runs."""
 
     items: list[OrphanOut]

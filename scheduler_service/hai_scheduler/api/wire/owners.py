@@ -1,4 +1,4 @@
-"""The wire of who has live tasks."""
+"""The model of users with live tasks."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from hai_scheduler.api.wire.base import Output
 class OwnersOut(Output):
     """Users with live tasks."""
 
-    #: Names of users with a task that is neither ended nor held, spot containers aside; in alphabetical order.
+    #: Names of users with a task that is neither ended nor held, in alphabetical order; spot containers do not count.
     users: list[str]

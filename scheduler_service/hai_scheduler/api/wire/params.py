@@ -1,4 +1,4 @@
-"""Query parameters of the interface, one model an endpoint."""
+"""Query parameters of the interface, one model for each endpoint."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Nothing(Input):
 class TaskQuery(Input):
     """Which tasks to list."""
 
-    #: Admins: whose tasks; `*` is everybody's. Default: one's own.
+    #: For admins: a user's name; `*`: all users (default: the caller's own tasks).
     user: Annotated[str, Field(min_length=1, max_length=255)] | None = None
-    #: States, separated by commas; `live` stands for all that have not ended.
+    #: States, separated by commas; `live` stands for all states of tasks that have not ended.
     state: Annotated[Annotated[str, Field(max_length=200)] | None, Field(json_schema_extra=shapes.STATES)] = None
     group: Annotated[str, Field(max_length=128)] | None = None
-    #: The level asked for.
+    #: The level that was asked for.
     priority: PriorityChoice | None = None
-    #: A part of the name, letter case ignored.
+    #: A part of the name; upper and lower case are not distinguished.
     name: Annotated[str, Field(max_length=128)] | None = None
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     #: `next_cursor` of the page before.
@@ -36,7 +36,7 @@ class TaskQuery(Input):
 class TaskEventQuery(Input):
     """Which part of a task's history."""
 
-    #: Events with a greater number.
+    #: Only events with a greater number.
     after: Position = 0
     limit: Annotated[int, Field(ge=1, le=1000)] = 200
 
@@ -45,13 +45,13 @@ class LogQuery(Input):
     """Which part of a log."""
 
     rank: Annotated[int, Field(ge=0, le=100_000)] = 0
-    #: One run alone; default: all runs as one story.
+    #: Number of one run (default: all runs, one after the other).
     run: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    #: Go on behind this; not together with `tail`.
+    #: Lines after this position; not together with `tail`.
     cursor: Annotated[Annotated[str, Field(max_length=40)] | None, Field(json_schema_extra=shapes.LOG_CURSOR)] = None
-    #: The last lines only.
+    #: Only this many lines at the end.
     tail: Annotated[int, Field(ge=0, le=10_000)] | None = None
-    #: At most so many lines in an answer.
+    #: The most lines of an answer.
     limit: Annotated[int, Field(ge=1, le=10_000)] = 1000
     #: Answer as a stream of server-sent events, as `Accept: text/event-stream` does.
     follow: bool = False
@@ -60,21 +60,21 @@ class LogQuery(Input):
 class SearchQuery(Input):
     """What to look for in a log."""
 
-    #: Text; letter case is ignored.
+    #: The text; upper and lower case are not distinguished.
     q: Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 class FeedQuery(Input):
-    """Where a stream of events begins, and whose it is."""
+    """Where a stream of events begins, and whose events it has."""
 
-    #: Events with a greater number; default: what comes from now on. `Last-Event-ID` wins.
+    #: Only events with a greater number (default: events from now on). `Last-Event-ID` wins over it.
     after: Position | None = None
-    #: Admins: whose events; `*` is everybody's. Default: one's own.
+    #: For admins: a user's name; `*`: all users (default: the caller's own events).
     user: Annotated[str, Field(min_length=1, max_length=255)] | None = None
 
 
 class GangQuery(Input):
-    """A rank's question where the others are."""
+    """A rank's question for the addresses of all ranks."""
 
     rank: Annotated[int, Field(ge=0, le=100_000)]
     #: How long to wait until every rank is up, in seconds.
@@ -82,19 +82,19 @@ class GangQuery(Input):
 
 
 class LogPieceQuery(Input):
-    """Where a piece of a rank's log belongs."""
+    """The place of a piece in a rank's log."""
 
     #: Bytes since the first line.
     offset: Position
-    #: Whether what the service has not got before it is lost for good.
+    #: True: the bytes before the piece that the service does not have are lost for good.
     skip: bool = False
 
 
 class NoticeQuery(Input):
-    """A rank's question whether it must leave."""
+    """A rank's question for a notice."""
 
     rank: Annotated[int, Field(ge=0, le=100_000)]
-    #: The revision that the rank knows.
+    #: The revision of the notice that the rank knows.
     seen: Position = 0
     #: How long to wait for a newer one, in seconds.
     wait: Annotated[float, Field(ge=0, le=60, allow_inf_nan=False)] = 0

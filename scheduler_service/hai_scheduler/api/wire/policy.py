@@ -1,4 +1,4 @@
-"""Policy numbers on the wire; which there are comes from their table."""
+"""Models of policy numbers; the list of numbers comes from `service.policy.numbers`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VALUES: dict[Kind, JsonDict] = {
     Kind.INT: {"type": ["integer", "string"]},
     Kind.WEIGHTS: {"type": ["object", "string"], "additionalProperties": {"type": ["number", "string"]}},
 }
-#: The policy numbers as the document shows them.
+#: The policy numbers as the OpenAPI document shows them.
 _NUMBERS_SCHEMA: JsonDict = {
     "properties": {number.name: {**_VALUES[number.kind], "description": number.help} for number in NUMBERS},
     "additionalProperties": False,
@@ -29,56 +29,56 @@ _NAMES_SCHEMA: JsonDict = {"items": {"type": "string", "enum": [number.name for 
 
 
 class PolicyValue(Output):
-    """A number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers."""
+    """A policy number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers."""
 
     value: Any
     #: A length of time in seconds; null for other kinds of numbers.
     length_s: float | None
     source: Literal["default", "configuration", "admin"]
-    #: For which node group it was written; null: for all of them.
+    #: The node group for which it was set; null: all groups.
     group: str | None
-    #: The admin who has set it, and when.
+    #: The admin who has set it, and the time; null: no admin has set it.
     by: str | None
     at: datetime | None
 
 
 class PolicyNumber(Output):
-    """One of the numbers that the rules leave to an admin."""
+    """A number of a rule of scheduling that admins may change."""
 
     name: str
     kind: Literal["duration", "float", "int", "weights"]
-    #: The rules that it belongs to (docs/scheduling.md).
+    #: The ids of the rules that use it (docs/scheduling.md).
     rule: str
-    #: One sentence on what it does.
+    #: What the number does, in one sentence.
     help: str
-    #: What it is when nobody writes it.
+    #: Its value when neither the configuration nor an admin sets it.
     default: Any
-    #: In force in node groups that have no number of their own.
+    #: The value in force in node groups that have no value of their own.
     common: PolicyValue
-    #: In force in each node group.
+    #: The value in force in each node group.
     groups: dict[str, PolicyValue]
 
 
 class PolicyOut(Output):
-    """The numbers that the scheduler decides with."""
+    """The policy numbers that the scheduler uses."""
 
     numbers: list[PolicyNumber]
     #: Names of the node groups.
     groups: list[str]
-    #: Why what admins have set is not used, if it is not.
+    #: Why the values that admins have set are not used; null: they are used.
     trouble: str | None
-    #: What looks like a slip of the pen.
+    #: Warnings on values that are probably mistakes.
     warnings: list[str]
 
 
 class PolicyChange(Input):
-    """Set some numbers, and take others back to the configuration or the default. All of it is done, or nothing."""
+    """Set some numbers, and reset others to the configuration or the default. Either all changes are made or none."""
 
     model_config = ConfigDict(json_schema_extra=shapes.POLICY_CHANGE)
 
-    #: The node group; null is all groups that have no number of their own.
+    #: The node group; null: all groups that have no value of their own.
     group: Annotated[str, Field(max_length=128)] | None = None
-    #: Numbers by name. Lengths of time are texts such as `15m`, or seconds.
+    #: New values, by name of the number. Lengths of time are texts such as `15m`, or seconds.
     set: dict[str, Any] = Field(default={}, json_schema_extra=_NUMBERS_SCHEMA)
-    #: Names of numbers.
+    #: Names of the numbers to reset.
     unset: list[str] = Field(default=[], max_length=100, json_schema_extra=_NAMES_SCHEMA)

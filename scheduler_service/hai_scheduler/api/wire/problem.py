@@ -15,16 +15,16 @@ class Problem(Output):
     type: str = "about:blank"
     title: str
     status: int
-    #: One sentence: what is wrong and what to do.
+    #: What is wrong and what to do, in one sentence.
     detail: str
-    #: Machine-readable word: invalid, not_found, forbidden, unauthorized, conflict, quota, too_large, unavailable;
+    #: Machine-readable code: invalid, not_found, forbidden, unauthorized, conflict, quota, too_large, unavailable;
     #: also gone (410), method_not_allowed (405), unsupported_media_type (415), too_many (429), internal (500).
     code: str
     errors: list[FieldError] = []
 
 
 class FieldError(Output):
-    """What is wrong with one field."""
+    """An error in one field."""
 
     field: str
     value: Any = None

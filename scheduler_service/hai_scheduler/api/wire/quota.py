@@ -1,4 +1,4 @@
-"""Quota on the wire, and who asks with what he may hold."""
+"""Models of quota, and of the caller with their quota."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from hai_scheduler.api.wire.base import Input, Output, PriorityName, in_range
 
 
 class QuotaOut(Output):
-    """A row of quota. limit None is no limit."""
+    """A row of quota. `limit` null is no limit."""
 
     subject: str
     group: str
     priority: PriorityName
     limit: int | None
-    #: Up to what users for whom the row counts may raise their own row themselves; null: not at all.
+    #: The highest limit to which users for whom the row counts may raise their own row; null: they may not.
     ceiling: int | None
-    #: From then on the row is as if it were not there.
+    #: From this time on the row does not count; null: it does not expire.
     expires_at: datetime | None
-    #: That time has come. Admins see such rows for 30 days.
+    #: Whether that time has come. Admins see such rows for 30 days.
     expired: bool
-    #: In the answer to a change: what looks like a slip of the pen.
+    #: In the answer to a change: a warning, if the row is probably a mistake.
     warning: str | None = None
 
 
 class QuotaList(Output):
-    """All rows."""
+    """Rows of quota."""
 
     items: list[QuotaOut]
 
 
 class QuotaPut(Input):
-    """Write a row of quota, all of it; limit null is no limit.
+    """Write a row of quota as a whole; `limit` null is no limit.
 
-    `subject` is `user:NAME`, `group:NAME` (each member), `public` (everybody) or `total:NAME` (all members of the
-    user group together).
+    `subject` is `user:NAME`, `group:NAME` (each member of the user group), `public` (each user) or `total:NAME` (all
+    members of the user group together).
     """
 
     subject: Annotated[str, Field(pattern=r"^(public|user:.+|group:.+|total:.+)$", max_length=300)]
     group: Annotated[str, Field(max_length=128)] = "training"
     priority: PriorityName
     limit: Annotated[int, Field(ge=0, le=1_000_000)] | None
-    #: Up to what users for whom the row counts may raise their own row themselves; null: not at all.
+    #: The highest limit to which users for whom the row counts may raise their own row; null: they may not.
     ceiling: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
-    #: From then on the row is as if it were not there; null: never.
+    #: From this time on the row does not count; null: it does not expire.
     expires_at: Annotated[AwareDatetime, AfterValidator(in_range)] | None = None
 
 
 class OwnQuotaPut(Input):
-    """Write one's own row of quota, up to the ceiling that an admin has set."""
+    """Write the caller's own row of quota, up to the ceiling that an admin has set."""
 
     group: Annotated[str, Field(max_length=128)] = "training"
     priority: PriorityName
@@ -59,7 +59,7 @@ class OwnQuotaPut(Input):
 
 
 class QuotaKey(Input):
-    """Names a row of quota."""
+    """The key of a row of quota."""
 
     subject: Annotated[str, Field(max_length=300)]
     group: Annotated[str, Field(max_length=128)] = "training"
@@ -67,24 +67,24 @@ class QuotaKey(Input):
 
 
 class OwnQuota(Output):
-    """What a user may hold at a level, and holds."""
+    """How much a user may hold at a level, and how much the user holds."""
 
     group: str
     priority: PriorityName
-    #: None is no limit.
+    #: The limit in nodes; null: no limit.
     limit: int | None
-    #: Nodes; k GPUs of a node count as k / GPUs-of-the-node.
+    #: Nodes that the user holds; k GPUs of a node count as k / GPUs-of-the-node.
     used: float
-    #: The row that decides: `user:NAME`, `group:NAME`, `public` or `none`.
+    #: The row that gives the limit: `user:NAME`, `group:NAME`, `public` or `none`.
     source: str
-    #: Up to what he may raise the limit himself (PUT /me/quota); null: not at all.
+    #: The highest limit to which users may raise it themselves (PUT /me/quota); null: they may not.
     ceiling: int | None
-    #: When that row runs out; null: never.
+    #: When that row expires; null: never.
     expires_at: datetime | None
 
 
 class MeOut(Output):
-    """Who asks."""
+    """The user or service that asks."""
 
     name: str
     kind: Literal["user", "service"]

@@ -1,4 +1,4 @@
-"""The wire of runs, their ranks and notices, and of what a run may know of itself."""
+"""Models of runs, their ranks and notices, and of what a run may ask about itself."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from hai_scheduler.api.wire.base import (
 
 
 class CheckpointOut(Output):
-    """What is known of a saved state."""
+    """What is known of a checkpoint."""
 
     at: datetime
     step: int | None
     path: str | None
-    #: told: the job said so. seen: its files have changed.
+    #: told: the job reported it. seen: its files have changed.
     source: Literal["told", "seen"] = "told"
 
 
 class NoticeOut(Output):
-    """The word to every rank that it must leave."""
+    """A notice: tells every rank of a run that it must leave."""
 
     #: `suspend` or `stop`.
     kind: Literal["suspend", "stop"]
     reason: str
-    #: A sentence.
+    #: Why the run must leave, in one sentence.
     message: str
     beneficiary: int | None
     at: datetime
     deadline: datetime
     revision: int
-    #: When every rank's supervisor sends the signals that come with it, at most 50 ms ahead; null: at once.
+    #: When every rank's supervisor sends the signals of the notice, at most 50 ms ahead; null: at once.
     signal_at: datetime | None = None
 
 
@@ -48,14 +48,14 @@ class RankOut(Output):
 
     rank: int
     node: str
-    #: Indices of the GPUs that it holds there; empty: the whole node.
+    #: Indices of the GPUs that the rank holds there; empty: the whole node.
     gpus: list[int] = []
     state: Literal["pending", "running", "exited", "lost"]
     exit_code: int | None
-    #: The signal that its command died of.
+    #: The signal that ended the rank's command.
     signal: int | None = None
     notified_at: datetime | None
-    #: Whether all that was sent a signal caught that; null: nothing was sent one, or it is not known.
+    #: Whether all processes that were sent a signal caught it; null: none was sent one, or it is not known.
     caught: bool | None = None
     done: bool
     message: str | None
@@ -75,32 +75,32 @@ class RunOut(Output):
     ended_at: datetime | None
     notice: NoticeOut | None
     checkpoint: CheckpointOut | None
-    #: Why it ended; a word of `Reason`.
+    #: Why the run ended; a value of `Reason`.
     reason: str | None
-    #: How a run that was told to leave did. saved: it said so, or a checkpoint of the time since is there.
-    #: unknown: it left by itself, and nothing shows that it had saved. ended: it was ended before.
+    #: How a run that was told to leave has left. saved: it said so, or a checkpoint after the notice exists.
+    #: unknown: it left by itself, and nothing shows that it had saved. ended: it was ended before it left.
     left: Literal["saved", "unknown", "ended"] | None
-    #: Node seconds of work lost with it.
+    #: Node-seconds of work that were lost at its end.
     lost_s: float | None
-    #: Ranks whose own failure ended it; those that were ended because of it are not among them.
+    #: Ranks whose own failure ended the run; ranks that were ended because of that are not listed.
     failed_ranks: list[int] = []
 
 
 class FailureOut(Output):
-    """The rank of a run that failed first, and what it said last."""
+    """The rank of a run that failed first, and the last lines of its log."""
 
     #: Number of the run.
     run: int
     rank: int
     node: str
     exit_code: int | None
-    #: The signal that its command died of.
+    #: The signal that ended the rank's command.
     signal: int | None
-    #: When it had ended, by the clock of its node.
+    #: When the rank ended, by the clock of its node.
     at: datetime | None
-    #: Whom torchrun names as the first of its workers that failed: `rank 1 (local_rank: 1), exitcode 1`.
+    #: The worker that torchrun names as the first that failed: `rank 1 (local_rank: 1), exitcode 1`.
     worker: str | None
-    #: The last lines that say why, 20 at most, without those of torchrun itself; none where there is no log.
+    #: The last lines of the log that say why, 20 at most, without torchrun's own; empty without a log.
     lines: list[str]
 
 
@@ -111,7 +111,7 @@ class RunList(Output):
 
 
 class RunFactsOut(Output):
-    """A live run: whose it is, and where it can be reached."""
+    """A live run: its user, its task, and where it can be reached."""
 
     run_id: str
     task_id: int
@@ -120,22 +120,22 @@ class RunFactsOut(Output):
     #: The task's name.
     name: str
     user: str
-    #: The task's.
+    #: The task's state.
     state: TaskStateName
     #: The node of rank 0.
     node: str
-    #: Where rank 0 can be reached; null until every rank is up.
+    #: The address of rank 0; null until every rank is up.
     address: str | None
 
 
 class NoticeAnswer(Output):
-    """What a rank's supervisor is told. notice None: go on."""
+    """The answer to a rank's supervisor. `notice` null: the rank goes on."""
 
     notice: NoticeOut | None
 
 
 class Addresses(Output):
-    """Where the ranks of a run reach each other, in rank order; null: not all of them are up yet."""
+    """The addresses of a run's ranks, in rank order; null: not all ranks are up yet."""
 
     addresses: list[str] | None
 
@@ -143,18 +143,18 @@ class Addresses(Output):
 class RankReport(Input):
     """What a rank's supervisor reports. Repeating a report is harmless."""
 
-    #: received: the notice arrived. saving: asks for `seconds` more. saved: a checkpoint exists.
-    #: done: the rank has saved and may go. state: a short text to keep.
+    #: received: the notice has arrived. saving: asks for `seconds` more. saved: a checkpoint exists.
+    #: done: the rank has saved and may be ended. state: a short text to keep.
     #: leaving: the cluster ends the rank in `seconds`; 410 says that the run was killed.
     kind: Literal["received", "saving", "saved", "done", "state", "leaving"]
     at: Moment
     seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None = None
     step: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)] | None = None
     path: Annotated[str, Field(max_length=4096)] | None = None
-    #: With saved. told: the job said so. seen: its files have changed, `at` is when.
+    #: With `saved`. told: the job reported it. seen: its files have changed at the time `at`.
     source: Literal["told", "seen"] = "told"
-    #: With done: it speaks for every rank.
+    #: With `done`: the report is for all ranks.
     all_ranks: bool = False
     text: Annotated[str, Field(max_length=4096)] | None = None
-    #: With received: the revision of the notice.
+    #: With `received`: the revision of the notice.
     revision: Annotated[int, Field(ge=0, le=MAX_NUMBER)] | None = None

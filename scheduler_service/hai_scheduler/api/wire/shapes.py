@@ -1,8 +1,7 @@
-"""What the OpenAPI document says of values beyond their types: the shapes that the service's own checks ask for.
+"""What the OpenAPI document says about values beyond their types: the forms that the service's own checks demand.
 
-They are in the document alone. The checks stay where they are, in the service and the core, for their sentences name
-the field, the value and the remedy; a test holds both against each other. Patterns are those of ECMA 262, which is
-what JSON Schema has.
+They are only in the document. The checks themselves are in the service and the core, because their messages name the
+field, the value and the remedy; a test compares both. Patterns are those of ECMA 262, which JSON Schema uses.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ TASK_NAME: Final[JsonDict] = {
 }
 #: An absolute path.
 ABSOLUTE: Final[JsonDict] = {"pattern": r"^/[^\x00]*$"}
-#: Words to execute: the first names a program.
+#: A command: its first word names a program.
 COMMAND: Final[JsonDict] = {"prefixItems": [{"type": "string", "minLength": 1, "pattern": TEXT}]}
 #: Names of variables.
 VARIABLES: Final[JsonDict] = {"propertyNames": {"pattern": f"^{VARIABLE.pattern}$"}}
@@ -40,22 +39,22 @@ VARIABLES: Final[JsonDict] = {"propertyNames": {"pattern": f"^{VARIABLE.pattern}
 TASK_VARIABLES: Final[JsonDict] = {
     "propertyNames": {"pattern": f"^{VARIABLE.pattern}$", "not": {"enum": [*sorted(PLATFORM_VARIABLES)]}}
 }
-#: Whom a mount rule or an environment is for.
+#: The subject of a mount rule or an environment.
 SUBJECT: Final[JsonDict] = {"pattern": r"^(public|(user|group):[^\x00-\x1f\x7f]+)$"}
-#: The rank of a mount rule among others of its kind.
+#: The priority of a mount rule among rules for the same kind of subject.
 MOUNT_PRIORITY: Final[JsonDict] = {"minimum": -MAX_PRIORITY, "maximum": MAX_PRIORITY}
 
 #: How far ahead a forecast may look, in seconds.
 HORIZON: Final[JsonDict] = {"exclusiveMinimum": 0, "maximum": MOST_HORIZON.total_seconds()}
 
-#: Without retries there is nothing to say of them.
+#: Without retries, the other fields on retries have their defaults.
 RETRIES: Final[JsonDict] = {
     "if": {"properties": {"retries": {"const": 0}}},
     "then": {"properties": {"retry_backoff_s": {"const": 0}, "retry_exit_codes": {"maxItems": 0}}},
 }
-#: A signal, and at will the seconds before the deadline.
+#: A signal and, optionally, the seconds before the deadline.
 SIGNAL: Final[JsonDict] = {"pattern": f"^{SIGNAL_PATTERN}$"}
-#: A task without retries says nothing of them, and one that is sent no signal chooses none.
+#: A task without retries sets no other field on retries; a task whose profile sends no signal sets no signal.
 TASK: Final[JsonDict] = {
     "allOf": [
         RETRIES,
@@ -65,7 +64,7 @@ TASK: Final[JsonDict] = {
         },
     ]
 }
-#: What a mount rule that adds needs, and one that removes does not have.
+#: Fields that a mount rule with `add` needs, and one with `remove` does not have.
 MOUNT: Final[JsonDict] = {
     "if": {"properties": {"action": {"const": "remove"}}, "required": ["action"]},
     "then": {"properties": {"kind": {"type": "null"}, "source": {"maxLength": 0}}},
@@ -74,7 +73,7 @@ MOUNT: Final[JsonDict] = {
         "required": ["kind", "source"],
     },
 }
-#: A change of policy numbers names one at least.
+#: A change of policy numbers names at least one number.
 POLICY_CHANGE: Final[JsonDict] = {
     "anyOf": [
         {"properties": {"set": {"minProperties": 1}}, "required": ["set"]},
@@ -84,7 +83,7 @@ POLICY_CHANGE: Final[JsonDict] = {
 
 
 def one_of(*names: str) -> JsonDict:
-    """Exactly one of these fields is there, and is not null."""
+    """Return a schema: exactly one of these fields is given and not null."""
     return {
         "oneOf": [
             {
@@ -98,7 +97,7 @@ def one_of(*names: str) -> JsonDict:
     }
 
 
-#: Parts of paths that vary.
+#: Variable parts of paths.
 PARTS: Final[dict[str, dict[str, Any]]] = {
     "task": {"type": "string", "minLength": 1},
     "name": {"type": "string", "minLength": 1},
@@ -114,13 +113,13 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
 }
 #: States with commas between them.
 STATES: Final[JsonDict] = {"pattern": f"^({_STATE})(,({_STATE}))*$"}
-#: Where pages of tasks and of logs go on.
+#: Cursors of pages of tasks and of logs.
 TASK_CURSOR: Final[JsonDict] = {"pattern": "^[0-9]{1,18}$"}
 LOG_CURSOR: Final[JsonDict] = {"pattern": "^[1-9][0-9]{0,8}:(start|[0-9]{1,18})$"}
 
 
 def without_nul(schema: Any) -> None:
-    """Say of every text below a schema that it holds no NUL character, where nothing narrower is said."""
+    """Add to every text in a schema that it holds no NUL character, unless the schema is stricter already."""
     if isinstance(schema, list):
         for part in schema:
             without_nul(part)

@@ -1,4 +1,4 @@
-"""Mount rules, environments, and what a development container gets of them, on the wire."""
+"""Models of mount rules, environments, and what a development container gets of them."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _Text = Annotated[str, Field(max_length=1000)]
 
 
 class MountPut(Input):
-    """Write a mount rule, all of it. Paths may hold `{user}`, `{task}` and, in rules for a group, `{group}`."""
+    """Write a mount rule as a whole. Paths may hold `{user}`, `{task}` and, in rules for a group, `{group}`."""
 
     model_config = ConfigDict(json_schema_extra=shapes.MOUNT)
 
     #: `user:NAME`, `group:NAME` or `public`.
     subject: Annotated[str, Field(max_length=300, json_schema_extra=shapes.SUBJECT)]
-    #: `remove`: what weaker rules mount there is not mounted.
+    #: `remove`: folders that weaker rules mount there are not mounted.
     action: MountActionName = "add"
     #: What is mounted; null for `remove`.
     kind: MountKindName | None = None
     #: `host_path`: a folder of the node. `pvc`: a claim, or `claim/folder in it`. Empty for `remove`.
     source: _Path = ""
-    #: Where the container sees it.
+    #: The path at which the container sees it.
     mount_path: Annotated[_Path, Field(json_schema_extra=shapes.ABSOLUTE)]
     read_only: bool = True
-    #: Among rules of the same kind of subject the higher wins.
+    #: Among rules for the same kind of subject the higher priority wins.
     priority: Annotated[int, Field(json_schema_extra=shapes.MOUNT_PRIORITY)] = 0
-    #: Only on nodes of this group; null: on all.
+    #: The rule holds only on nodes of this group; null: on all nodes.
     node_group: Annotated[str, Field(max_length=128)] | None = None
     description: _Text = ""
 
@@ -53,7 +53,7 @@ class MountRuleOut(Output):
     priority: int
     node_group: str | None
     description: str
-    #: In the answer to a change: what looks like a slip of the pen.
+    #: In the answer to a change: warnings on values that are probably mistakes.
     warnings: list[str] = Field(default=[])
 
 
@@ -64,23 +64,23 @@ class MountRuleList(Output):
 
 
 class EnvironmentPut(Input):
-    """Write an environment, all of it."""
+    """Write an environment as a whole."""
 
     #: Container image; null: the cluster's.
     image: Annotated[str, Field(max_length=512)] | None = None
-    #: Absolute path of a Python program; null: the one that is found.
+    #: Absolute path of a Python program; null: the environment sets none.
     python: Annotated[_Path | None, Field(json_schema_extra=shapes.ABSOLUTE)] = None
-    #: Values may hold `{user}` and `{task}`. Everybody who may use it can read them: they are no place for secrets.
+    #: Values may hold `{user}` and `{task}`, but no secrets: all users who may use the environment can read them.
     variables: dict[str, Annotated[str, Field(max_length=32_768)]] = Field(
         default={}, max_length=200, json_schema_extra=shapes.VARIABLES
     )
-    #: Who may use it: `user:NAME`, `group:NAME`, `public`.
+    #: Who may use the environment: `user:NAME`, `group:NAME`, `public`.
     subjects: Annotated[
         list[Annotated[str, Field(max_length=300, json_schema_extra=shapes.SUBJECT)]],
         Field(max_length=1000, json_schema_extra={"minItems": 1}),
     ]
     description: _Text = ""
-    #: It is taken where its subjects choose none.
+    #: Whether its subjects get it when they choose none.
     default: bool = False
 
 
@@ -90,14 +90,14 @@ class EnvironmentOut(Output):
     name: str
     image: str | None
     python: str | None
-    #: As they are written, with `{user}` and `{task}`.
+    #: Variables as they were written, with `{user}` and `{task}`.
     variables: dict[str, str]
     subjects: list[str]
     description: str
     default: bool
-    #: It is what the caller gets when he chooses none.
+    #: Whether the caller gets it when the caller chooses none.
     chosen: bool
-    #: In the answer to a change: what looks like a slip of the pen.
+    #: In the answer to a change: warnings on values that are probably mistakes.
     warnings: list[str] = Field(default=[])
 
 
@@ -108,9 +108,9 @@ class EnvironmentList(Output):
 
 
 class MountedOut(Output):
-    """One folder that a container sees; nothing is left to fill in."""
+    """One folder that a container sees; all placeholders are filled in."""
 
-    #: Name of the rule that it comes from.
+    #: Name of the mount rule that it comes from.
     rule: str
     kind: MountKindName
     #: The folder of the node, or the claim.
@@ -122,11 +122,11 @@ class MountedOut(Output):
 
 
 class OverruledOut(Output):
-    """What a rule says of a mount path and a stronger one overrules."""
+    """A mount path of a rule that a stronger rule overrules."""
 
     rule: str
     mount_path: str
-    #: Half a sentence.
+    #: The reason, as a part of a sentence.
     why: str
 
 
@@ -137,9 +137,9 @@ class OfferedEnvironment(Output):
     description: str
     image: str | None
     python: str | None
-    #: Filled in; those that need a task are left out.
+    #: Variables with all placeholders filled in; those that need a task are left out.
     variables: dict[str, str]
-    #: It is taken when the user chooses none.
+    #: Whether the user gets it when the user chooses none.
     default: bool
 
 
@@ -149,7 +149,7 @@ class PlacesOut(Output):
     user: str
     groups: list[str]
     node_group: str
-    #: By mount path, a folder before those below it.
+    #: Folders by mount path, each before the folders below it.
     mounts: list[MountedOut]
     left_out: list[OverruledOut]
     environments: list[OfferedEnvironment]
@@ -157,18 +157,18 @@ class PlacesOut(Output):
 
 
 class EnvironmentQuery(Input):
-    """Which environments."""
+    """Which environments to list."""
 
-    #: Admins: also those that are for others.
+    #: For admins: also environments that the caller may not use.
     all: bool = False
 
 
 class PlacesQuery(Input):
-    """Whose container, and where."""
+    """Whose development container, and on which nodes."""
 
     #: Name of the user.
     user: Annotated[str, Field(min_length=1, max_length=255)]
-    #: His groups as a JSON list of texts; default: those that the service saw him with last.
+    #: The user's groups as a JSON list of texts (default: the groups that the service last saw).
     groups: Json[Annotated[list[_Name], Field(max_length=1000)]] | None = None
     #: The group of the node that the container runs on.
     node_group: Annotated[str, Field(max_length=128)] = "jupyter"

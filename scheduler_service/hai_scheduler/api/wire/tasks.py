@@ -1,4 +1,4 @@
-"""The wire of tasks: what is submitted and changed, and what is shown of them."""
+"""Models of tasks: what clients submit and change, and what the service shows."""
 
 from __future__ import annotations
 
@@ -41,46 +41,46 @@ class TaskSubmit(Input):
     #: The folder to start in, absolute.
     cwd: Annotated[str, Field(max_length=4096, json_schema_extra=shapes.ABSOLUTE)]
     nodes: Annotated[int, Field(ge=1, le=100_000)] = 1
-    #: GPUs on each of its nodes, which it then shares with other such tasks; null: whole nodes.
+    #: GPUs on each of its nodes, which the task then shares with other such tasks; null: whole nodes.
     gpus: Annotated[int, Field(ge=1, le=100_000)] | None = None
     #: A level, or AUTO: the highest one that still has quota.
     priority: PriorityChoice = "NORMAL"
     #: The node group.
     group: Annotated[str, Field(max_length=128)] = "training"
-    #: Variables; names that the platform sets are refused.
+    #: Environment variables; names that the platform sets are refused.
     env: Annotated[dict[str, str], Field(json_schema_extra=shapes.TASK_VARIABLES)] = {}
-    #: How it is told to leave; `auto` finds out by itself.
+    #: How the job is told to leave; with `auto` the platform finds out.
     profile: ProfileName = "auto"
-    #: The signal to tell it with, and at will how many seconds before its deadline: `USR1@60`; null: the profile's.
+    #: The signal to send and, optionally, how many seconds before the deadline: `USR1@60`; null: the profile's.
     signal: Annotated[Annotated[str, Field(max_length=16)] | None, Field(json_schema_extra=shapes.SIGNAL)] = None
-    #: Seconds between the notice and the end; null: the group's default.
+    #: Seconds between the notice and its deadline; null: the group's default.
     grace_s: Seconds | None = None
-    #: Seconds of running after which it is ended; null: no limit.
+    #: Seconds of running after which the task is ended; null: no limit.
     time_limit_s: Annotated[float, Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)] | None = None
-    #: Absolute; null: a folder that the platform makes.
+    #: Absolute path; null: a folder that the platform creates.
     checkpoint_dir: Annotated[
         Annotated[str, Field(max_length=4096)] | None, Field(json_schema_extra=shapes.ABSOLUTE)
     ] = None
-    #: Paths, absolute or below cwd, whose changes count as checkpoints, beside those of the folder for checkpoints.
+    #: Paths, absolute or below cwd, whose changes count as checkpoints, beside changes in the folder for checkpoints.
     watch: Annotated[list[Annotated[str, Field(min_length=1, max_length=4096)]], Field(max_length=20)] = []
     tags: Annotated[list[Annotated[str, Field(max_length=128)]], Field(max_length=50)] = []
-    #: Do not start it until it is resumed.
+    #: Whether to hold the task: it does not start until it is resumed.
     hold: bool = False
-    #: How often it is started again when its command fails.
+    #: How often the task is started again when its command fails.
     retries: Annotated[int, Field(ge=0, le=MAX_RETRIES)] = 0
-    #: Seconds before the first retry; twice as long before each further one, a day at most.
+    #: Seconds before the first retry; doubled before each further retry, up to a day.
     retry_backoff_s: Seconds = 0.0
-    #: Exit statuses that are worth a retry; empty: any failure.
+    #: Exit statuses after which a retry is made; empty: any failure.
     retry_exit_codes: Annotated[list[Annotated[int, Field(ge=1, le=255)]], Field(max_length=255)] = []
-    #: Name of the environment that it runs in (GET /environments); null: one's default, else the platform's own.
+    #: Name of the environment to run in (GET /environments); null: the user's default, else the platform's own.
     environment: Annotated[str, Field(max_length=128)] | None = None
-    #: How often the command runs on each node, with LOCAL_RANK and the like; `gpu`: once for each of its GPUs;
+    #: How often the command runs on each node, with LOCAL_RANK and so on; `gpu`: once for each of its GPUs;
     #: null: once, and RANK counts nodes.
     ranks_per_node: RanksPerNodeChoice | None = None
 
 
 class PriorityChange(Input):
-    """A new priority."""
+    """Change the priority of a task."""
 
     priority: PriorityChoice
 
@@ -102,7 +102,7 @@ class HolderOut(Output):
     user: str
     priority: PriorityName
     nodes: int
-    #: On each of the nodes; null: whole nodes.
+    #: GPUs on each of the nodes; null: whole nodes.
     gpus: int | None = None
 
 
@@ -113,11 +113,11 @@ class VerdictOut(Output):
         "QUOTA", "CAPACITY", "TURN", "RESERVED", "DRAINING", "TOPOLOGY", "RETRY", "HELD", "PAUSED", "NEVER", "NEXT"
     ]
     sentence: str
-    #: Place among the waiting tasks of its group, from 1; None for a held one.
+    #: Place among the waiting tasks of its group, from 1; null for a held task.
     position: int | None
-    #: When it can start at the earliest, if that can be said.
+    #: The earliest time at which the task can start; null: not known.
     earliest_start: datetime | None
-    #: What the kind needs said: needs, free, limit, used, subject, until, deadline, ...
+    #: Data that depend on the kind: needs, free, limit, used, subject, until, deadline, ...
     data: dict[str, Any]
     holders: list[HolderOut] = []
 
@@ -130,34 +130,34 @@ class TaskSummary(Output):
     user: str
     state: TaskStateName
     held: bool
-    #: What was asked for.
+    #: The priority that was asked for.
     priority: PriorityChoice
-    #: What it counts as now: of the run, or of the verdict for AUTO.
+    #: The priority that counts now: that of the run, or, for AUTO, that of the verdict.
     effective_priority: PriorityName | None
     group: str
-    #: How many nodes it takes.
+    #: Number of nodes of the task.
     nodes: int
-    #: GPUs on each of them; null: whole nodes.
+    #: GPUs on each of its nodes; null: whole nodes.
     gpus: int | None = None
-    #: Where it runs now, in rank order.
+    #: The nodes on which it runs now, in rank order.
     node_names: list[str]
     submitted_at: datetime
     #: When its latest run was up.
     running_since: datetime | None
     ended_at: datetime | None
-    #: Running time so far over all runs.
+    #: Running time of all runs so far, in seconds.
     served_s: float
     run_count: int
     suspensions: int
-    #: Interruptions in a row of which nothing shows that the task has saved (P8).
+    #: Number of consecutive interruptions without evidence of a checkpoint (P8).
     unsaved: int = 0
     checkpoint: CheckpointOut | None
-    #: Why it ended, or why its last run did; a word of `Reason`.
+    #: Why the task, or its last run, ended; a value of `Reason`.
     reason: str | None
-    #: One sentence on what it does now or why it ended.
+    #: What the task does now or why it ended, in one sentence.
     message: str
     verdict: VerdictOut | None
-    #: Deadline of the notice that is out, if any.
+    #: Deadline of the current notice; null: there is none.
     deadline: datetime | None
     tags: list[str] = []
 
@@ -171,26 +171,26 @@ class TaskDetail(TaskSummary):
     profile: ProfileName
     signal: str | None = None
     watch: list[str] = []
-    #: What its owner should know and can do, as sentences.
+    #: Advice for the owner, as sentences.
     hint: str | None = None
     grace_s: float
     time_limit_s: float | None
     checkpoint_dir: str
     job_state: str | None
-    #: How often it may be started again when its command fails, and has been.
+    #: How often the task may be started again when its command fails, and how often it was.
     retries: int = 0
     retries_used: int = 0
     retry_backoff_s: float = 0.0
     retry_exit_codes: list[int] = []
-    #: While it waits for a retry: it is not started before.
+    #: While the task waits for a retry: the earliest time of that start.
     retry_at: datetime | None = None
-    #: Name of the environment that it runs in; null: the platform's own.
+    #: Name of the environment that the task runs in; null: the platform's own.
     environment: str | None = None
     #: How often the command runs on each node; null: once, without a launcher.
     ranks_per_node: RanksPerNodeChoice | None = None
-    #: In the answer to a submission: what will probably not go as its user thinks.
+    #: In the answer to a submission: warnings on what will probably not work as the user expects.
     warnings: list[str] = []
-    #: Why its latest run that is over has failed; null: it has not.
+    #: How the latest ended run has failed; null: it has not failed.
     failure: FailureOut | None = None
     runs: list[RunOut]
 

@@ -1,4 +1,4 @@
-"""What Alembic runs; `migrate` hands it a connection with an open transaction."""
+"""The script that Alembic runs; `migrate` gives it a connection with an open transaction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _migrate(connection: Connection | None) -> None:
     if connection is None:
         raise RuntimeError("run migrations with hai_scheduler.adapters.sql.migrate")
     context.configure(connection=connection, target_metadata=METADATA, version_table=VERSION_TABLE)
-    # The caller's transaction is the one: all revisions or none.
+    # All revisions run in the caller's transaction: all are applied or none.
     context.run_migrations()
 
 

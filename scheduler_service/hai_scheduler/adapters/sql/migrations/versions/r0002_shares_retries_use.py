@@ -1,7 +1,7 @@
 """GPUs of a node, retries, failed ranks, what switching costs, decayed use, strikes, ceilings and ends of quota.
 
-No table is made anew, though Alembic's batch mode would do so on SQLite: dropping `hai_tasks` would take the specs and
-runs along (ON DELETE CASCADE), and ids that were given away could be given again.
+No table is created again, though Alembic's batch mode would do so on SQLite: dropping `hai_tasks` would delete the
+specs and runs too (ON DELETE CASCADE), and ids that were given could be given again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What ranks send of their logs where no volume is shared with the service."""
+"""Logs that ranks send where no volume is shared with the service."""
 
 from __future__ import annotations
 

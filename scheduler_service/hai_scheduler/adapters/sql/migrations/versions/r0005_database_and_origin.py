@@ -1,4 +1,4 @@
-"""Who the database is, how far it has come, and which runs are its own (decision 0016)."""
+"""The identity of the database, how far it has come, and which runs are its own (decision 0016)."""
 
 from __future__ import annotations
 

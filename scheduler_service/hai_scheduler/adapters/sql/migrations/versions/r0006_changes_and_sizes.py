@@ -1,4 +1,4 @@
-"""Which tasks have changed since a moment, and how many bytes each user has stored."""
+"""Numbers of writes, by which changed tasks are found, and sizes of tasks, for the limit on what users store."""
 
 from __future__ import annotations
 

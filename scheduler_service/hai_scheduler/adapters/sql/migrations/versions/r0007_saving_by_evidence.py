@@ -1,7 +1,7 @@
 """How a run has left is one of three ways, by evidence; signals of users' choice, watched paths.
 
-What was called clean stood on exit statuses alone, which the kernel gives to a process without a handler as well: of
-those runs it is known that they had saved only where the job said so, or a checkpoint is of the time since the notice.
+Older versions called a run clean by its exit status alone, but a process without a handler can end with that status
+too. So such a run counts as saved only if the job said so, or if a checkpoint was made after the notice.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ def downgrade() -> None:
 
 
 def _text(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-    """The value as it is written: PostgreSQL's driver would read it."""
+    """Return the value as it is stored, as text, because PostgreSQL's driver would parse it."""
     return sa.cast(column, sa.Text)
 
 
 def _since(notice: str, checkpoint: str) -> bool:
-    """Whether the checkpoint is of the time since the notice; what cannot be read is none."""
+    """Whether the checkpoint was made after the notice; False if one of them cannot be read."""
     try:
         return bool(json.loads(checkpoint)["at"] >= json.loads(notice)["at"])
     except (ValueError, TypeError, KeyError):
