@@ -84,7 +84,7 @@ def _binaries() -> Path | None:
 
 
 def _owner() -> pwd.struct_passwd | None:
-    """Who runs the server: whoever runs the tests, or another for root."""
+    """The account that runs the server: that of the tests, or for root `postgres` or `nobody`; None if missing."""
     if os.getuid() != 0:
         return pwd.getpwuid(os.getuid())
     for name in ("postgres", "nobody"):
@@ -105,7 +105,7 @@ class PostgresServer:
     def __init__(self, binaries: Path, owner: pwd.struct_passwd) -> None:
         self._binaries = binaries
         self._folder = Path(tempfile.mkdtemp(prefix="hai-pg-"))
-        # Everybody but its owner, and root, stays out: whoever reaches the socket is let in.
+        # Only the owner and root may enter this folder: the server asks for no password at the socket in it.
         os.chown(self._folder, owner.pw_uid, owner.pw_gid)
         as_owner = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if os.getuid() == 0 else {}
         self._as_owner: dict[str, Any] = as_owner

@@ -68,7 +68,7 @@ class Crowd:
 
     @contextlib.asynccontextmanager
     async def misused(self, attack: Callable[[int], Awaitable[object]]) -> AsyncIterator[None]:
-        """While it lasts, so many clients of one user do that again and again, each at its own pace."""
+        """A context in which clients of one user call `attack` again and again, each at its own pace."""
 
         async def client(number: int) -> None:
             while True:
@@ -86,7 +86,7 @@ class Crowd:
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for what the attack brings about."""
         async with asyncio.timeout(120):
-            while not condition():  # noqa: ASYNC110  # nobody rings a bell for it
+            while not condition():  # noqa: ASYNC110  # nothing tells of the change
                 await asyncio.sleep(0.01)
 
     async def until_true(self, look: Callable[[], Awaitable[bool]]) -> None:

@@ -1,4 +1,4 @@
-"""What one user asks to be computed keeps nobody else waiting: over HTTP, with real worker processes."""
+"""What one user asks to be computed does not delay other users: over HTTP, with real worker processes."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from hai_scheduler.worker.pool import ProcessWorkers
 from integration.api.conftest import PREFIX, served
 from integration.workers.kit import children, until
 
-#: Tasks that nobody knows the length of: a forecast behind them takes as long as it may.
+#: Queued tasks of unknown length: a forecast for a task behind them takes as long as it may.
 QUEUE = 300
-#: Nested too deeply for any reader, and slow to find out.
+#: JSON that is nested too deeply for any parser, which takes long to find that out.
 NESTED = "[" * 60_000
 
 

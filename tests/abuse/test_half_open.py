@@ -22,7 +22,7 @@ from integration.hub.conftest import Up
 
 FILES = 1024
 CROWD = 2000
-#: Seconds in which somebody must be served, on a machine that is busy with other work too.
+#: Seconds in which a request must be answered, on a machine that is busy with other work too.
 PATIENCE = 30.0
 
 
@@ -66,7 +66,7 @@ def confined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Confined]:
 
 @contextlib.asynccontextmanager
 async def crowd(port: int, says: bytes, *, size: int = CROWD) -> AsyncIterator[list[socket.socket]]:
-    """So many connections, each of which has sent this and sends no more."""
+    """`size` open connections, each of which has sent `says` and sends nothing after it."""
     held: list[socket.socket] = []
     loop = asyncio.get_running_loop()
     try:

@@ -1,6 +1,6 @@
 """A task that kills what looks after it gets nothing out of it: no storm of runs, no process that stays, no node.
 
-Processes are real, and the scheduler's time is virtual: nobody waits for back-offs.
+Processes are real, and the scheduler's time is virtual: the tests do not wait for back-offs.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ async def until(look: Callable[[], Awaitable[Any]]) -> Any:
 
 
 async def kill_supervisor(platform: Platform, task: TaskId) -> None:
-    """Kill the keeper and the supervisor of a task's only rank, and wait until nobody holds its lock."""
+    """Kill the keeper and the supervisor of a task's only rank, and wait until no process holds its lock."""
     folder = RankFolder(platform.folder / "runs" / str(task) / "1" / "0", RunId(f"{task}.1"), 0)
     for pid in folder.find_supervisors():
         os.kill(pid, signal.SIGKILL)
@@ -144,7 +144,7 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
 
 @pytest.fixture
 def nap() -> str:
-    """Seconds to sleep for that nobody else sleeps: by them a process is known that has no environment."""
+    """A number of seconds that no other process sleeps: it identifies a process that has no environment."""
     return str(random.SystemRandom().randrange(10**6, 10**9))
 
 
@@ -223,7 +223,7 @@ async def test_h4_what_dies_with_the_service_is_nobodys_doing(platform: Platform
 async def test_nothing_of_it_stays_behind_but_what_has_neither_name_nor_parent(
     platform: Platform, nap: str, kills: str
 ) -> None:
-    """Daemons in sessions of their own, forked twice; without any environment where somebody is left who keeps them."""
+    """Daemons in sessions of their own, forked twice; without an environment where a keeper is left to find them."""
     naked = "env -i " if kills is KILLS else ""
     daemons = f"for i in 1 2 3; do {naked}setsid sh -c '(sleep {nap} & sleep {nap}) & sleep {nap}' & done"
     ready = f"while [ $(ps -eo args | grep -c '^sleep {nap}$') -lt 9 ]; do sleep 0.02; done"

@@ -72,7 +72,7 @@ def accounts() -> Iterator[None]:
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A folder that everybody may pass through; pytest's own are closed."""
+    """A folder that every account may enter; pytest's own folders are closed."""
     folder = Path(tempfile.mkdtemp(prefix="hai-unix-users-"))
     folder.chmod(0o755)
     yield folder
@@ -153,7 +153,7 @@ async def world(place: Path) -> AsyncIterator[World]:
 
 
 def processes_of(name: str) -> list[int]:
-    """Processes of an account, those left out that have ended and nobody has collected."""
+    """The ids of the processes of an account, without zombies."""
     uid, found = pwd.getpwnam(name).pw_uid, []
     for pid, process in read_table().items():
         with suppress(OSError):
@@ -414,8 +414,8 @@ def test_only_the_thread_that_acts_as_somebody_does_and_only_for_files(place: Pa
         assert (place / "secret").read_text() == "mine"
 
 
-def test_who_acted_as_somebody_still_hears_of_the_end_of_his_parent() -> None:
-    """The kernel forgets that wish of whoever changes his user for files."""
+def test_a_process_that_acted_as_another_user_still_hears_of_the_end_of_its_parent() -> None:
+    """The kernel clears PR_SET_PDEATHSIG of a process that changes its user for files (prctl(2))."""
     bob = account_named(BOB)
     assert bob is not None
     reading, writing = os.pipe()

@@ -111,7 +111,7 @@ class _Service:
     store: SqlStore
 
     async def submit(self, tasks: int) -> None:
-        """So many trivial tasks, one after the other."""
+        """Submit `tasks` trivial tasks, one after the other."""
         for number in range(tasks):
             await self._submit(f"t{number}", COMMAND, FREE)
 
@@ -121,7 +121,7 @@ class _Service:
         )
 
     async def fill(self, queued: int) -> None:
-        """A task that holds the node of its group, and so many that wait for it."""
+        """Submit a task that holds the only node of its group, and `queued` tasks that wait for that node."""
         # Submissions ask what groups there are.
         await self.parts.cycle.tick()
         await self._submit("holds", ("sleep", "infinity"), HELD)
@@ -154,7 +154,7 @@ async def _service(folder: Path) -> AsyncIterator[_Service]:
     clock = SystemClock()
     nodes = [LocalNode(node=Node(name=f"node-{n}", group=FREE)) for n in range(1, NODES + 1)]
     nodes.append(LocalNode(node=Node(name="held-1", group=HELD)))
-    # Nobody answers there: a trivial task has ended before it asks.
+    # No service listens there: a trivial task has ended before its supervisor asks.
     api = "http://127.0.0.1:9/api/v1"
     cluster = LocalCluster(LocalSettings(runs_dir=folder / "runs", nodes=tuple(nodes), api_url=api, term_wait_s=0.5))
     store = await open_store(f"sqlite+aiosqlite:///{folder / 'hai.sqlite'}")

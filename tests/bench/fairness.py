@@ -38,10 +38,10 @@ TASKS: Final = 400
 URGENT: Final = 3
 #: Seconds between two looks at the age of the last tick.
 _LOOK_S: Final = 0.05
-#: What bob does between two looks at his tasks, in seconds: he reads.
+#: Seconds that bob reads between two looks at the list of tasks.
 _THINKS_S: Final = 0.05
 _REST_S: Final = 2.0
-#: What has not come after so many seconds counts as having taken so long, and as lost.
+#: Seconds; a request or a task that takes longer counts as having taken this long, and as lost.
 _PATIENCE_S: Final = 60.0
 #: What is aimed at, as multiples of what it is when all is quiet.
 SLOWER, LATER, URGENT_LATER = 3.0, 2.0, 2.0
@@ -164,7 +164,7 @@ def _attacked(platform: Platform, attack: str) -> Iterator[dict[str, int]]:
 
 
 def _watched(platform: Platform, seconds: float) -> Measured:
-    """Bob works, and somebody looks at the ticks, for so long and at least until each thing was done."""
+    """Measure for `seconds`, or longer until each request was made: bob's work, urgent tasks, and the age of ticks."""
     found, over = Measured(), threading.Event()
     watcher = threading.Thread(target=_look_at_ticks, args=(platform, found, over))
     urgent = threading.Thread(target=_submit_urgent, args=(platform, found, seconds))

@@ -35,16 +35,16 @@ from hai_ffrecord import FileReader, FileWriter, checksums
 #: Bytes of a sample: how many of them there are, and how many times the original's samples a second are aimed at.
 SIZES = {1 << 10: (20_000, 0.9), 110 << 10: (2_000, 2.0), 1 << 20: (256, 2.0)}
 BATCH = 64
-#: Each has so many turns, of about so many seconds, and the median counts.
+#: Turns of each reader, and about how many seconds a turn takes; the median of the turns counts.
 ROUNDS = 61
 SECONDS = 0.01
-#: After so many seconds of turns a size is done, however few rounds there were: the machine is busy with other things.
+#: Seconds of turns after which a size is done, even with fewer rounds: the machine is busy with other things.
 ENOUGH_S = 15.0
 BATCHES = 200
-#: At most so many batches in one turn.
+#: The most batches in one turn.
 LONGEST = 50
 OURS, THEIRS, PLAIN = "hai_ffrecord", "original (C++, AIO)", "a file each, zlib"
-#: Turns of who is much slower, and is compared with nobody, are so much shorter.
+#: Turns of the reader of plain files, which is much slower and only shown, are shorter by this factor.
 SHORTER = 8
 
 Read = Callable[[Sequence[int]], object]
@@ -164,8 +164,10 @@ def in_turn(readers: Mapping[str, Make], count: int, rounds: int, seconds: float
 
 @contextmanager
 def _process(name: str, make: Make, batches: Batches) -> Iterator[Callable[[int, int], tuple[float, float]]]:
-    """A reader in a process of its own, as a function: reads so many batches from that one on; seconds, of which
-    processor."""
+    """A reader in a process of its own, as a function of the first batch and the number of batches.
+
+    The function returns seconds of wall time and seconds of processor time.
+    """
     context = multiprocessing.get_context("fork")
     ours, its = context.Pipe()
     child = context.Process(target=_serve, args=(its, ours, name, make, batches))

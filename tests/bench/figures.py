@@ -77,12 +77,12 @@ class Report:
 
 
 def say(what: str) -> None:
-    """Progress, for whoever watches."""
+    """Print a line of progress, with the time of day."""
     print(f"{time.strftime('%H:%M:%S')}  {what} ...", flush=True)
 
 
 def percentile(samples: Sequence[float], percent: float) -> float:
-    """The smallest sample that so many percent do not exceed."""
+    """The smallest sample that at least `percent` percent of the samples do not exceed."""
     ordered = sorted(samples)
     return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
 

@@ -24,9 +24,9 @@ from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.workspace.environment import Places
 from integration.api.conftest import _user, served
 
-#: Everybody may read the task: streams are limited for each user.
+#: Users who follow the same task, which all of them may read: streams are limited for each user.
 USERS = 8
-#: Events of other tasks, each second: what a platform of some users has.
+#: Events of other tasks, each second, as on a platform of a few users.
 RINGS_A_SECOND = 5
 
 

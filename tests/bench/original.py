@@ -1,4 +1,4 @@
-"""The open scheduling algorithm of the original HAI platform, written anew from a description of what it does.
+"""The open scheduling algorithm of the original HAI platform, written again from a description of what it does.
 
 What it does, on three data frames (nodes, quota, tasks):
 
@@ -164,6 +164,6 @@ def carry_out(given: Frames, made: pd.DataFrame) -> Counter[str]:
 
 
 def end_some(given: Frames, count: int, rng: random.Random) -> None:
-    """So many running tasks end."""
+    """End `count` running tasks, chosen at random."""
     running = list(given.tasks.index[given.tasks.queue_status == "scheduled"])
     given.tasks = given.tasks.drop(rng.sample(running, min(count, len(running))))

@@ -89,7 +89,7 @@ def _hai(nodes: int, tasks: int) -> dict[str, float]:
         wire.ask("POST", "/tasks", {"name": f"held-{number}", "command": ["true"], "cwd": "/", "hold": True})
 
     with tempfile.TemporaryDirectory(prefix="hai-bench-", ignore_cleanup_errors=True) as folder:
-        # Slurm limits nobody either.
+        # Slurm has no limit of requests either.
         platform = Platform(Path(folder), nodes=nodes, options=without_limits(Path(folder)))
         try:
             platform.start()

@@ -68,7 +68,7 @@ class Storm:
 
 
 def storm(platform: Platform, clients: int, total: int, request: Callable[[Wire, int], object]) -> Storm:
-    """So many clients at once send so many requests in all, each one after the other."""
+    """Send `total` requests from `clients` clients at once; each client sends its requests one after the other."""
 
     def client(number: int) -> list[float]:
         wire = Wire(platform)

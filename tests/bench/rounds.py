@@ -21,7 +21,7 @@ from hai_scheduler.core.ordering.use import with_run
 
 Planner = Callable[[Snapshot], Plan]
 
-#: Of the seconds that are measured: so many tasks end in one on average, so many save, so many arrive. A cluster of
+#: How many tasks end in a measured second on average; as many save, and as many arrive. A cluster of
 #: 500 nodes whose tasks hold them for 5 minutes each would be as busy; larger ones are in proportion.
 CHANGES = 1.0
 #: From the order until every rank is up, and from the notice until all of it is gone.
@@ -76,7 +76,10 @@ class World:
         self.tasks[task.id] = up
 
     def settle(self, planner: Planner, rounds: int = 8) -> int:
-        """Plan and carry out at one moment, whoever leaves gone at once, until nothing is decided; how often."""
+        """Plan and carry out, without letting time pass, until a plan decides nothing.
+
+        Tasks that must leave are gone at once. Returns how many plans decided something.
+        """
         for number in range(rounds):
             made = planner(self.snapshot())
             if not made.decisions:
@@ -103,7 +106,7 @@ class World:
         self.change(CHANGES)
 
     def change(self, mean: float) -> None:
-        """So many running tasks end on average, so many save, so many arrive."""
+        """Let `mean` running tasks end on average, as many save, and as many arrive."""
         running = [task for task in self.tasks.values() if task.state is TaskState.RUNNING]
         for task in self._rng.sample(running, min(self._number(mean), len(running))):
             self._put(self._seen(task, RankState.EXITED, 0, self.now))

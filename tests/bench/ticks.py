@@ -322,7 +322,7 @@ async def _reads(report: Report, topic: str, bench: Bench, *, profile: bool) -> 
 
 
 class _Pages:
-    """Lists of everybody's tasks, as JSON."""
+    """Lists of all users' tasks, as JSON."""
 
     def __init__(self, bench: Bench) -> None:
         self._services = bench.parts.services

@@ -18,10 +18,10 @@ from hai_client.wire.schema import LogLine
 
 #: Statuses of `hai` that are right in a gap: it worked, or the platform cannot be reached.
 RIGHT = (0, 4)
-#: Every so many-th task's log is followed, and at most so many at once.
+#: The log of every fourth task is followed, and at most 12 logs at once.
 FOLLOW_EVERY = 4
 FOLLOWERS = 12
-#: The event by which somebody who reads the feed knows that it is at its end: a mark on a node.
+#: The event that tells a reader of the feed that the feed has come to its end: a mark on a node.
 LAST = "node.mark"
 
 

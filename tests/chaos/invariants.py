@@ -1,4 +1,5 @@
-"""What must hold, whoever is killed: each check is a function from the records to sentences, one for each violation.
+"""What must hold, whichever process is killed: each check is a function that turns records into sentences, one for
+each violation.
 
 A check that cannot fail is worth nothing: `test_invariants.py` hands each of them forged records that it must refuse.
 """
@@ -68,10 +69,10 @@ def doubled(records: Records) -> Iterator[str]:
         if count > 1:
             yield f"{name} was submitted with one key and is {count} tasks"
         if name not in records.sent:
-            yield f"{name} is a task that nobody submitted"
+            yield f"{name} is a task that was not submitted"
 
 
-@check("unfinished", "every task succeeded in the end: nobody made one fail for good")
+@check("unfinished", "every task succeeded in the end: nothing made a task fail for good")
 def unfinished(records: Records) -> Iterator[str]:
     for task in records.tasks:
         if task.state != "succeeded":
@@ -136,7 +137,7 @@ def in_part(records: Records) -> Iterator[str]:
                 yield f"{task.id}.{run.number} is called succeeded, and its ranks {missing} did not finish"
 
 
-@check("done again", "no work that was done whole, and that nobody had told to leave, was done again")
+@check("done again", "no work that was done whole, by a run that was not told to leave, was done again")
 def done_again(records: Records) -> Iterator[str]:
     for (number, run_number), stories in records.runs().items():
         task = records.task(number)
@@ -219,7 +220,7 @@ def feed(records: Records) -> Iterator[str]:
         yield f"{len(invented)} events were told that the feed does not have: {invented[:10]}"
 
 
-@check("answers", "whoever asked in a gap was told that the platform is away, and not that the question is wrong")
+@check("answers", "a request in a gap was answered that the platform is away, and not that the request is wrong")
 def answers(records: Records) -> Iterator[str]:
     for strange in records.strange:
         yield f"{strange.asked}: {strange.answer}"

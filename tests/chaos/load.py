@@ -85,7 +85,7 @@ class Load:
         self.strange: list[Strange] = []
         #: Tries that were not answered.
         self.unanswered = 0
-        #: How many tasks have ended, as far as anybody knows.
+        #: Returns how many tasks have ended, as far as is known.
         self.ended: Callable[[], int] = lambda: 0
 
     def start(self) -> None:

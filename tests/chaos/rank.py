@@ -1,14 +1,14 @@
-"""What a task of the chaos run executes on each rank: it writes down what it does, and believes nobody else.
+"""What a task of the chaos run executes on each rank: it records what it does, and trusts only its own records.
 
     python rank.py RECORDS KEY SHAPE STEPS SECONDS
 
 `RECORDS` lies outside of the platform's state folder. There this rank has
 
 - a journal `ranks/TASK.RUN.RANK.jsonl`, which is made once: a rank that finds it there was started twice;
-- the lock `slots/NODE` of its node: the kernel drops it when the process dies, so whoever finds it held is a second
-  rank there.
+- the lock `slots/NODE` of its node: the kernel drops it when the process dies, so a rank that finds it held is the
+  second one there.
 
-A line of the journal is one write, and the page cache outlives the process: what was written stays, whoever is killed.
+A line of the journal is one write, and the page cache outlives the process: what was written stays after any kill.
 The standard library and `hai_client.job`, which training images have too, are all it needs.
 """
 
@@ -25,7 +25,7 @@ from typing import Any
 
 #: What a rank must know of itself; a process without an environment is told by its arguments.
 NAMES = ("HAI_TASK_ID", "HAI_RUN", "HAI_RANK", "HAI_NODES", "HAI_NODE_NAME", "HAI_CHECKPOINT_DIR")
-#: A `periodic` or `deaf` rank saves after so many steps.
+#: Steps after which a `periodic` or `deaf` rank saves.
 SAVE_EVERY = 3
 #: Shapes that go on where they saved.
 SAVING = frozenset({"saves", "cooperative", "periodic", "deaf"})
@@ -60,7 +60,7 @@ class Slot:
         self._told = self._held = False
 
     def take(self) -> None:
-        """Take the lock; somebody who has it is written down, once. Asked again, tries again."""
+        """Try to take the lock; if another process holds it, record that once. A later call tries again."""
         if self._held:
             return
         try:
@@ -160,7 +160,7 @@ def _undress(words: list[str], who: dict[str, str]) -> int:
     alive, held = os.pipe()
     if os.fork() == 0:
         os.setsid()
-        if os.fork():  # whoever looks for the children of this command does not find the one that works
+        if os.fork():  # a search for the children of this command does not find the process that works
             os._exit(0)
         os.set_inheritable(held, True)
         known = [f"{name}={value}" for name, value in who.items()]
@@ -168,7 +168,7 @@ def _undress(words: list[str], who: dict[str, str]) -> int:
         os.execve(sys.executable, [sys.executable, "-S", __file__, *work, *known], {})
     os.close(held)
     os.wait()
-    os.read(alive, 1)  # the end of the pipe: nobody holds it any more
+    os.read(alive, 1)  # the pipe ends when no process holds its other end any more
     name = ".".join((who["HAI_TASK_ID"], who["HAI_RUN"], who["HAI_RANK"]))
     journal = Path(words[0]) / "ranks" / f"{name}.jsonl"
     return 0 if '"finished"' in journal.read_text() else 1

@@ -65,12 +65,12 @@ class RankStory:
         return [line.step for line in self.lines if line.what == "step"]
 
     def said(self, what: str) -> list[Line]:
-        """Its lines of that kind."""
+        """The lines of the rank whose kind is `what`."""
         return [line for line in self.lines if line.what == what]
 
     @property
     def finished(self) -> bool:
-        """Whether it did all of its work."""
+        """Whether the rank did all of its work."""
         return bool(self.said("finished"))
 
 
@@ -93,7 +93,7 @@ class RunSeen:
     started_at: float
     ended_at: float | None
     ranks: tuple[RankSeen, ...]
-    #: Whether a notice was out at its end.
+    #: Whether the run had been given a notice when it ended.
     noticed: bool = False
 
 
@@ -110,7 +110,7 @@ class TaskSeen:
 
 @dataclass(frozen=True)
 class Strange:
-    """An answer to a right question that no client should have been given."""
+    """A wrong answer that a client got to a correct request."""
 
     #: Seconds since the epoch.
     t: float
@@ -120,7 +120,7 @@ class Strange:
 
 @dataclass
 class Records:
-    """All of it."""
+    """All that was recorded in a chaos run."""
 
     ranks: list[RankStory] = field(default_factory=list)
     #: Submissions that were accepted: the task's id by the name that was submitted.
@@ -128,10 +128,10 @@ class Records:
     #: Names that were ever sent.
     sent: set[str] = field(default_factory=set)
     tasks: list[TaskSeen] = field(default_factory=list)
-    #: Numbers of the events: as somebody followed them through everything, and as the feed tells them afterwards.
+    #: Numbers of the events: as a client followed them during all strikes, and as the feed tells them afterwards.
     feed: list[int] = field(default_factory=list)
     feed_afterwards: list[int] = field(default_factory=list)
-    #: Lines of a task's rank 0, likewise, as (run, text).
+    #: By task, lines of the log of rank 0 as a client followed them, as (run, text).
     followed: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
     #: Lines by task and rank, read at the end; a part of all of them in a long run.
     logs: dict[tuple[int, int], list[tuple[int, str]]] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from typing import Any
 from chaos.invariants import CHECKS
 from chaos.records import Records
 
-#: So many violations of one kind are shown; all of them are in the JSON.
+#: How many violations of one kind are shown; the JSON has all of them.
 SHOWN = 20
 
 
@@ -26,9 +26,9 @@ class Struck:
     at: float
     #: Load average of the last minute.
     load: float
-    #: Seconds until somebody served and decided again; None if nobody did.
+    #: Seconds until the platform was healthy again; None if it was not.
     healthy_s: float | None = None
-    #: Seconds until the state of some task changed; None if there was no more of that.
+    #: Seconds until the state of a task changed; None if no state changed any more.
     decision_s: float | None = None
 
 

@@ -24,7 +24,7 @@ STUCK_S = 180.0
 DRAIN_EACH_S, DRAIN_S = 10.0, 240.0
 #: Seconds between a strike's recovery and the next strike; often there is none.
 GAP_S = (0.0, 0.0, 1.0, 3.0, 6.0)
-#: Logs of so many tasks are read back at the end, evenly chosen.
+#: Of how many tasks the logs are read back at the end; they are chosen evenly.
 LOGS = 500
 
 
@@ -35,7 +35,7 @@ class Watch:
         self._platform = platform
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._look, name="watch", daemon=True)
-        #: When somebody was asked who then was healthy, and the answer's time; seconds since the epoch.
+        #: When each question was asked that was answered with "healthy", and when answered; seconds since the epoch.
         self._asked: list[float] = []
         self._answered: list[float] = []
 
@@ -107,7 +107,7 @@ class Run:
         )  # fmt: skip
 
     def _strike(self) -> bool:
-        """Strike until time is up or somebody ends it; whether somebody has."""
+        """Strike until the time is up or the run is ended; returns whether it was ended."""
         ends = time.monotonic() + self._minutes * 60
         for strike, dice in deal(self._kind, self._seed, self._without):
             self.stopped.wait(min(dice.choice(GAP_S), max(0.0, ends - time.monotonic())))
@@ -129,7 +129,7 @@ class Run:
         return self.stopped.is_set()
 
     def _recovered(self, field: Field, over: float) -> float | None:
-        """Seconds from a strike until somebody is healthy; returns when somebody is after the strike is over."""
+        """Seconds from a strike until the platform is healthy; waits until it is healthy after the strike is over."""
         ends = time.monotonic() + STUCK_S
         while time.monotonic() < ends:
             if self._watch.healthy_after(over) is not None:
@@ -185,5 +185,5 @@ def _to_the_last(events: Iterator[Event]) -> Iterator[Event]:
 
 
 def say(text: str) -> None:
-    """Tell whoever looks."""
+    """Print a line at once, without waiting for a full buffer."""
     print(text, flush=True)

@@ -36,13 +36,13 @@ class Field:
     platform: Platform
     load: Load
     dice: Random
-    #: Set when the run is to end: nobody sleeps on.
+    #: Set when the run is to end: it ends every pause.
     stopped: threading.Event
-    #: When it struck, seconds since the epoch.
+    #: When the strike began, seconds since the epoch.
     at: float = field(default_factory=time.time)
-    #: How many processes it has hit.
+    #: How many processes the strike has hit.
     hits: int = 0
-    #: Good answers to questions asked before this time are none of a recovered platform.
+    #: A good answer to a question asked before this time does not show that the platform has recovered.
     gone: float = 0.0
 
     def struck(self) -> None:
@@ -64,7 +64,7 @@ class Field:
         self.stopped.wait(self.dice.uniform(least, most))
 
     def kill(self, *roles: str, most: int | None = None) -> list[Process]:
-        """Kill processes of those roles: all of them, or at most so many; who was killed."""
+        """Kill all processes of `roles`, or at most `most` of them; returns the processes that were killed."""
         found = self.platform.processes(*roles)
         if most is not None:
             found = self.dice.sample(found, min(most, len(found)))
@@ -90,7 +90,7 @@ class Field:
         return self.dice.choice(SERVICES)
 
     def after_a_submission(self) -> None:
-        """Wait until somebody's submission was accepted, and up to 0.8 s more."""
+        """Wait until a submission was accepted, and up to 0.8 s more."""
         self.load.next_accepted(AWAITED_S)
         self.pause(0.0, 0.8)
 

@@ -82,7 +82,7 @@ class ClusterHarness(ABC):
         """What `look` gives as soon as it is true; fails when that takes too long."""
 
     async def break_launch(self, after: int) -> bool:
-        """Let the next launch break off after so many ranks; False where that cannot be done."""
+        """Let the next launch break off after `after` ranks; returns False where that cannot be done."""
         return False
 
     def held(self, launch: Launch) -> Launch | None:
@@ -141,7 +141,7 @@ class LocalHarness(ClusterHarness):
         settings = LocalSettings(
             runs_dir=self._folder / "runs",
             nodes=tuple(LocalNode(node=node, gpu_ids=DEVICES.get(node.name, ())) for node in NODES),
-            # Nobody listens there; supervisors do without.
+            # No service listens there; supervisors work without one.
             api_url="http://127.0.0.1:9/services/hai/api/v1",
             path_prefix=(str(Path(sys.executable).parent),),
             term_wait_s=0.3,

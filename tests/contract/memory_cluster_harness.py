@@ -16,9 +16,9 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.cluster import Cluster, Launch
 
 T = TypeVar("T")
-#: Commands that wait do so for that long: there is nobody to release them.
+#: How long commands that wait run in virtual time: nothing releases them earlier.
 LONG = timedelta(hours=1)
-#: An image that takes its time.
+#: An image that takes long to pull.
 SLOW = "slow"
 
 

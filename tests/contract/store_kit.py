@@ -38,7 +38,7 @@ on_disk = pytest.mark.parametrize("opener", ["sqlite", "postgres"], indirect=Tru
 
 
 def checked_out(store: Store) -> int:
-    """Connections that somebody holds."""
+    """The number of connections that are checked out of the pool of `store`; 0 for a store without a pool."""
     return store.engine.pool.checkedout() if isinstance(store, SqlStore) else 0  # type: ignore[attr-defined]
 
 

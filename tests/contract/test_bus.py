@@ -207,7 +207,7 @@ class TestSeveralProcesses:
             other.listen("tick", "feed") as others,
         ):
             await one.ring("tick")
-            assert await ears.wait(0), "it needs nobody else"
+            assert await ears.wait(0), "a ring in the same process needs no other process"
             assert await others.wait(SOON)
             await other.ring("feed")  # a round trip after which the echo of the first has come as well
             await one.ring("feed")
@@ -328,7 +328,7 @@ class TestAnUnreliableRedis:
         async with opened(own) as one, opened(own) as other, other.listen("tick") as ears:
             own.kill()
             own.start()
-            assert await ears.wait(SOON), "who could not listen is woken: he may have missed a ring"
+            assert await ears.wait(SOON), "a listener without a connection is woken: it may have missed a ring"
             assert await one.wait_until_listening(SOON)
             await self.heard(ears)
             await one.ring("tick")
@@ -347,7 +347,7 @@ class TestAnUnreliableRedis:
     async def test_a_ring_does_not_wait_for_a_redis_that_hangs(self, own: RedisServer) -> None:
         async with opened(own) as one, opened(own) as other, one.listen("tick") as near, other.listen("tick") as far:
             own.send(signal.SIGSTOP)
-            # Whoever waits for Redis does it for so long.
+            # A ring that waited for Redis would take PATIENCE.
             async with asyncio.timeout(PATIENCE / 2):
                 await one.ring("tick")
                 assert await near.wait(SOON)

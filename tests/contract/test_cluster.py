@@ -262,7 +262,7 @@ async def test_what_a_broken_launch_has_left_out_is_not_started_after_a_kill(har
 
 
 async def test_a_run_that_was_killed_before_its_launch_is_never_started(harness, cluster) -> None:
-    """The launch comes late: whoever ordered it was paused, and has not heard that the run is over."""
+    """The launch comes late: the service that ordered it was paused, and does not know that the run is over."""
     launch = harness.launch(1, harness.waits(), "node-1", "node-2")
     await cluster.kill(RunId("1.1"))
     await cluster.kill(RunId("1.1"))
@@ -385,7 +385,7 @@ async def test_a_worker_process_reads_the_log_where_it_is_said_to_be(harness, cl
     await ranks_when(harness, cluster, "1.1", RankState.EXITED)
     place = cluster.log_place(RunId("1.1"))
     if place is None:
-        return  # nobody but the adapter can read it
+        return  # only the adapter can read it
     whole = await cluster.read_log(RunId("1.1"), 0, offset=0, limit=1000)
     assert read_place(place, 0, 0, 1000).data == whole.data
     assert whole.data.count(b"\n") == 2

@@ -1,4 +1,4 @@
-"""What everybody may use on a new platform: decided once for each database, in every store (Q1)."""
+"""The quota of all users on a new platform: decided once for each database, in every store (Q1)."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class Platform:
         return json.loads(self.hai("--json", *words, user=user).stdout)
 
     def token(self, user: str) -> str:
-        """Let the user in, as an admin does, and give him a token."""
+        """Add the user as an admin does; returns a token of the user."""
         if user not in self.tokens:
             if user == "ann":
                 self.tokens[user] = json.loads((self.home / "config/hai/config.json").read_text())["token"]

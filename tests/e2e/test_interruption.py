@@ -45,7 +45,7 @@ def submit(
 
 @pytest.fixture(scope="module")
 def undisturbed(platform: Platform) -> str:
-    """The hash of the weights of a run that nobody disturbs."""
+    """The hash of the weights of a run that is not interrupted."""
     task = submit(platform, "ann", "undisturbed", "NORMAL", "python", "examples/train_digits.py", *DIGITS)
     wait_for("the undisturbed run", lambda: state_of(platform, task, "ann") == "succeeded")
     return hash_of(platform, task, "ann")

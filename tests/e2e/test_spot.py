@@ -140,9 +140,9 @@ def test_a_spot_container_lives_through_turns(platform: Platform) -> None:
     log = platform.hai("logs", str(task["id"])).stdout
     assert "JupyterLab starts on port" in log
     assert "API_TOKEN" not in log
-    assert ann.ask("POST", f"/user/ann/{SERVER}/hai-lab/spot/leave")[0] == 409, "nobody needs the node"
+    assert ann.ask("POST", f"/user/ann/{SERVER}/hai-lab/spot/leave")[0] == 409, "no task needs the node"
 
-    # Somebody needs the node: a countdown, and the server goes on until its user has saved.
+    # A task needs the node: the user sees a countdown, and the server runs until the user has saved.
     urgent = submit(platform, "urgent", "HIGH")
     notice = wait_for("the notice in the Lab", lambda: ann.spot()["notice"])
     assert (notice["kind"], notice["reason"]) == ("suspend", "preempted")

@@ -13,7 +13,7 @@ from typing import Final
 
 SCRIPTS: Final = Path(__file__).with_name("scripts")
 STEPS: Final = 80
-#: How a task may have left: its work is saved; it left by itself, and nobody knows of a saving; it was ended.
+#: How a run may have left: its work is saved; it left by itself without evidence of a save; it was ended.
 SAVED, UNKNOWN, ENDED = "saved", "unknown", "ended"
 RESUMES, WORD = "resumes", "word"
 LIGHTNING_HOLDS: Final = "holds at step 13"

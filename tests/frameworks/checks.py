@@ -9,7 +9,7 @@ from frameworks.drive import Outcome
 
 #: Each step adds this to the only weight: sums of it are exact.
 A_STEP = 1 / 1024
-#: What must not be said of a task whose saving nobody knows of.
+#: What must not be said of a task without evidence of a save.
 CLAIM = re.compile(r"(?<!without )(?:with its work saved|suspended clean|having saved)|[;,] saved\b")
 
 

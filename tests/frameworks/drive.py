@@ -58,7 +58,7 @@ class Outcome:
     lines: tuple[Line, ...]
     #: When the newest file of its checkpoints was changed, at the moment when its first run was over; seconds.
     newest: float | None
-    #: When the last process of the job was gone, seconds; None if they were gone before anybody looked.
+    #: When the last process of the job was gone, seconds; None if all were gone before the first look.
     gone: float | None
 
     @property

@@ -1,4 +1,4 @@
-"""What pods may take of their nodes, and what everybody may hold of the cluster."""
+"""What pods may take of their nodes, and what each user may hold of the cluster."""
 
 from __future__ import annotations
 

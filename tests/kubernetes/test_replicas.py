@@ -58,7 +58,7 @@ class Pair:
         return await replica.submit(name, "", command=list(self.world.command(own)), **more)
 
     async def said(self, name: str, word: str, count: int) -> None:
-        """Wait until so many ranks of that name have said that."""
+        """Wait until `count` ranks of the task called `name` have written `word`."""
         (own,) = self.inside([name])
 
         async def enough() -> bool:

@@ -87,7 +87,7 @@ def trained_for(platform: PodPlatform, task: int, user: str, epochs: int) -> boo
 
 @pytest.fixture(scope="module")
 def undisturbed(platform: PodPlatform) -> str:
-    """The hash of the weights of a training that nobody disturbs."""
+    """The hash of the weights of a training that is not interrupted."""
     if not TRAINING_IMAGE and not TRAINING_PACKAGES:
         pytest.skip(NO_TRAINING)
     task = train(platform, "ann", "undisturbed")

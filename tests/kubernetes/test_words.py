@@ -1,4 +1,4 @@
-"""What a real API server and a real kube-scheduler say of a run that does not come up reaches whoever asks."""
+"""What a real API server and a real kube-scheduler say of a run that does not start is shown to the user."""
 
 from __future__ import annotations
 

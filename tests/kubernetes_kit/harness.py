@@ -34,7 +34,7 @@ WAIT = 'print("up")\nwhile ask("/go") != 200: time.sleep(0.1)\n'
 
 
 class BreakingApi(Api):
-    """The API server, which on demand fails to answer one request to make a pod, after so many that it has answered."""
+    """The API server; on demand, one request to create a pod fails after `pods_left` such requests have succeeded."""
 
     #: How many it answers before; None is all.
     pods_left: int | None = None

@@ -3,7 +3,7 @@
 What they write is what pkg/kubelet/status/status_manager.go (TerminatePod), pkg/kubelet/kubelet_pods.go and
 pkg/kubelet/eviction of Kubernetes 1.27 write for a pod of one container that is never restarted:
 
-- of a container that was not made before its pod was deleted, that it ended with 137 for a reason that nobody knows;
+- of a container that was not made before its pod was deleted, that it ended with 137 for an unknown reason;
 - of one that ran, its real status, in a phase that is the pod's last, and only then the pod is removed;
 - of a pod that the node evicts, why, with the condition `DisruptionTarget`.
 
@@ -27,9 +27,9 @@ from kubernetes_kit.simulated_nodes import SimulatedNodes, Thing, now, path_of
 from unit.adapters.kubernetes.things import unlocated
 
 T = TypeVar("T")
-#: A pod of this image waits for ever for its container: the image takes its time.
+#: The container of a pod with this image is never created: the image is still being pulled.
 SLOW_IMAGE = "registry.invalid/hai-slow:1"
-#: The condition by which Kubernetes says that somebody takes a pod away.
+#: The condition by which Kubernetes says that a pod is about to be evicted, preempted or deleted.
 DISRUPTED = "DisruptionTarget"
 _LAST = ("Failed", "Succeeded")
 
@@ -82,7 +82,7 @@ class KubeletsSince127(SimulatedNodes):
             self.start(self._live(life))
 
     def hold(self, node: str) -> None:
-        """Let every container that is to be made on a node from now on take for ever."""
+        """Let no container be created on `node` from now on."""
         self._held.add(node)
 
     def evict(self, name: str, why: str) -> None:

@@ -110,7 +110,7 @@ async def _service_account(api: Api, namespace: str) -> None:
 
 
 def _towards(address: str) -> str:
-    """The address that this machine has for whoever is at another."""
+    """The address of this machine on the network that leads to `address`."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((address, 9))
         return str(probe.getsockname()[0])

@@ -206,7 +206,7 @@ class PodPlatform(Platform):
         return found
 
     def until_lines(self, name: str, count: int, word: str) -> None:
-        """Wait until so many ranks have said that."""
+        """Wait until `count` ranks of the task called `name` have written `word`."""
         wait_for(
             f"{name}: {count} {word}", lambda: [line[0] for line in self.world.lines(name)].count(word) >= count, SOON
         )

@@ -218,7 +218,7 @@ def assert_computes(client: Client, ended: Task, line: str) -> None:
 
     Args:
         client: Of a user.
-        ended: A task of his that has printed the line.
+        ended: A task of this user that has printed the line.
         line: Part of the line.
     """
     request = TaskRequest(command=("true",), nodes=1, name="thought-of", cwd="/tmp")

@@ -1,6 +1,6 @@
-"""Nodes without a kubelet on a real API server: they are ready, and somebody plays the kubelets of their pods.
+"""Nodes without a kubelet on a real API server: they are ready, and a test plays the kubelets of their pods.
 
-Only the machines are pretended: the API server, its scheduler and every object are real. `kwok` does the same and more.
+Only the machines are simulated: the API server, its scheduler and every object are real. `kwok` does the same and more.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from kubernetes_kit.place import CONFIG_MAP, Place, admin
 from kubernetes_kit.simulated_nodes import NODES, Thing, now
 
 LABEL = "hai.jupyter.org/stand-in"
-#: Nobody else's pods come to these nodes.
+#: The taint keeps other pods away from these nodes.
 TAINT = {"key": LABEL, "value": "true", "effect": "NoSchedule"}
 #: How long a command that ignores SIGTERM takes until it is killed, in seconds.
 RESISTS_S = 0.5

@@ -49,11 +49,11 @@ class Platform(ABC):
 
     @abstractmethod
     def tend(self) -> None:
-        """Start again what has ended and what nobody else starts: the part that Kubernetes, systemd or a person has."""
+        """Start ended processes that the platform does not start itself, as Kubernetes, systemd or an admin would."""
 
     @abstractmethod
     def urls(self) -> list[str]:
-        """Addresses at which it serves, as `HAI_URL` has them."""
+        """The addresses of the API, as `HAI_URL` has them."""
 
     @abstractmethod
     def token(self, user: str) -> str:
@@ -61,7 +61,7 @@ class Platform(ABC):
 
     @abstractmethod
     def healthy(self) -> bool:
-        """Whether somebody serves and decides, as it says at this moment; quick in any case."""
+        """Whether an API answers and a loop leads, as they say at this moment; returns quickly in any case."""
 
     @abstractmethod
     def end(self) -> None:

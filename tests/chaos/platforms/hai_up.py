@@ -35,7 +35,7 @@ class HaiUp(Platform):
         self._up.start()
         for user in USERS:
             self._up.token(user)
-        # A stopped service answers nobody: whoever asks often must not wait for it.
+        # A stopped service does not answer; questions that come often must not wait for it.
         self._quick = Transport(f"{self._up.url}/services/hai/api/v1", None, timeout_s=1.0, delays_s=())
 
     def tend(self) -> None:

@@ -42,7 +42,7 @@ class _Hub(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *args: Any) -> None:
-        """Nothing: nobody reads it."""
+        """Log nothing: no test reads it."""
 
 
 class Replica:
@@ -88,7 +88,7 @@ class Replica:
         return found
 
     def leader(self) -> str | None:
-        """Who leads as its loop says: `this`, `another` or `nobody`; None while it is not ready."""
+        """Which loop leads, as this loop says: `this`, `another` or `nobody`; None while this loop is not ready."""
         try:
             return str(self._loop.call("GET", "/health/ready")["leader"])
         except (HaiError, KeyError, TypeError):
@@ -157,7 +157,7 @@ class Replicas(Platform):
         return f"{user}-token"
 
     def roles(self) -> tuple[Replica | None, Replica | None]:
-        """The leader and the follower as they say, each None if nobody says so."""
+        """The leader and the follower, as the loops say; each is None if no loop says so."""
         said = {replica.leader(): replica for replica in self.replicas}
         return said.get("this"), said.get("another")
 

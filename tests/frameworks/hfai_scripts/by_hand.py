@@ -1,4 +1,4 @@
-"""In the style of BERT for the original: rank 0 alone asks, saves all of it, and speaks for everybody."""
+"""In the style of BERT for the original: rank 0 alone polls, saves the whole state, and reports for all ranks."""
 
 import os
 from pathlib import Path

@@ -46,7 +46,7 @@ def hold(epoch, step):
         time.sleep(0.05)
 
 
-#: PyTorch lays gradients out anew after the first step of each process, unless it looks for unused parameters. Four
+#: PyTorch rebuilds gradient buckets after the first step of each process, unless it looks for unused parameters. Four
 #: ranks then add them in another order, and the last digits of a resumed training differ, with or without HAI.
 SAME_LAYOUT = {"find_unused_parameters": True}
 

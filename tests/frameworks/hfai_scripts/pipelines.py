@@ -63,7 +63,7 @@ def batches(shard=0, shards=1):
 
 
 def alone(shards):
-    """The same training without a pipeline, in the same chunks; gradients are the mean over so many batches."""
+    """Train the same without a pipeline, in the same chunks; gradients are the mean over `shards` batches."""
     model = layers()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     losses = []

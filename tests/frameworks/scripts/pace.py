@@ -1,6 +1,6 @@
 """Slows a training down until a file is there, so that a test can interrupt it in the middle, whatever the machine.
 
-It is no part of a recipe. Where nobody sets `PACE_UNTIL`, it does nothing.
+It is no part of a recipe. Without `PACE_UNTIL` in the environment, it does nothing.
 """
 
 import os

@@ -51,5 +51,5 @@ with TimedLoop(model=model, optimizer=optimizer, folder="checkpoints") as loop:
         pace()
         say("step", step + 1)
 say("finished step", STEPS, "weight", model.weight.item())
-dist.barrier()  # whoever went first would break the others' connections
+dist.barrier()  # a rank that ended first would break the connections of the others
 dist.destroy_process_group()

@@ -138,7 +138,7 @@ class FakeCluster:
         return LogChunk(start=offset, next=offset + len(data), data=data, final=False)
 
     def log_place(self, _run_id: str) -> None:
-        """Nobody else can read them."""
+        """Return None: other processes cannot read these logs."""
 
     async def addresses(self, run_id: str) -> tuple[str, ...] | None:
         if run_id not in self.up:
@@ -226,7 +226,7 @@ class World:
             await tx.put_setting(SETTING, LoopStatus(**well | told).text)
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Wait for something that nobody rings a bell for."""
+        """Poll until `condition` is true, for at most 60 s; for changes that ring no bell."""
         async with asyncio.timeout(60):
             while not condition():  # noqa: ASYNC110
                 await asyncio.sleep(0.005)

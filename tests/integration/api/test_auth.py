@@ -1,4 +1,4 @@
-"""Who may ask, and what he may ask for."""
+"""Who may use the interface, and which requests they may make."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No way in lies beside the limits, and who brings no token holds up nobody whose token is new."""
+"""Limits hold for every way in, and requests without a token do not delay users whose token is new."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interface around the real scheduler: what a user reads while a task of higher priority takes his nodes."""
+"""The interface around the real scheduler: what users read while a task of higher priority takes their nodes."""
 
 from __future__ import annotations
 

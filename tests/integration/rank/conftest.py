@@ -57,7 +57,7 @@ class FakeService:
         self.wanted = 200
         self.leaving = 204
         self.log = b""
-        #: Whether only those who do not wait for a notice are told of it, as of one that nobody was rung up for.
+        #: Whether requests that wait for a notice are left waiting, as when no ring announces the notice.
         self.silent = False
         self._notice: dict[str, Any] | None = None
         self._changed = threading.Condition()

@@ -78,7 +78,7 @@ def test_repeating_the_order_to_end_does_not_start_the_wait_anew(bench) -> None:
     while supervisor.poll() is None:
         supervisor.terminate()
         time.sleep(0.1)
-        assert time.monotonic() - before < 60, "each order began the wait anew"
+        assert time.monotonic() - before < 60, "each order began the wait again"
     assert bench.processes() == []
 
 

@@ -26,7 +26,7 @@ def platform_of(world: World) -> list[int]:
 
 @pytest.fixture
 def nap() -> str:
-    """Seconds to sleep for that nobody else sleeps: by them a process is known that has no environment."""
+    """A number of seconds that no other process sleeps: it identifies a process that has no environment."""
     return str(random.SystemRandom().randrange(10**6, 10**9))
 
 

@@ -15,7 +15,7 @@ from hai_client.rank.processes import read_arguments, read_process, read_table
 
 @pytest.fixture
 def nap() -> str:
-    """Seconds to sleep for that nobody else sleeps: by them a process is known that has no environment."""
+    """A number of seconds that no other process sleeps: it identifies a process that has no environment."""
     return str(random.SystemRandom().randrange(10**6, 10**9))
 
 
@@ -55,7 +55,7 @@ def test_the_keeper_ends_what_a_killed_supervisor_leaves(bench, nap, eventually)
     assert keeper.wait(60) == 128 + signal.SIGKILL
     assert (named(nap), bench.processes()) == ([], [])
     assert is_free(bench)
-    assert bench.status()["state"] == "running", "nobody has seen an end: it counts as lost"
+    assert bench.status()["state"] == "running", "no end was seen: the rank counts as lost"
     assert "the supervisor was killed by signal 9" in (bench.folder / "supervisor.log").read_text()
 
 

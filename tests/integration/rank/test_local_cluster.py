@@ -93,7 +93,7 @@ async def test_when_the_supervisor_is_killed_no_process_is_left_and_the_rank_is_
     assert world.processes() == []
     assert rank.exit_code is None
     assert rank.supervisor_killed
-    # The same for a service that comes later, and for ever; but it cannot know what else has died with the rank (H4).
+    # A service that starts later always sees the same; but it cannot know what else has died with the rank (H4).
     (again,) = await world.ranks(world.open(), RankState.LOST)
     assert again == replace(rank, supervisor_killed=False)
     await cluster.launch(world.launch(stubborn))
@@ -199,7 +199,7 @@ async def test_supervisors_leave_no_zombie_in_the_service(world: World) -> None:
 
 
 def zombies() -> set[int]:
-    """Children of this process that nobody has collected."""
+    """The ids of the zombies among the children of this process."""
     return {process.pid for process in read_table().values() if process.parent == os.getpid() and process.zombie}
 
 

@@ -164,7 +164,7 @@ def test_the_job_in_a_pod_speaks_to_the_platform(pod, service, eventually) -> No
 
 
 class TestSigterm:
-    """The kubelet's word, whoever made it say that."""
+    """SIGTERM from the kubelet, whatever the reason for it."""
 
     @pytest.fixture
     def rank(self, pod, service, eventually):

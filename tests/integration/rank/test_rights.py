@@ -1,4 +1,4 @@
-"""Folders of a run from which somebody has taken the rights: nobody else's run has to wait, and it can be ended."""
+"""Folders of a run without their access rights: other runs do not have to wait, and the run can be ended."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from integration.rank.test_local_cluster import RUN, World
 __all__ = ["world"]
 
 _VERSION_3 = 0x20080522
-#: CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: for whoever has them, no mode is an obstacle.
+#: CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: the modes of files do not stop a process that has them.
 _PASSES = (1 << 1) | (1 << 2)
 
 
@@ -78,7 +78,7 @@ async def test_where_rights_cannot_be_given_back_a_live_rank_is_neither_lost_nor
     await state_of(first, RUN, RankState.RUNNING)
     await neighbour(world, first)
     with monkeypatch.context() as patch:
-        # As if the folder belonged to somebody else.
+        # As if the folder belonged to another account.
         patch.setattr(rights, "_grant", lambda _: False)
         path = take_away(world, what)
         known = await state_of(first, RUN, RankState.RUNNING)

@@ -105,7 +105,7 @@ NEXT = {
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("text", NEXT.values(), ids=NEXT)
 def test_nor_after_a_stage_that_comes_to_its_end_untold(bench, service, eventually, text, shell) -> None:
-    """Nobody was told: a shell whose last command has come to its end may come to its own."""
+    """No process was told: a shell whose last command has ended by itself may end by itself too."""
     patience = 1 if "sleep" in text else LONG_S
     script(bench, text, WAITS, shell, profile="auto", patience_s=patience)
     eventually(lambda: "up" in bench.log() or bench.processes())
@@ -300,7 +300,7 @@ def test_who_reads_what_a_worker_writes_goes_on_reading(bench, service) -> None:
 
 
 def test_a_shell_that_takes_what_its_worker_writes_is_not_stopped(bench, service) -> None:
-    """The worker would wait for the shell for ever. What the shell starts next is ended, and the shell with it."""
+    """The worker would wait for a stopped shell without end. The shell's next command is ended, and so is the shell."""
     more = "    print('x' * 200_000, flush=True); print('saved', file=sys.stderr, flush=True)\n    sys.exit"
     writes = HANDLER.replace("    sys.exit", more).replace('"up"', '"up", file=sys.stderr')
     script(bench, 'result=$("$PYTHON" stage.py one)\n"$PYTHON" stage.py two\necho goes on\n', writes)

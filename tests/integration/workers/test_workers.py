@@ -1,4 +1,4 @@
-"""Orders in a real worker process: the same answers, in turn for all users, ended with whoever asked."""
+"""Orders in a real worker process: the same answers, in turn for all users, ended when the client has gone."""
 
 from __future__ import annotations
 

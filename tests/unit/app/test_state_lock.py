@@ -88,7 +88,7 @@ async def test_the_loop_and_the_api_of_a_folder_do_not_wait_for_each_other(tmp_p
     api = await take_for_api(tmp_path, alone=True, stop=stop)
     assert loop is not None
     assert api is not None
-    assert (tmp_path / FILE).read_text() == "the loop\n", "the API names nobody"
+    assert (tmp_path / FILE).read_text() == "the loop\n", "the API does not write its name"
     loop.free()
     api.free()
 

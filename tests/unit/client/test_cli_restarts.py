@@ -1,4 +1,4 @@
-"""What somebody at a terminal sees of a platform that restarts: next to nothing."""
+"""What users at a terminal see of a platform that restarts: next to nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def starting(fake: Any) -> Any:
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody looks at stderr."""
+    """Make the command believe that its stderr is a terminal."""
     of_process = Output.of_process
 
     def of_terminal() -> Output:

@@ -1,4 +1,4 @@
-"""Ranks leave at the same call without a collective, and code that asks on one rank alone waits for nobody."""
+"""Ranks leave at the same call without a collective; code that polls on one rank only does not wait for others."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Store:
 
 
 class Never(Exception):
-    """A rank would wait though nobody comes."""
+    """A rank would wait although no other rank comes."""
 
 
 def no_wait(_: float) -> None:

@@ -2,7 +2,7 @@
 
 Run it in `tests/`, as `PYTHONPATH=. python -m unit.core.recorded_decisions`:
 
-    record          plan every cluster and write `recorded_decisions.txt` anew
+    record          plan every cluster and write `recorded_decisions.txt` again
     show NAME...    print whole plans, as two versions of the planner can be compared with `diff`
 """
 

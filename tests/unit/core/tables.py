@@ -22,7 +22,7 @@ from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.ordering.turns import Turn, span_of, turn_at
 from hai_scheduler.core.planning.plan import plan
 
-#: No limit for anybody at any level.
+#: Rows that limit no user at any priority.
 EVERYBODY = tuple(a_quota("public", priority=level, limit=None) for level in Priority)
 NOW = at(hours=10)
 LOW, NORMAL, ABOVE, HIGH = Priority.LOW, Priority.NORMAL, Priority.ABOVE_NORMAL, Priority.HIGH
@@ -35,7 +35,7 @@ def ago(minutes: float) -> Any:
 
 
 def for_minutes(minutes: float) -> timedelta:
-    """So many minutes."""
+    """`minutes` as a `timedelta`."""
     return timedelta(minutes=minutes)
 
 

@@ -1,4 +1,4 @@
-"""Memory of a batch is used again when nobody has the batch any more, and never before."""
+"""The memory of a batch is used again when no code holds the batch any more, and never before."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from hai_client.rank.moment import LONGEST_S, Moment
 
 
 class Node:
-    """A node whose clock is wrong by so many seconds."""
+    """A node whose clock is wrong by `wrong` seconds."""
 
     def __init__(self, wrong: float = 0.0) -> None:
         self.now = 1_000_000.0

@@ -58,7 +58,7 @@ class Service:
         )
 
     async def open(self) -> Service:
-        """Quota for everybody, and a first look at the nodes."""
+        """Write quota for all users, and tick once to read the nodes; returns the service."""
         async with self.store.write() as tx:
             for level in Priority:
                 await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))

@@ -31,7 +31,7 @@ from unit.service.service_world import SHORT
 
 
 class Gate:
-    """Stops a replica at the so manyth of the places that it comes by, until it is let go."""
+    """Pauses a replica at the place that comes after `left` others, until `open` is called."""
 
     def __init__(self) -> None:
         self.left: int | None = None
@@ -39,7 +39,7 @@ class Gate:
         self._go = asyncio.Event()
 
     async def place(self) -> None:
-        """One place more."""
+        """Pass one place, or wait there until the gate opens."""
         if self.left is None:
             return
         self.left -= 1
@@ -50,7 +50,7 @@ class Gate:
             await self._go.wait()
 
     def open(self) -> None:
-        """Let it go on."""
+        """Let the replica go on."""
         self.left = None
         self.reached.clear()
         self._go.set()
@@ -81,7 +81,7 @@ class ReplicasStore:
             if fails == "at":
                 raise Temporary("the database went away")
         if fails == "after":
-            raise Temporary("the database went away, nobody knows when")
+            raise Temporary("the database went away, at an unknown moment")
         await self._gate.place()
 
 
@@ -135,14 +135,14 @@ class Replica:
         return self._ticking is not None
 
     async def tick(self) -> bool:
-        """One tick; whether it went through with this replica as leader. Trouble is no more than that."""
+        """Tick; returns whether the tick was done as leader. Errors of the store count as False."""
         try:
             return await self.parts.cycle.tick()
         except (Temporary, Conflict):
             return False
 
     async def tick_and_pause(self, places: int) -> None:
-        """Tick, and stop in the middle of it if it has so many places."""
+        """Tick, and pause at the place that comes after `places` others; a tick with fewer places ends."""
         self.gate.left = places
         self._ticking = asyncio.create_task(self.tick())
         reached = asyncio.create_task(self.gate.reached.wait())
@@ -159,7 +159,7 @@ class Replica:
             await ticking
 
     async def die(self) -> None:
-        """Never finish it."""
+        """Drop the paused tick, as the death of the process does."""
         ticking, self._ticking = self._ticking, None
         if ticking is not None:
             ticking.cancel()
@@ -198,7 +198,7 @@ class Pair:
         return Replica(f"holder-{self._made}", self, ahead=self._ahead if which else 0.0)
 
     async def open(self) -> Pair:
-        """Quota for everybody, and a first look of both: the first leads."""
+        """Write quota for all users, and let both replicas look once; the first replica leads. Returns the pair."""
         async with self.store.write() as tx:
             for level in Priority:
                 await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))

@@ -118,7 +118,7 @@ class ApiServer:
         self._port = self._runner.addresses[0][1]
 
     async def stop(self) -> None:
-        """Be away: nobody listens, and every connection is cut."""
+        """Stop listening, and cut every connection."""
         for task in list(self._watches):
             task.cancel()
         if self._runner is not None:

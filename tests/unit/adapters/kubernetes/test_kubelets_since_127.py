@@ -179,7 +179,7 @@ def test_an_init_container_of_the_clusters_that_fails_is_named_and_no_node_is_to
     assert rank.start_error == "the init container mesh, which the cluster adds to its pod, failed: iptables: no rights"
 
 
-# -- pods that vanish while nobody looks ------------------------------------------------------------------------------
+# -- pods that vanish while no service looks --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seen", [True, False], ids=["was seen", "was never seen"])
@@ -230,4 +230,4 @@ async def test_a_gang_whose_last_rank_is_deleted_by_hand_before_it_starts_is_evi
 
     rank = await until(lost)
     assert (rank.state, rank.start_error) == (LOST, None)
-    assert rank.leaving_by is not None, "somebody has taken it away; its node has not lost it"
+    assert rank.leaving_by is not None, "the pod was deleted; its node has not lost it"

@@ -65,7 +65,7 @@ async def test_one_client_has_no_more_than_his_share_at_once() -> None:
     assert (world.gate.working, world.gate.waiting) == (2, 62)
     bob = asyncio.ensure_future(world.request("bob"))
     await world.clock.settle()
-    assert world.served[-1] == "bob"  # at once: mallory's 62 wait behind himself
+    assert world.served[-1] == "bob"  # at once: mallory's 62 requests wait only for each other
     await all_of(world, *tasks, bob)
     assert (world.gate.working, world.gate.waiting) == (0, 0)
 

@@ -1,4 +1,4 @@
-"""Who must leave whoever waits."""
+"""Turns that end whether tasks wait or not."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ SUCCEEDED = Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)
 #: What a suspended run's end comes to: saved, by itself, ended.
 SAVED, LEFT, ENDED = (Ending(TaskState.SUSPENDED, Reason.TURN_OVER, how) for how in Left)
 EVERY_PROFILE = pytest.mark.parametrize("profile", list(Profile))
-#: Ranks that ended with 0: before anybody told them, after a signal, and nobody knows.
+#: Ranks that ended with 0: before they were told, after a signal, and where it is unknown.
 BY_ITSELF: dict[str, object] = {"signalled": False}
 SIGNALLED: dict[str, object] = {"signalled": True, "notified_at": at(12)}
 UNKNOWN: dict[str, object] = {"signalled": None}
@@ -83,7 +83,7 @@ def test_a_gang_of_which_a_part_was_told_is_suspended(
         (Profile.SLURM, SIGNALLED, False, LEFT),
         (Profile.AUTO, SIGNALLED, False, LEFT),
         (Profile.AUTO, SIGNALLED, True, ENDED),
-        # It reads no notice, and nobody has sent it a signal yet.
+        # The rank reads no notice, and no signal has been sent to it yet.
         (Profile.AUTO, {"signalled": False, "notified_at": at(12)}, False, SUCCEEDED),
         (Profile.KILL, SIGNALLED, True, ENDED),
         (Profile.COOPERATIVE, {"signalled": False, "notified_at": at(12)}, False, SUCCEEDED),

@@ -258,7 +258,7 @@ def test_failed_starts_are_given_up_in_the_end() -> None:
     task = a_task(state=TaskState.STARTING)
     again, _ = advance(task, EVENTS[ev.StartFailed])
     assert (again.state, again.failed_starts, again.avoid) == (TaskState.SUSPENDED, 1, {"node-1"})
-    assert again.waiting_since == at(10), "it waits anew"
+    assert again.waiting_since == at(10), "its wait begins again"
     over, _ = advance(task, replace(EVENTS[ev.StartFailed], give_up=True))
     assert (over.state, over.reason, over.not_before) == (TaskState.FAILED, Reason.START_FAILED, None)
 

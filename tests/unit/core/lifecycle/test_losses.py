@@ -32,7 +32,7 @@ def losses(*rows: tuple[str | None, float]) -> list[Loss]:
         "another user's just after",
         "another user's long before",
         "among several",
-        "nobody knows whose",
+        "of an unknown process",
     ],
 )
 def test_h4_a_loss_is_a_users_own_unless_others_lost_ranks_at_about_the_same_time(

@@ -281,7 +281,7 @@ def test_a_failed_start_is_held_against_nodes_as_the_cluster_says(blame, nodes, 
     assert (event.nodes, event.doubtful, event.message) == (nodes, doubtful, "its node rejected it")
 
 
-# --- evictions that nobody saw
+# --- evictions that were not seen
 
 EVICTED = replace(GONE, leaving_by=at(3))
 

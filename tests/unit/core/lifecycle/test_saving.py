@@ -54,7 +54,7 @@ def saved(seconds: float, source: Source = Source.SEEN) -> Checkpoint:
         ("one that saved after it", Profile.AUTO, 143, {"signal": 15, "caught": False}, saved(66), Left.SAVED, 0),
         ("one that saved as the notice came", Profile.AUTO, 0, {"caught": True}, saved(60), Left.SAVED, 0),
         ("one that told so", Profile.SIGTERM, 0, {"caught": True}, saved(61, Source.TOLD), Left.SAVED, 0),
-        ("a status that is nobody's way to leave", Profile.AUTO, 1, {"caught": True}, saved(50), Left.ENDED, 20),
+        ("a status with which no job leaves", Profile.AUTO, 1, {"caught": True}, saved(50), Left.ENDED, 20),
         ("... that has saved all the same", Profile.AUTO, 1, {"caught": True}, saved(65), Left.SAVED, 0),
         ("Ray ends with the number of its signal", Profile.AUTO, 15, {"caught": True}, saved(50), Left.UNKNOWN, 20),
         ("... that has saved", Profile.SIGTERM, 15, {"caught": True}, saved(65), Left.SAVED, 0),
@@ -156,7 +156,7 @@ def test_p8_interruptions_without_evidence_are_counted_until_there_is_some() -> 
         ("it saved at all in this run", told(unsaved=1, checkpoint=saved(5)), {}, 0),
         ("it left saved", told(unsaved=1, done=True), {"done": True}, 0),
         ("it was ended at the deadline", told(unsaved=1, killed_at=at(69)), {}, 2),
-        ("nobody has asked it to leave", a_task(state=TaskState.RUNNING, unsaved=1), {"state": RankState.LOST}, 1),
+        ("it was not told to leave", a_task(state=TaskState.RUNNING, unsaved=1), {"state": RankState.LOST}, 1),
         ("it was stopped for good", told(unsaved=1, state=TaskState.STOPPING), {}, 1),
     ],
 )  # fmt: skip

@@ -166,7 +166,7 @@ def test_srtf_the_longest_leaves() -> None:
 
 @pytest.mark.parametrize("discipline", OTHERS)
 def test_the_rule_of_turns_is_hais_alone(discipline: Discipline) -> None:
-    """A turn that is over for HAI, of equal length and service: nobody else ends it."""
+    """A turn that is over for HAI, of equal length and service: no other discipline ends it."""
     left = {1: timedelta(hours=1), 2: timedelta(hours=1)}
     shot = snapshot(runs(1, "node-1", minutes=29), waits(2), nodes=1, remaining=left)
     assert suspends(decide(shot, discipline=discipline)) == {}

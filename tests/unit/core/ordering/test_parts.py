@@ -58,7 +58,7 @@ def test_seats_are_dealt_out_anew_within_a_hand() -> None:
 
 
 def lane(*tasks: Task, before: Sequence[Task] = ()) -> Lane:
-    """The tasks are of rank 0, those of `before` of one user; nobody has held anything lately."""
+    """A lane of `tasks`, all of rank 0, with those of `before` of one user indexed; no user has any decayed use."""
     parts = {(0.0, before[0].user): Part(before)} if before else {}
     made = Lane(parts, {task.user: 0.0 for task in (*tasks, *before)})
     for task in tasks:

@@ -81,7 +81,7 @@ def sorted_out(members: Sequence[Waits], use: Mapping[str, float], seats: Mappin
 
 
 def seats_of(members: Sequence[Waits], use: Mapping[str, float]) -> dict[TaskId, Seat]:
-    """What each user has dealt out among his tasks of one rank that ask for one level (O3)."""
+    """By task, its place among its user's tasks of one rank and priority, as the user's own order has it (O3)."""
     hands: defaultdict[object, list[Task]] = defaultdict(list)
     for one in members:
         hands[one.rank, use[one.task.user], one.task.user, one.task.priority].append(one.task)

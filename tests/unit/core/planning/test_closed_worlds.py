@@ -1,4 +1,4 @@
-"""Finite sets of endless equals, for two days: nobody starves, and no two of them drive each other out and out."""
+"""Finite sets of endless equals, for two days: no task starves, and no two tasks preempt each other again and again."""
 
 from __future__ import annotations
 

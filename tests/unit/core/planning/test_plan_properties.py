@@ -1,4 +1,4 @@
-"""Properties of every plan, on clusters and queues that nobody thought of."""
+"""Properties of every plan, on clusters and queues that Hypothesis makes."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ def test_a_start_never_exceeds_quota(shot: Snapshot) -> None:
 @given(snapshots(), st.sampled_from(Discipline))
 @SOME
 def test_planning_again_changes_nothing(shot: Snapshot, discipline: Discipline) -> None:
-    """P5: nobody is told twice, nothing that was decided is taken back, and the plan comes to rest.
+    """P5: no run is told twice, nothing that was decided is taken back, and the plan comes to rest.
 
-    Room that is made for one task may do for another besides, who may not ask for it himself (P3): what is left of a
-    node is kept for him then and, where the place of one who spans zones is free (F2), others may leave for him.
+    Nodes that are freed for one task may also suit a second task, for which no turn may end (P3). The rest of a node
+    is then kept for the second task; and where a task may span zones again (F2), others may leave for it.
     """
     # A user's tasks take seats over from one another (O3); and nothing has been promised by other rules.
     fields = {"custom_rank": None} if discipline is Discipline.HAI else {"custom_rank": None, "promise": frozenset()}

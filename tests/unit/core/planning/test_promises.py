@@ -123,7 +123,7 @@ def test_those_who_must_leave_are_leaving_from_then_on() -> None:
     assert room is not None
     assert [turn.task.id for turn in room.victims] == [1]
     assert all(turn.leaving for turn in room.victims)
-    assert preemptor.frees_more(room.victims), "the node is promised to nobody yet"
+    assert preemptor.frees_more(room.victims), "the node is not promised yet"
     state.ledger.promise(room.nodes, now(state, 3), NORMAL)
     assert not preemptor.frees_more(room.victims)
 

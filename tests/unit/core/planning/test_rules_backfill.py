@@ -293,7 +293,7 @@ def test_b3_a_higher_task_may_take_promised_nodes_over() -> None:
     ],
 )
 def test_b3_a_higher_task_leaves_promised_nodes_alone_if_others_will_do(sentence: str, nodes: tuple[Node, ...]) -> None:
-    """Nobody has left for nothing (P4)."""
+    """No task has left for nothing (P4)."""
     promised = waits(2, promise=frozenset({"node-1"}))
     made = decide(snapshot(promised, waits(3, priority=HIGH), nodes=nodes))
     assert starts(made) == {3: ("node-2",), 2: ("node-1",)}, sentence
@@ -302,7 +302,7 @@ def test_b3_a_higher_task_leaves_promised_nodes_alone_if_others_will_do(sentence
 
 
 def test_b3_a_task_whose_nodes_are_on_their_way_does_not_take_those_of_another() -> None:
-    """It would start a little sooner, and somebody else would have left for nothing."""
+    """The task would start a little sooner, and another task would have left for nothing."""
     there = (leaving(runs(1, "node-1"), beneficiary=3),)
     tasks = (
         waits(3, priority=HIGH, promise=frozenset({"node-1"})),
@@ -348,7 +348,7 @@ def test_b3_a_promise_that_cannot_be_kept_whole_lapses() -> None:
 
 
 def test_b3_a_promise_that_has_lapsed_does_not_come_back_later() -> None:
-    """Otherwise the task would pass, at any later time, everybody who stands before it."""
+    """Otherwise the task would pass, at any later time, all tasks before it in the queue."""
     nodes = (a_node("node-1"), a_node("node-2", mark=NodeMark.CORDONED))
     shot = snapshot(waits(1, 1), waits(3, 2, promise=frozenset({"node-1", "node-2"})), nodes=nodes)
     shot = carried_out(shot, decide(shot))

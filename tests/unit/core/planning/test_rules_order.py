@@ -215,7 +215,7 @@ def test_o3_the_order_is_total_down_to_the_id() -> None:
 
 
 def test_o3_turns_rotate_through_three_equals() -> None:
-    """A user who has just had a turn has used more than one who has not, so nobody starves."""
+    """A user who has just had a turn has used more than one who has not, so no user starves."""
     had_turn = replace(waits(1), state=TaskState.SUSPENDED, run=a_run(1, ended_at=NOW))
     uses = (Use(user="user1", group="training", node_seconds=1800, at=NOW),)
     made = decide(snapshot(had_turn, runs(2, "node-1", minutes=31, user="bob"), waits(3), nodes=1, uses=uses))

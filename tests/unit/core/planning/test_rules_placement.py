@@ -103,7 +103,7 @@ def test_f1_nodes_are_freed_within_one_zone_if_that_can_be() -> None:
 
 
 def test_f1_of_two_zones_the_one_where_fewer_must_leave() -> None:
-    """Task 8 leaves either way; in zone b nobody else has to."""
+    """Task 8 leaves either way; in zone b no other task has to."""
     nodes = laid_out(a1=2, b1=2)
     there = (
         runs(3, "a1-2", minutes=45, level=LOW),
@@ -203,7 +203,7 @@ def test_f2_the_earliest_start_waits_for_the_place_though_nodes_are_free() -> No
 
 
 def test_f2_nodes_are_not_freed_for_two_tasks_of_which_one_may_span_zones() -> None:
-    """Nobody leaves for nothing (P4), and no node is kept for a task that may not have it."""
+    """No task leaves for nothing (P4), and no node is kept for a task that may not have it."""
     there = [runs(n, node.name, level=LOW) for n, node in enumerate(FOUR, start=1)]
     shot = snapshot(*there, waits(8, 2, priority=HIGH), waits(9, 2, priority=HIGH), nodes=FOUR)
     made = decide(shot)

@@ -45,14 +45,14 @@ def seen(*rules: MountRule, user: str = "alice", groups: tuple[str, ...] = ("ml"
 @pytest.mark.parametrize(
     ("sentence", "rules", "expected"),
     [
-        ("nobody says anything", [], ""),
-        ("a rule for everybody counts", [rule("p", "public")], "/data=/src/p"),
+        ("no rule", [], ""),
+        ("a rule for all users counts", [rule("p", "public")], "/data=/src/p"),
         ("a rule for another user does not", [rule("b", "user:bob")], ""),
         ("a rule for another group does not", [rule("g", "group:vision")], ""),
-        ("one's group wins over everybody", [rule("p", "public"), rule("g", "group:ml")], "/data=/src/g"),
+        ("one's group wins over all users", [rule("p", "public"), rule("g", "group:ml")], "/data=/src/g"),
         ("one's own wins over one's group", [rule("g", "group:ml"), rule("u", "user:alice")], "/data=/src/u"),
         (
-            "whoever it is for comes before its priority",
+            "its subject counts before its priority",
             [rule("p", "public", priority=9), rule("u", "user:alice", priority=-9)],
             "/data=/src/u",
         ),

@@ -99,7 +99,7 @@ async def test_a_server_that_asks_before_it_was_seen_is_looked_for_but_not_witho
     assert made.outlook("ann", "") is not None
     hub.found.append(a_server("bob"))
     await made.find("bob", "")
-    assert made.outlook("bob", "") is None, "somebody has asked this very moment"
+    assert made.outlook("bob", "") is None, "a request came at this very moment"
     hub.now += timedelta(seconds=3)
     await made.find("bob", "")
     assert made.outlook("bob", "") is not None
@@ -250,7 +250,7 @@ async def test_a_user_is_told_when_his_server_ends_and_gives_it_more_time(client
         ("service", "api/server", 403, "access:services"),
         ("ann", "api/server?name=other", 404, "ask again"),
     ],
-    ids=["nobody", "unknown", "no access", "a service of a user's name", "no such server"],
+    ids=["no token", "unknown", "no access", "a service of a user's name", "no such server"],
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_others_are_refused_with_the_reason(

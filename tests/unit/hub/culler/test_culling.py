@@ -96,11 +96,11 @@ def test_the_end_of_the_lifetime_is_known_from_the_start_and_warned_of_in_time(h
         "active within the warning",
         "idle but renewed",
         "own tasks run",
-        "nobody knows of tasks",
+        "tasks are unknown",
         "tasks do not matter",
         "tasks do not lengthen a lifetime",
         "whichever comes first",
-        "for ever",
+        "without an end",
     ],
 )
 def test_a_server_ends(case: dict[str, object], end: float | None) -> None:

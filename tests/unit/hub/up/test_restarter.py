@@ -50,7 +50,7 @@ class Kept:
         self.restarter.tend()
 
     def end_and_wait(self, status: int, times: int) -> None:
-        """End it so many times, each time as soon as it has been started again; how long that took is in `waits`."""
+        """End the process `times` times, each time as soon as it runs again; `waits` gets the seconds until it did."""
         for _ in range(times):
             before, began = len(self.started), self.now
             self.end(status)

@@ -1,4 +1,4 @@
-"""Following logs and the feed: read once for all, nothing lost or doubled, nobody held up by anybody."""
+"""Following logs and the feed: read once for all followers, nothing lost or doubled, no follower delays another."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Growing:
     broken: bool = False
 
     def log_place(self, _run_id: str) -> None:
-        """Nobody else can read them."""
+        """Return None: other processes cannot read these logs."""
 
     async def read_log(self, run_id: str, _rank: int, *, offset: int, limit: int) -> LogChunk:
         self.reads += 1
@@ -91,7 +91,7 @@ class World:
 
 
 class Follower:
-    """Somebody who reads as fast as he likes."""
+    """A follower of a log, which reads on only while `may` is set."""
 
     def __init__(self, pages: AsyncIterator[Page]) -> None:
         self.lines: list[str] = []

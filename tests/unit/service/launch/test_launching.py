@@ -20,7 +20,7 @@ from unit.service.service_world import Service, user
 #: What a launch takes, seconds.
 SLOW = 4.0
 LONG = Behaviour(work=timedelta(hours=9))
-#: As `ServiceSettings.starts_at_once` is unless somebody says otherwise.
+#: The default of `ServiceSettings.starts_at_once`.
 AT_ONCE = 16
 
 

@@ -328,7 +328,7 @@ class TestAdmins:
         await take_over(world)
         ending = await world.parts.services.orphans.end(ADMIN, "1.1")
         assert ending.ending
-        # Whoever follows a leader that dies now knows it as well.
+        # The next leader knows it too, when this one dies now.
         world.restart()
         await take_over(world)
         await world.step(60)

@@ -11,7 +11,7 @@ async def test_the_lease_of_a_predecessor_that_is_known_to_be_dead_counts_no_mor
     pair = await Pair().open()
     first, second = (replica.parts.cycle.leadership for replica in pair.replicas)
     second.predecessor = "somebody else"
-    assert not await second.seek(), "the lease in force is not his"
+    assert not await second.seek(), "the lease in force is another's"
     second.predecessor = first.holder
     assert await second.seek()
     assert second.held is not None

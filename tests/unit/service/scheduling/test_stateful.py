@@ -265,7 +265,7 @@ class ServiceMachine(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([0, 0.5, 3, 12, 25, 65]))
     def let_time_pass(self, seconds: float) -> None:
-        """Wake-ups make no difference: nobody rings here, and the service looks again all the same."""
+        """Let time pass without any ring: the service looks again all the same."""
         self.runner.run(self._settle(seconds))
 
     @rule(seconds=st.sampled_from([600, 3000]))

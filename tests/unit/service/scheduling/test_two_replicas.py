@@ -1,4 +1,4 @@
-"""Two services fight for the lease: whoever is paused, crashes or loses the store, and whenever.
+"""Two services compete for the lease, and either is paused, crashes or loses the store at any moment.
 
 More of it with, for example, HAI_EXAMPLES=20.
 """
@@ -88,7 +88,7 @@ async def test_the_followers_loop_looks_when_it_hears_of_something_or_is_asked()
     assert [one.id for one in seen.tasks] == [task]
     looks = follower.cycle.watch.ticks
     await pair.clock.advance(60)
-    assert follower.cycle.watch.ticks == looks, "nobody has rung, and nobody has asked"
+    assert follower.cycle.watch.ticks == looks, "no ring and no request has come"
     pair.cluster.down = True
     await follower.following.asked()
     assert follower.cycle.watch.trouble == "the cluster cannot be reached"
@@ -422,7 +422,7 @@ async def story(wanted: list[tuple[object, ...]]) -> None:
         with suppress(HaiError, Temporary):
             await act(pair, action)
         await check(pair)
-    # Whoever was paused goes on, the later the worse.
+    # A replica that was paused goes on; the later, the worse.
     for number in (0, 1):
         pair.replicas[number].store.failures = []
         await pair.replicas[number].go_on()

@@ -1,4 +1,4 @@
-"""Submissions that come while others write share a transaction, and nobody notices anything but the speed."""
+"""Submissions that come while others write share a transaction, and users notice only the speed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def held(name: str, **more: object) -> Submission:
 
 
 async def at_once(service: Service, *asked: tuple[str, Submission, str | None]) -> list[Task | BaseException]:
-    """Submit all of them while somebody else writes; what became of each."""
+    """Submit all of `asked` during another transaction; returns the task or the error of each."""
     async with service.store.write():
         going = [asyncio.create_task(submissions(service).submit(user(who), what, key=key)) for who, what, key in asked]
         await everybody_waits()

@@ -80,7 +80,7 @@ def test_capacity_that_is_not_known_refuses_nobody() -> None:
 @pytest.mark.parametrize(
     ("default", "nodes", "taken"),
     [("", [a_node()], "small"), ("gpu-1", [a_node(gpus=1)], "gpu-1"), ("huge", [a_node()], "small")],
-    ids=["the first that could start", "the default", "a default that is not his"],
+    ids=["the first that could start", "the default", "a default that is not allowed"],
 )
 def test_who_asks_for_nothing_gets(default: str, nodes: Any, taken: str) -> None:
     assert choose(offers(nodes=nodes), ALL, None, default).name == taken

@@ -1,4 +1,4 @@
-"""What happens when the Hub starts a server: decided once, for whoever asks."""
+"""What happens when the Hub starts a server: decided once, for every caller."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def test_without_sizes_a_server_starts_as_it_always_did() -> None:
         ({"profile": "gpu-1"}, 503, "capacity"),
         ({"environment": "torch"}, 400, "options"),
     ],
-    ids=["unknown size", "unknown option", "table", "not his", "no device", "no such environment"],
+    ids=["unknown size", "unknown option", "table", "not allowed", "no device", "no such environment"],
 )
 async def test_a_start_over_rest_is_refused_with_status_and_reason(
     options: dict[str, Any], status: int, reason: str, ledger: Ledger

@@ -1,4 +1,4 @@
-"""Bodies that come too slowly, and answers that nobody takes, through a real proxy on loopback."""
+"""Bodies that come too slowly, and answers that are not read, through a real proxy on loopback."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_a_wrong_size_is_refused_with_field_value_and_remedy(name: str, table: A
         (Person(name="ann", admin=True), True),
         (Person(name="ml", groups=frozenset({"teacher"})), False),
     ],
-    ids=["nobody in particular", "by group", "by role", "administrator", "a group named as the role"],
+    ids=["any user", "by group", "by role", "administrator", "a group named as the role"],
 )
 def test_a_size_is_for_those_whom_it_names(person: Person, may: bool) -> None:
     assert parse_sizes(SIZES)["huge"].allows(person) is may
