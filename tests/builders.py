@@ -28,7 +28,7 @@ T0 = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 
 
 def at(seconds: float = 0, *, minutes: float = 0, hours: float = 0) -> datetime:
-    """That long after `T0`."""
+    """The time that lies so long after `T0`."""
     return T0 + timedelta(seconds=seconds, minutes=minutes, hours=hours)
 
 

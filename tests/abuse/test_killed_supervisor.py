@@ -1,4 +1,4 @@
-"""A task that kills what looks after it gets nothing out of it: no storm of runs, no process that stays, no node.
+"""A task that kills its own supervisor gains nothing: no storm of runs, no process that stays, no node.
 
 Processes are real, and the scheduler's time is virtual: the tests do not wait for back-offs.
 """
@@ -57,7 +57,7 @@ class Platform:
         self.restart()
 
     def restart(self) -> None:
-        """What a new process of the service is."""
+        """Replace the service, as a new process of it would."""
         settings = LocalSettings(
             runs_dir=self.folder / "runs",
             nodes=tuple(LocalNode(node=Node(name=f"node-{number}")) for number in range(12)),

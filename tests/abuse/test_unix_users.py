@@ -189,7 +189,7 @@ async def test_a_task_is_its_users(world: World) -> None:
     ]
 
 
-async def test_what_a_user_sets_himself_stays(world: World) -> None:
+async def test_what_users_set_themselves_stays(world: World) -> None:
     launch = world.launch(1, ALICE, "sh", "-c", 'echo "$HOME"')
     await world.cluster.launch(replace(launch, env={**launch.env, "HOME": "/tmp"}))
     await world.rank(1, RankState.EXITED)
@@ -397,7 +397,7 @@ def test_without_the_rights_it_says_which_are_missing() -> None:
 # -- the user for files -------------------------------------------------------------------------------
 
 
-def test_only_the_thread_that_acts_as_somebody_does_and_only_for_files(place: Path) -> None:
+def test_only_the_thread_that_acts_as_a_user_does_and_only_for_files(place: Path) -> None:
     bob = account_named(BOB)
     assert bob is not None
     (place / "secret").write_text("mine")

@@ -29,7 +29,7 @@ LOGS = 500
 
 
 class Watch:
-    """Asks for health all the time, and starts again what has died."""
+    """A thread that asks for health all the time, and starts dead processes again."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
@@ -40,11 +40,11 @@ class Watch:
         self._answered: list[float] = []
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop the thread."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -68,7 +68,7 @@ class Run:
 
     def __init__(self, platform: Platform, kind: str, seed: int, minutes: float, without: frozenset[str]) -> None:
         self._platform, self._kind, self._seed, self._minutes, self._without = platform, kind, seed, minutes, without
-        #: Set when no more is to be struck.
+        #: Set when no more strikes are to come.
         self.stopped = threading.Event()
         self._records = Records()
         self._strikes: list[Struck] = []
@@ -79,7 +79,7 @@ class Run:
         self._drained_s = 0.0
 
     def go(self) -> Outcome:
-        """All of it. The platform has ended when it returns, however it returns."""
+        """Do the whole run. The platform has ended when this returns or raises."""
         for name in ("ranks", "slots"):
             (self._platform.home / "records" / name).mkdir(parents=True)
         try:
@@ -150,12 +150,12 @@ class Run:
                 if not list(client.tasks(user="*", state="live", limit=1)):
                     break
             except HaiError:
-                pass  # it is not up again yet; the watch sees to that
+                pass  # the platform is not up again yet; the watch starts it
             time.sleep(0.5)
         self._drained_s = time.monotonic() - began
 
     def _ask(self) -> None:
-        """Ask the platform for everything, now that it is quiet."""
+        """Read all records of the platform, after the last task has ended."""
         say("asking for everything")
         found, client = self._records, self._platform.client()
         client.cordon(client.nodes()[0].name)  # the last event, by which readers of the feed know its end

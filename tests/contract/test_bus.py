@@ -68,7 +68,7 @@ async def bus(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[B
             yield bus
 
 
-async def test_a_ring_wakes_everybody_who_listens_to_the_topic(bus: Bus) -> None:
+async def test_a_ring_wakes_every_listener_to_the_topic(bus: Bus) -> None:
     async with bus.listen("tick") as one, bus.listen("tick") as other:
         waits = [asyncio.create_task(ears.wait(SOON)) for ears in (one, other)]
         await asyncio.sleep(0)
@@ -144,7 +144,7 @@ async def test_one_who_stopped_listening_is_forgotten_and_others_are_not(bus: Bu
         assert await one.wait(SOON)
 
 
-async def test_to_ring_where_nobody_listens_is_fine(bus: Bus) -> None:
+async def test_to_ring_without_listeners_is_fine(bus: Bus) -> None:
     await bus.ring("nobody")
 
 
@@ -229,7 +229,7 @@ class TestRedisChannel:
         async with opened(redis) as one, opened(redis) as other:
             yield one, other
 
-    async def test_what_somebody_else_puts_on_the_channel_harms_nobody(
+    async def test_what_another_program_puts_on_the_channel_does_no_harm(
         self, redis: RedisServer, pair: tuple[RedisBus, RedisBus]
     ) -> None:
         one, other = pair
@@ -263,7 +263,9 @@ class TestSocketsOfAMachine:
             assert await ears.wait(SOON)
             assert len(list(folder.iterdir())) == 2
 
-    async def test_one_that_does_not_listen_delays_nobody_and_hears_everything_later(self, tmp_path: Path) -> None:
+    async def test_a_process_that_does_not_listen_delays_no_other_and_hears_everything_later(
+        self, tmp_path: Path
+    ) -> None:
         folder = tmp_path / "bus"
         async with opened_sockets(folder) as one, opened_sockets(folder) as quick, quick.listen("last") as ears:
             slow = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -295,7 +297,7 @@ class TestSocketsOfAMachine:
                 await one.ring(f"run:{number + 100}.1")
             assert await ears.wait(SOON), "too many for one datagram: it stands for all topics"
 
-    async def test_rubbish_harms_nobody(self, tmp_path: Path) -> None:
+    async def test_rubbish_does_no_harm(self, tmp_path: Path) -> None:
         folder = tmp_path / "bus"
         async with opened_sockets(folder) as one, opened_sockets(folder) as other, other.listen("tick") as ears:
             stranger = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

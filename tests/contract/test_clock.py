@@ -35,7 +35,7 @@ async def test_time_never_goes_back(kit: Kit) -> None:
     assert times == sorted(times)
 
 
-async def test_a_sleeper_wakes_when_his_time_has_passed_and_not_before(kit: Kit) -> None:
+async def test_a_sleeper_wakes_when_its_time_has_passed_and_not_before(kit: Kit) -> None:
     clock, pass_time = kit
     began = clock.now()
     sleeping = asyncio.create_task(clock.sleep(0.02))

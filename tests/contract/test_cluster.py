@@ -285,7 +285,7 @@ async def test_a_run_that_was_killed_before_its_launch_is_never_started(harness,
     assert seen.ranks == () or all(rank.exit_code == 143 for rank in seen.ranks)
 
 
-async def test_a_run_that_was_killed_and_never_launched_confuses_nobody_and_can_be_forgotten(harness, cluster) -> None:
+async def test_a_run_that_was_killed_and_never_launched_is_no_trouble_and_can_be_forgotten(harness, cluster) -> None:
     await cluster.kill(RunId("1.1"))
 
     async def killed() -> bool:

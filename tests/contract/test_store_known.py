@@ -93,7 +93,7 @@ class Walk:
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_whoever_writes_everybody_reads_what_was_committed(opener: Opener, seed: int) -> None:
+async def test_all_processes_read_what_any_process_has_committed(opener: Opener, seed: int) -> None:
     walk = Walk(seed, [await opener(), await opener()])
     for _ in range(60):
         await walk.step()
@@ -195,7 +195,7 @@ async def test_after_an_error_of_the_database_everything_is_read_again(opener: O
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("most", [5, 300])
-def test_a_list_is_patched_as_it_would_be_made_anew(seed: int, most: int) -> None:
+def test_a_patched_list_is_as_one_that_is_made_from_scratch(seed: int, most: int) -> None:
     choose = random.Random(seed)
     there = {TaskId(n): a_task(n) for n in choose.sample(range(1, 400), 200)}
     changed = {

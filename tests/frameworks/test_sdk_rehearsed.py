@@ -62,7 +62,7 @@ def weights(text: str) -> str:
 
 
 @pytest.mark.parametrize("profile", ["sigterm", "slurm"])
-def test_a_loop_ends_with_the_weights_of_a_run_that_nobody_interrupted(rehearse, environ, tmp_path, profile) -> None:
+def test_a_loop_ends_with_the_weights_of_an_uninterrupted_run(rehearse, environ, tmp_path, profile) -> None:
     script = str(ROOT / "examples/train_ddp.py")
     done = rehearse(*TORCHRUN, script, "--steps", "400", "--seconds-per-step", "0.04", when="step 50/", profile=profile)
     assert done.code == 0, done.text

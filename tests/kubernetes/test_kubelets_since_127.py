@@ -142,7 +142,7 @@ async def test_an_eviction_by_the_node_says_why_and_can_be_ended_and_forgotten(h
     assert await observed(cluster, "1.1") is None
 
 
-async def test_the_rest_of_a_gang_of_which_one_waits_can_be_killed_and_nobody_is_lost(harness, cluster) -> None:
+async def test_the_rest_of_a_gang_of_which_one_waits_can_be_killed_and_no_rank_is_lost(harness, cluster) -> None:
     """One rank runs, the other's container is not made yet: both have ended, each in its own way."""
     harness.kubelets.hold(harness.node("node-2"))
     await cluster.launch(harness.launch(1, harness.waits(), "node-1", "node-2"))

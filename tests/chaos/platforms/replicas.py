@@ -29,7 +29,7 @@ _REVIVE_S = 1.0
 
 
 class _Hub(BaseHTTPRequestHandler):
-    """The Hub's answer to who a token is: `NAME-token` is NAME, and may do everything."""
+    """A stand-in for the Hub's API of tokens: `NAME-token` belongs to the user NAME, with all scopes."""
 
     def do_GET(self) -> None:
         name = self.headers["Authorization"].split(" ", 1)[1].removesuffix("-token")
@@ -60,11 +60,11 @@ class Replica:
 
     @property
     def process(self) -> subprocess.Popen[bytes] | None:
-        """The scheduling loop."""
+        """The process of the scheduling loop."""
         return self.running.get("loop")
 
     def launch(self, *roles: str) -> None:
-        """Start the processes of those roles, both if none is named."""
+        """Start the processes of `roles`, or both processes if none is named."""
         for role in roles or ("loop", "api"):
             self._ended.pop(role, None)
             words = [sys.executable, "-m", "hai_scheduler", "--role", role, *self._words, "--port", str(self.port)]
@@ -79,7 +79,7 @@ class Replica:
                 )
 
     def dead(self, seconds: float) -> list[tuple[str, int]]:
-        """The roles that have been dead for so long, with their exit status."""
+        """The roles whose processes have been dead for `seconds`, with their exit status."""
         now, found = time.monotonic(), []
         for role, process in self.running.items():
             status = process.poll()
@@ -95,7 +95,7 @@ class Replica:
             return None
 
     def serves(self) -> bool:
-        """Whether its API answers, and says that all is well."""
+        """Whether the API of this replica answers, and says that all is well."""
         try:
             return bool(self._quick.call("GET", "/health")["status"] == "ok")
         except (HaiError, KeyError, TypeError):

@@ -39,7 +39,7 @@ async def test_an_admin_writes_lists_and_removes_rules(world) -> None:
     assert (await world.json("DELETE", "/mounts/data", "admin"))[0] == 404
 
 
-async def test_an_admin_writes_environments_and_everybody_sees_his(world) -> None:
+async def test_an_admin_writes_environments_and_users_see_theirs(world) -> None:
     body = {**TORCH, "python": "/opt/bin/python", "variables": {"A": "{user}"}, "description": "d", "default": True}
     status, one = await world.json("PUT", "/environments/torch", "admin", json=body)
     assert (status, one) == (200, {**body, "name": "torch", "chosen": True, "warnings": []})

@@ -65,7 +65,7 @@ async def test_guessing_is_slowed_for_that_name_and_logins_are_recorded(up: Up) 
     assert "guess" not in text
 
 
-async def test_nobody_can_become_somebody_else(up: Up, tmp_path: Path) -> None:
+async def test_no_user_can_become_another(up: Up, tmp_path: Path) -> None:
     bobs, carols = add(up, "bob"), add(up, "carol")
     assert len({bobs, carols, up.password}) == 3
     assert await form(up, "bob", bobs) == 302
@@ -113,7 +113,7 @@ async def test_a_new_password_ends_the_old_one_and_its_sessions(up: Up) -> None:
         assert word in refused.stderr
 
 
-async def test_who_gets_a_deleted_users_name_does_not_get_his_password(up: Up) -> None:
+async def test_a_new_user_with_the_name_of_a_deleted_one_does_not_get_the_old_password(up: Up) -> None:
     before = add(up, "eve")
     async with up.api(up.login["token"]) as api:
         async with api.delete("/hub/api/users/eve") as answer:

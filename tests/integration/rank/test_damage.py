@@ -211,7 +211,7 @@ async def test_names_that_are_none_of_ours_are_left_alone(world: World) -> None:
     assert [run.run_id for run in await cluster.observe()] == [RUN]
 
 
-async def test_a_folder_that_cannot_be_read_keeps_what_was_known_and_stops_nobody(
+async def test_a_folder_that_cannot_be_read_keeps_what_was_known_and_stops_no_other_run(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hai_scheduler.adapters.local.folders import RankFolder

@@ -71,7 +71,7 @@ def test_a_stopped_process_is_ended_too(bench) -> None:
     assert bench.wait()["exit_code"] == 143
 
 
-def test_repeating_the_order_to_end_does_not_start_the_wait_anew(bench) -> None:
+def test_repeating_the_order_to_end_does_not_restart_the_wait(bench) -> None:
     supervisor = bench.start(sys.executable, "-c", STUBBORN, "stay", term_wait_s=1)
     bench.printed("away")
     before = time.monotonic()

@@ -36,7 +36,7 @@ def named(word: str) -> list[int]:
 
 
 @pytest.mark.parametrize("who", [[0], [1], [0, 1]], ids=["keeper", "supervisor", "both"])
-async def test_whoever_stops_the_platforms_processes_does_not_delay_the_end(world: World, who: list[int]) -> None:
+async def test_a_rank_that_stops_the_platforms_processes_does_not_delay_its_end(world: World, who: list[int]) -> None:
     cluster = world.open()
     await cluster.launch(world.launch("sleep 600"))
     await world.ranks(cluster, RankState.RUNNING)

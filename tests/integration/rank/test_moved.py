@@ -66,7 +66,7 @@ def strangers() -> Iterator[list[Stranger]]:
 @pytest.mark.parametrize(
     "answer", [None, NOT_FOUND, NOT_FOUND.replace(b"404 Not Found", b"200 OK"), b"220 mail.example ESMTP\r\n"]
 )
-def test_a_rank_hears_its_notice_and_is_heard_although_the_old_port_is_somebody_elses(
+def test_a_rank_hears_its_notice_and_is_heard_although_another_program_has_the_old_port(
     bench, service, eventually, strangers, tmp_path, answer
 ) -> None:
     runs = tmp_path / "runs"

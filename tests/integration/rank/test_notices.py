@@ -256,7 +256,7 @@ def test_a_shell_that_dies_leaves_its_saving_worker_the_time_it_needs(bench, ser
     assert (status["exit_code"], status["signal"]) == (137, 9)
 
 
-def test_told_to_kill_it_does_not_wait_for_a_worker_that_saves_for_ever(bench, service) -> None:
+def test_told_to_kill_it_does_not_wait_for_a_worker_that_saves_without_end(bench, service) -> None:
     supervisor = bench.python(
         "import signal, time\nsignal.signal(signal.SIGTERM, lambda *_: print('told', flush=True))\n"
         "print('up', flush=True)\nwhile True: time.sleep(1)"

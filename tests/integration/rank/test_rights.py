@@ -47,7 +47,7 @@ def take_away(world: World, what: str) -> Path:
 
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("what", ["task", "run", "rank", "status.json", "lock", "spec.json", "token"])
-async def test_a_live_run_whose_rights_are_taken_away_stops_nobody_and_can_be_ended(
+async def test_a_live_run_whose_rights_are_taken_away_stops_no_other_and_can_be_ended(
     world: World, modes_matter: None, what: str, shared: bool
 ) -> None:
     cluster = world.open(shared=shared)
@@ -131,7 +131,7 @@ async def test_an_end_with_what_is_no_exit_status_has_none(world: World, code: s
     assert (later.exit_code, later.start_error) == (None, "forged")
 
 
-def test_a_folder_that_nobody_may_look_at_now_is_not_taken_for_a_removed_one(
+def test_a_folder_that_cannot_be_looked_at_now_is_not_taken_for_a_removed_one(
     tmp_path: Path, modes_matter: None
 ) -> None:
     rank = tmp_path / "run" / "0"

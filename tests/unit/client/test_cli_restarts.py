@@ -59,7 +59,7 @@ def busy(fake: Any) -> Any:
 
 
 @pytest.mark.parametrize("line", ["list", "stop digits", "submit -- true", "logs -f digits"])
-def test_who_asks_too_much_waits_for_his_turn_and_is_told_so(
+def test_a_user_who_asks_too_much_waits_for_their_turn_and_is_told_so(
     hai: Hai, platform: Any, fake: Any, line: str, watched: None
 ) -> None:
     platform.add("digits")

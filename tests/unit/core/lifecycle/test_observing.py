@@ -97,7 +97,7 @@ def test_what_the_cluster_does_not_show_of_a_run_that_it_was_told_to_end_never_s
 
 
 @pytest.mark.parametrize("ranks", [(), (is_up(0),), (is_up(0), is_up(1))], ids=["none", "one", "both"])
-def test_a_run_that_the_cluster_was_told_to_end_by_nobody_here_is_over(ranks: tuple[RankObservation, ...]) -> None:
+def test_a_run_that_the_cluster_was_told_to_end_by_another_database_is_over(ranks: tuple[RankObservation, ...]) -> None:
     """The order is of a past that the database has lost (decision 0016): a launch of it would start nothing."""
     task = starting()
     seen = look(task, Observation(run_id=RunId("1.1"), ranks=ranks, killed=True))
@@ -288,14 +288,14 @@ EVICTED = replace(GONE, leaving_by=at(3))
 
 @pytest.mark.parametrize("profile", list(Profile))
 @pytest.mark.parametrize("end", [EVICTED, replace(EVICTED, state=LOST, exit_code=None)], ids=["ended", "lost"])
-def test_a_rank_that_was_evicted_and_ended_while_nobody_looked_is_resumed(profile, end) -> None:
+def test_a_rank_that_was_evicted_and_ended_unseen_is_resumed(profile, end) -> None:
     task = a_task(state=TaskState.RUNNING, profile=profile, retry=Retry(count=1))
     task = follow(task, shows(end))
     assert (task.state, task.reason, task.retries) == (TaskState.SUSPENDED, Reason.EVICTED, 0)
     assert task.run.failed_ranks == ()
 
 
-def test_of_a_gang_the_others_leave_when_one_was_evicted_while_nobody_looked() -> None:
+def test_of_a_gang_the_others_leave_when_one_was_evicted_unseen() -> None:
     task = a_task(state=TaskState.RUNNING, nodes=2, run=a_run(nodes=2))
     task = follow(task, shows(EVICTED, is_up(1)))
     assert (task.state, task.run.notice.reason, task.run.failed_ranks) == (TaskState.SUSPENDING, Reason.EVICTED, ())

@@ -86,7 +86,7 @@ def test_one_that_saved_after_its_notice_and_worked_on_until_it_was_ended_has_lo
     assert (task.run.left, task.run.lost) == (Left.SAVED, timedelta(seconds=8))
 
 
-def test_whoever_said_that_it_was_done_and_was_ended_then_has_lost_nothing() -> None:
+def test_a_rank_that_said_it_was_done_and_was_ended_then_has_lost_nothing() -> None:
     task = gone(told(killed_at=at(69), done=True), 143, signal=15, done=True)
     assert task.run is not None
     assert (task.run.left, task.run.lost) == (Left.SAVED, timedelta(0))
@@ -120,7 +120,7 @@ def test_a_chosen_signal_makes_its_status_one_that_was_asked_for(
 
 
 @pytest.mark.parametrize(("code", "left"), [(12, Left.UNKNOWN), (140, Left.UNKNOWN), (15, Left.ENDED)])
-def test_whoever_catches_the_signal_chosen_may_end_with_its_number(code: int, left: Left) -> None:
+def test_a_job_that_catches_the_signal_chosen_may_end_with_its_number(code: int, left: Left) -> None:
     task = gone(told(signal=Signal(name=SignalName.USR2)), code, caught=True)
     assert task.run is not None
     assert task.run.left is left

@@ -76,7 +76,7 @@ def test_fifo_the_head_of_the_queue_blocks_all_behind_it() -> None:
     assert order(made) == [2, 3, 4]
 
 
-def test_fifo_those_before_the_head_start_and_those_who_cannot_start_for_themselves_block_nobody() -> None:
+def test_fifo_tasks_before_the_head_start_and_tasks_that_cannot_start_for_themselves_block_no_other() -> None:
     tasks = (waits(1, 1), waits(2, 9), waits(3, 1, held=True), waits(4, 1))
     made = decide(snapshot(*tasks, nodes=4), discipline=FIFO)
     assert set(starts(made)) == {1, 4}

@@ -50,7 +50,7 @@ def test_the_level_follows_from_service(minutes: float, level: int) -> None:
     assert level_at(for_minutes(minutes), POLICY) == level
 
 
-def test_seats_are_dealt_out_anew_within_a_hand() -> None:
+def test_seats_are_dealt_out_again_within_a_hand() -> None:
     first, second = a_task(1, submitted_at=at(1), custom_rank=2.0), a_task(3, submitted_at=at(3), custom_rank=1.0)
     assert own_order([first, second]) == [second, first]
     dealt = seats([[first, second]])
@@ -107,7 +107,7 @@ def test_the_hopeless_are_not_looked_at_unless_they_were_promised_nodes() -> Non
     assert looked_at(made, hopeless) == [1, 4]
 
 
-def test_a_users_own_order_deals_out_the_seats_of_all_his_tasks_of_the_level() -> None:
+def test_a_users_own_order_deals_out_the_seats_of_all_their_tasks_of_the_level() -> None:
     """Those that are hopeless keep their part in it, and so do those that came in one by one."""
     last = waits(3, submitted_at=at(3), custom_rank=-1.0, avoid=frozenset({"node-1"}), user="bob")
     made = lane(
@@ -123,7 +123,7 @@ def test_a_users_own_order_deals_out_the_seats_of_all_his_tasks_of_the_level() -
     assert looked_at(made, Hopeless(frozenset(), lambda task: task.id == 3)) == [4, 2, 1]
 
 
-def test_a_task_that_its_user_has_ordered_takes_the_seat_of_one_that_he_has_not() -> None:
+def test_a_task_that_its_user_has_ordered_takes_the_seat_of_one_without_an_order() -> None:
     before = [waits(number, submitted_at=at(number), user="bob") for number in (1, 2)]
     assert looked_at(lane(waits(3, submitted_at=at(3), custom_rank=-1.0, user="bob"), before=before)) == [3, 1, 2]
 

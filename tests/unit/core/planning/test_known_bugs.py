@@ -123,7 +123,7 @@ def test_a_user_whose_own_tasks_hold_everything_makes_no_endless_search(gpus: in
     assert made.work < 3_000, "the queue is looked at, and the turns, but not all turns for each of the queue"
 
 
-def test_a_task_that_can_never_fit_before_one_that_can_takes_nobodys_nodes() -> None:
+def test_a_task_that_can_never_fit_before_one_that_can_takes_no_nodes_of_others() -> None:
     """kubernetes-sigs/kueue#6947: a workload that did not fit had a running one preempted over and over."""
     quotas = (*(a_quota("public", priority=level, limit=3) for level in Priority),)
     world = a_day_of(

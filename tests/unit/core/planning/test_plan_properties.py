@@ -177,7 +177,7 @@ def test_every_suspension_keeps_p1_to_p3_and_p6_and_p7(shot: Snapshot) -> None:
 
 @given(snapshots())
 @SOME
-def test_nobody_is_suspended_unless_the_beneficiary_then_starts(shot: Snapshot) -> None:
+def test_no_task_is_suspended_unless_the_beneficiary_then_starts(shot: Snapshot) -> None:
     made = plan(shot, POLICY)
     after = emptied(carried_out(shot, made))
     then = plan(after, POLICY)
@@ -192,7 +192,7 @@ def test_nobody_is_suspended_unless_the_beneficiary_then_starts(shot: Snapshot) 
 
 @given(snapshots())
 @FEW
-def test_nobody_is_suspended_who_is_not_needed(shot: Snapshot) -> None:
+def test_no_task_is_suspended_that_is_not_needed(shot: Snapshot) -> None:
     """P4: had any one of those who were told to leave stayed, the beneficiary could not start, or only over zones.
 
     Those behind a task that waits for room are left out: what they may use depends on when that can start (B2). So

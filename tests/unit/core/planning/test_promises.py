@@ -107,7 +107,7 @@ def test_a_gang_is_placed_on_free_nodes_or_not_at_all() -> None:
     assert placer.now(pending(now(state, 3)), passing=False) is None
 
 
-def test_room_is_what_is_being_freed_before_anybody_is_told_to_leave() -> None:
+def test_room_is_what_is_being_freed_before_any_task_is_told_to_leave() -> None:
     state, placer, _ = parts(
         leaving(runs(1, "node-1", level=LOW), None), runs(2, "node-2", level=LOW), waits(3), nodes=2
     )
@@ -128,7 +128,7 @@ def test_those_who_must_leave_are_leaving_from_then_on() -> None:
     assert not preemptor.frees_more(room.victims)
 
 
-def test_no_room_is_made_where_nobody_may_be_told_to_leave() -> None:
+def test_no_room_is_made_where_no_task_may_be_told_to_leave() -> None:
     state, placer, _ = parts(runs(1, "node-1", level=HIGH), waits(3), nodes=1)
     assert Preemptor(state, placer).make_room(pending(now(state, 3))) is None
     assert not any(turn.leaving for turn in state.turns.values())

@@ -118,7 +118,7 @@ async def test_a_size_has_its_own_terms_and_owners_of_tasks_are_not_idle(hub: Fa
     assert hub.stopped == [("ann", "")]
 
 
-async def test_nobody_is_taken_for_idle_while_the_scheduler_does_not_answer(hub: FakeHub, tmp_path: Path) -> None:
+async def test_no_server_is_taken_for_idle_while_the_scheduler_does_not_answer(hub: FakeHub, tmp_path: Path) -> None:
     hub.found = [a_server("ann", "gpu"), a_server("bob")]
     hub.broken = {"owners"}
     made = culler(hub, tmp_path)
@@ -232,7 +232,7 @@ async def ask(
         return answer.status, await answer.json(content_type=None)
 
 
-async def test_a_user_is_told_when_his_server_ends_and_gives_it_more_time(client: aiohttp.ClientSession) -> None:
+async def test_a_user_is_told_when_their_server_ends_and_gives_it_more_time(client: aiohttp.ClientSession) -> None:
     status, told = await ask(client, "GET", "ann")
     assert (status, told["reason"], told["warning"], told["renewable"]) == (200, "lifetime", True, True)
     assert datetime.fromisoformat(told["ends_at"]) == T0 + 65 * MINUTE

@@ -110,7 +110,7 @@ async def test_guesses_from_ever_new_addresses_are_looked_at_one_a_second(
     assert await guess("right", X_Forwarded_For="192.0.2.7") == "ann"
 
 
-async def test_who_gives_the_right_password_starts_anew(guess: Guess, looked_at: list[str]) -> None:
+async def test_a_client_that_gives_the_right_password_starts_again(guess: Guess, looked_at: list[str]) -> None:
     for _ in range(FREE):
         assert await guess() is None
     assert await guess("right") == "ann"

@@ -117,7 +117,7 @@ def test_what_has_been_up_may_refuse_for_a_while(kept: Kept) -> None:
     assert kept.restarter.restarts == Restarts(ever_answered=True, in_a_row=0)
 
 
-def test_what_is_kept_for_ever_is_never_given_up_once_it_has_been_up(tmp_path: Path) -> None:
+def test_what_is_always_restarted_is_never_given_up_once_it_has_been_up(tmp_path: Path) -> None:
     kept = Kept(tmp_path, forever=True)
     kept.be_up()
     for number in range(1, 4 * LIMIT):

@@ -179,7 +179,7 @@ async def test_the_end_of_a_run_is_told_as_soon_as_it_is_written(world: World) -
 
 
 @pytest.mark.parametrize("seed", range(8))
-async def test_nothing_is_lost_or_doubled_whoever_comes_when_and_reads_how_fast(
+async def test_nothing_is_lost_or_doubled_whenever_followers_come_and_however_fast_they_read(
     world: World, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setattr(log_story, "HELD", 2)
@@ -218,7 +218,7 @@ async def test_nothing_is_lost_or_doubled_whoever_comes_when_and_reads_how_fast(
     assert world.logs._stories == {}
 
 
-async def test_one_who_takes_his_time_holds_nobody_up_and_misses_nothing(
+async def test_a_slow_follower_delays_no_other_and_misses_nothing(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_story, "HELD", 3)
@@ -237,7 +237,7 @@ async def test_one_who_takes_his_time_holds_nobody_up_and_misses_nothing(
     assert slow.lines == fast.lines == [f"line {number}" for number in range(12)]
 
 
-async def test_where_a_log_cannot_be_read_everybody_is_told_and_the_next_one_begins_anew(world: World) -> None:
+async def test_where_a_log_cannot_be_read_all_followers_are_told_and_the_next_one_begins_again(world: World) -> None:
     followers = [world.follow() for _ in range(3)]
     await until(lambda: world.logs._stories and all(one.pages for one in followers))
     world.cluster.broken = True
@@ -272,7 +272,7 @@ async def test_events_are_read_once_for_all_streams(world: World, monkeypatch: p
 
 
 @pytest.mark.parametrize("held", [1, 4, 1000])
-async def test_every_reader_gets_every_event_that_is_his_once(
+async def test_every_reader_gets_each_of_their_events_once(
     world: World, monkeypatch: pytest.MonkeyPatch, held: int
 ) -> None:
     monkeypatch.setattr(news, "HELD", held)

@@ -220,7 +220,7 @@ async def test_what_cannot_be_forecast_says_so() -> None:
             await forecasts.of_submission(user("ann"), a_submission(), horizon=timedelta(days=days))
 
 
-async def test_a_user_at_his_most_tasks_is_refused_before_the_one_too_many() -> None:
+async def test_a_user_with_the_most_tasks_allowed_is_refused_before_the_one_too_many() -> None:
     service = Service(nodes=1)
     service.settings = type(service.settings)(policy=service.settings.policy, tasks_per_user=1)
     service.restart()

@@ -73,7 +73,7 @@ async def take_over(world: World) -> None:
     await world.step(10, ticks=5)
 
 
-async def test_an_id_is_not_given_again_and_nobody_sees_anothers_log(world: World) -> None:
+async def test_an_id_is_not_given_again_and_no_user_sees_anothers_log(world: World) -> None:
     backup = world.backup()
     old = await world.submit("secret", "alice", does=Behaviour(work=timedelta(seconds=5), prints=("alice's own",)))
     await world.step(1)

@@ -77,7 +77,7 @@ async def test_without_a_ceiling_nothing_may_be_changed(rows) -> None:
     assert await service.events("quota.put") == []
 
 
-async def test_a_user_changes_what_he_may_hold_at_once() -> None:
+async def test_a_user_changes_what_they_may_hold_at_once() -> None:
     service = await world(a_row("public", 1, ceiling=3))
     task = await service.submit("ann", "ann", 1, priority=HIGH)
     second = await service.submit("more", "ann", 1, priority=HIGH)

@@ -163,7 +163,7 @@ async def test_a_stop_between_the_decision_and_the_launch_starts_nothing(monkeyp
     assert service.cluster.launches == []
 
 
-async def test_a_run_that_belongs_to_nobody_is_ended() -> None:
+async def test_a_run_that_belongs_to_no_task_is_ended() -> None:
     service = await Service().open()
     task = await service.submit("gang", "ann")
     await service.step()

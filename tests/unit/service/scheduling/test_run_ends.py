@@ -157,7 +157,7 @@ async def test_a_start_that_fails_is_a_strike_and_a_failing_command_is_not() -> 
     assert len(found) == SHORT.max_failed_starts == len({node for node, _ in found})
 
 
-async def test_a_run_that_was_told_to_leave_strikes_nobody() -> None:
+async def test_a_run_that_was_told_to_leave_is_no_strike() -> None:
     service = await Service().open()
     task = await service.submit("ann", "ann", does=Behaviour(saves_in=None))
     await service.step()

@@ -166,7 +166,7 @@ async def test_an_extension_that_did_not_go_through_counts_for_nothing() -> None
     assert await second.tick() is False, "it was extended half a second later"
 
 
-async def test_who_has_lost_the_lease_learns_it_at_his_next_transaction() -> None:
+async def test_a_replica_that_has_lost_the_lease_learns_it_at_its_next_transaction() -> None:
     pair = await Pair().open()
     first, second = (replica.parts.cycle.leadership for replica in pair.replicas)
     await pair.clock.advance(6)
@@ -443,5 +443,5 @@ async def story(wanted: list[tuple[object, ...]]) -> None:
 
 @given(st.lists(actions, min_size=5, max_size=30))
 @settings(max_examples=150 * int(os.environ.get("HAI_EXAMPLES", "1")), deadline=None)
-def test_whoever_leads_whenever_nothing_is_lost_and_nothing_happens_twice(wanted: list[tuple[object, ...]]) -> None:
+def test_nothing_is_lost_and_nothing_happens_twice_whichever_replica_leads(wanted: list[tuple[object, ...]]) -> None:
     asyncio.run(story(wanted))

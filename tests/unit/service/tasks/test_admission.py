@@ -132,7 +132,7 @@ async def test_one_key_twice_at_once_makes_one_task() -> None:
     assert await stored(service) == ["a", "b"]
 
 
-async def test_whoever_has_gone_before_his_turn_submits_nothing() -> None:
+async def test_a_client_that_has_gone_before_its_turn_submits_nothing() -> None:
     service = await a_service()
     async with service.store.write():
         going = [asyncio.create_task(submissions(service).submit(user("ann"), held(name))) for name in ("a", "b", "c")]

@@ -73,7 +73,7 @@ def test_an_exhausted_quota_says_whose_and_goes_before_capacity() -> None:
     assert refusal.message.endswith("No size would start now: try again later.")
 
 
-def test_capacity_that_is_not_known_refuses_nobody() -> None:
+def test_capacity_that_is_not_known_refuses_no_server() -> None:
     assert choose(offers(), ALL, "gpu-1", "").name == "gpu-1"
 
 

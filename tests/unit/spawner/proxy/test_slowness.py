@@ -62,7 +62,7 @@ async def test_bytes_earn_time() -> None:
     assert not body.was_too_slow
 
 
-async def test_an_answer_that_nobody_takes_is_given_up() -> None:
+async def test_an_answer_that_is_not_read_is_given_up() -> None:
     class Stalled:
         async def write(self, _piece: bytes) -> None:
             await asyncio.Event().wait()

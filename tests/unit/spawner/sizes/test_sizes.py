@@ -96,7 +96,7 @@ def test_a_size_is_for_those_whom_it_names(person: Person, may: bool) -> None:
     assert parse_sizes(SIZES)["huge"].allows(person) is may
 
 
-def test_nobody_gets_a_size_whose_table_of_who_may_is_empty() -> None:
+def test_no_user_gets_a_size_whose_table_of_who_may_is_empty() -> None:
     table = {"a": {"cpu": 1, "memory": 1, "allow": {}}}
     assert not parse_sizes(table)["a"].allows(Person(name="ann", admin=True))
 
