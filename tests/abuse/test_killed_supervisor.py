@@ -39,9 +39,9 @@ from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.environment import Places
 
-#: Kills the supervisor, its parent, as soon as it can.
+#: A command that kills its parent, the supervisor, at once.
 KILLS = "kill -9 $PPID; sleep 600"
-#: Kills the supervisor and its keeper, the parent of that, at once.
+#: A command that kills the supervisor and the supervisor's parent, the keeper, at the same moment.
 KILLS_BOTH = 'keeper=$(cut -d" " -f4 /proc/$PPID/stat); kill -9 $keeper $PPID; sleep 600'
 
 
@@ -154,7 +154,7 @@ def named(word: str) -> list[int]:
 
 
 async def test_h4_a_task_that_kills_its_supervisor_has_three_runs_and_no_more(platform: Platform) -> None:
-    """There were 18 in 25 seconds."""
+    """Before rule H4, such a task had 18 runs in 25 seconds."""
     task = await platform.submit("mallory", KILLS)
     for wait in (15, 30):
         broken = await platform.when(task, TaskState.SUSPENDED, TaskState.FAILED)
@@ -171,7 +171,7 @@ async def test_h4_a_task_that_kills_its_supervisor_has_three_runs_and_no_more(pl
 
 
 async def test_h3_one_user_takes_no_node_from_the_others(platform: Platform) -> None:
-    """Two tasks of one user had put a node in quarantine, and another one after that."""
+    """Before rule H4, two tasks of one user could put one node after another in quarantine."""
     tasks = [await platform.submit("mallory", KILLS) for _ in range(3)]
     for wait in (15, 30, 0):
         for task in tasks:

@@ -18,21 +18,21 @@ Finder = Callable[[Records], Iterable[str]]
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that must hold."""
+    """A check with its name."""
 
     name: str
-    #: What it says when it holds.
+    #: The sentence that is true when the check holds.
     holds: str
     find: Finder
 
 
 CHECKS: list[Check] = []
-#: A strike that finds nothing so often, and never finds anything, is broken.
+#: A strike that found no process this many times, and never found one, is broken.
 OFTEN = 3
 
 
 def check(name: str, holds: str) -> Callable[[Finder], Finder]:
-    """Add a check."""
+    """Register a function as a check."""
 
     def add(find: Finder) -> Finder:
         CHECKS.append(Check(name, holds, find))
@@ -42,7 +42,7 @@ def check(name: str, holds: str) -> Callable[[Finder], Finder]:
 
 
 def judge(records: Records) -> dict[str, list[str]]:
-    """The violations by the name of the check; every check is named."""
+    """Violations by the name of the check; checks without violations are named too."""
     return {check.name: list(check.find(records)) for check in CHECKS}
 
 
@@ -163,7 +163,7 @@ def backwards(records: Records) -> Iterator[str]:
                 if line.what == "from" and line.step not in saved:
                     yield f"{story.name} went on from step {line.step}, and {sorted(saved)} was saved"
                 elif line.what == "saving" and story.shape in SAVING:
-                    # Killed here, either of the two is there.
+                    # After a kill at this point, there may be either of the two.
                     saved = {max(saved), line.step}
                 elif line.what == "saved":
                     saved = {line.step}
@@ -190,7 +190,7 @@ def logs(records: Records) -> Iterator[str]:
             continue
         kept = [text for number, text in lines if number == story.run]
         printed = [f"{story.name} step {step}" for step in story.done]
-        # Killed between its line and its journal, a rank has printed one more than it wrote down.
+        # A rank that was killed between its line and its journal has printed one line more than it recorded.
         if kept[: len(printed)] != printed[: len(kept)] or len(kept) > len(printed) + 1:
             yield f"{story.name} printed {len(printed)} lines, and its log has others: {_difference(printed, kept)}"
         elif len(kept) < len(printed) and story.finished and _ended_in_order(story, run):

@@ -19,7 +19,7 @@ _REVIVE_S = 1.0
 
 
 class HaiUp(Platform):
-    """`hai up`, started again by us whenever it has ended."""
+    """`hai up`, which the chaos run starts again whenever it has ended."""
 
     def __init__(self, home: Path, nodes: int) -> None:
         super().__init__(home, nodes)

@@ -1,4 +1,4 @@
-"""Which GPUs are whose while a plan is made: free, leaving, promised, reserved."""
+"""The state of each GPU while a plan is made: free, leaving, promised, reserved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of saving stands on evidence: how a run that was told to leave has left, and what it has lost."""
+"""HAI claims a save only on evidence: how a run that was told to leave has left, and how much work it has lost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def told(profile: Profile = Profile.AUTO, *, checkpoint: Checkpoint | None = Non
 
 
 def gone(task: Task, code: int, **rank: object) -> Task:
-    """The task when its one rank has ended so."""
+    """The task after its only rank has ended with `code`."""
     last = Rank(
         **{"rank": 0, "node": "node-1", "state": RankState.EXITED, "exit_code": code, "signalled": True, **rank}
     )
@@ -130,7 +130,7 @@ def test_a_job_that_catches_the_signal_chosen_may_end_with_its_number(code: int,
 
 
 def test_files_that_were_seen_later_but_are_older_change_nothing() -> None:
-    """They are those of the checkpoint that the job has told of."""
+    """These files belong to the checkpoint that the job has reported."""
     task, _ = advance(told(), ev.Saved(at=at(62), checkpoint=saved(61, Source.TOLD)))
     same, _ = advance(task, ev.Saved(at=at(63), checkpoint=saved(60.5)))
     assert same == task

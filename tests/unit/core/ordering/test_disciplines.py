@@ -1,4 +1,4 @@
-"""What HAI's rules are compared with: who waits, who passes and who leaves in each of the other disciplines."""
+"""The disciplines that HAI is compared with: which tasks wait, pass others and leave in each of them."""
 
 from __future__ import annotations
 

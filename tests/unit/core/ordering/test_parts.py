@@ -1,4 +1,4 @@
-"""The parts that a plan is made of, each alone: levels, seats, use, turns, offers, reservations, ends of runs."""
+"""The parts of a plan, each alone: levels, seats, use, turns, offers, reservations, ends of runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HOPEFUL = Hopeless(frozenset(), lambda _: False)
 
 
 def rules() -> HaiRules:
-    """Those of one plan: they remember what they have worked out."""
+    """HAI's rules for one plan, which remember results."""
     return HaiRules(POLICY, NOW, NOBODY, {})
 
 
@@ -68,7 +68,7 @@ def lane(*tasks: Task, before: Sequence[Task] = ()) -> Lane:
 
 
 def looked_at(lane: Lane, hopeless: Hopeless = HOPEFUL) -> list[int]:
-    """Its tasks in the order in which they are looked at."""
+    """The ids of the lane's tasks, in the order in which a plan looks at them."""
     order = []
     while (entry := lane.pop(hopeless)) is not None:
         order.append(int(entry.task.id))
@@ -83,7 +83,7 @@ def test_a_queue_gives_places_through_its_lanes() -> None:
 
 
 def test_a_lane_is_in_order_of_rank_then_use_then_seat() -> None:
-    """Whether its tasks were there from the start or came in one by one."""
+    """The order is the same for tasks that were there from the start and for tasks that came one by one."""
     users = {1: "alice", 2: "bob", 3: "cy", 4: "dora", 5: "cy"}
     use = {"alice": 0.0, "bob": 5.0, "cy": 1.0, "dora": 1.0}
     parts = {(1.0, "alice"): Part([waits(1, user="alice")]), (0.0, "cy"): Part([waits(5, user="cy")])}
@@ -108,7 +108,7 @@ def test_the_hopeless_are_not_looked_at_unless_they_were_promised_nodes() -> Non
 
 
 def test_a_users_own_order_deals_out_the_seats_of_all_their_tasks_of_the_level() -> None:
-    """Those that are hopeless keep their part in it, and so do those that came in one by one."""
+    """Hopeless tasks keep their part in the order, and so do tasks that came one by one."""
     last = waits(3, submitted_at=at(3), custom_rank=-1.0, avoid=frozenset({"node-1"}), user="bob")
     made = lane(
         last,

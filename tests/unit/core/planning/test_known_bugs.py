@@ -36,7 +36,7 @@ def a_day_of(*tasks: Task, nodes: int | tuple[Node, ...], policy: Policy | None 
 
 
 def preemptions(world: World) -> list[tuple[int, int | None]]:
-    """Who was told to leave because of priority, and for whom."""
+    """The ids of the tasks that were preempted, each with the beneficiary."""
     return [(told.task_id, told.beneficiary) for told in world.told if told.reason is Reason.PREEMPTED]
 
 

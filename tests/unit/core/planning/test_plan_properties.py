@@ -48,7 +48,7 @@ def told(made: Plan) -> list[Suspend]:
 
 
 def too_few_others(task: Task, shot: Snapshot) -> bool:
-    """Whether the task can do without the nodes that it was unlucky on (F3)."""
+    """Whether too few nodes are left without those that the task avoids (F3)."""
     fit = (node for node in shot.nodes if node.group == task.group and node.schedulable)
     return sum(node.gpus >= (task.gpus or 0) and node.name not in task.avoid for node in fit) < task.nodes
 

@@ -24,7 +24,7 @@ from unit.core.tables import EVERYBODY, HIGH, LOW, NORMAL, POLICY, leaving, runs
 
 
 def parts(*tasks: Task, **fields: Any) -> tuple[GroupState, Placer, Promises]:
-    """A group whose plan has only begun: nothing is promised in it yet, whatever the tasks bring."""
+    """The parts of a group's plan at its begin: no node is promised yet, whatever promises the tasks have."""
     shot, memory = snapshot(*tasks, **fields), Memory()
     memory.update(shot, POLICY, Discipline.HAI)
     state = GroupState("training", shot, POLICY, Discipline.HAI, memory)
@@ -33,7 +33,7 @@ def parts(*tasks: Task, **fields: Any) -> tuple[GroupState, Placer, Promises]:
 
 
 def now(state: GroupState, number: int) -> Task:
-    """The task as the plan has it now."""
+    """The task with that id, as the plan has it now."""
     return state.pending.tasks[TaskId(number)]
 
 

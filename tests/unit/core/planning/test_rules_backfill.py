@@ -1,4 +1,4 @@
-"""Who may pass the head of the queue, and whose nodes are kept (rules B1 to B4)."""
+"""Which tasks may pass the head of the queue, and for which tasks nodes are kept (rules B1 to B4)."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from unit.core.tables import (
 )
 
 KEPT = frozenset({"node-1", "node-2", "node-3"})
-#: It has node-1 for ten minutes more: then its slice is over.
+#: A task that has node-1 for ten minutes more: then its slice is over.
 RUNNING = runs(1, "node-1", minutes=20)
 #: The head of the queue: it needs all three nodes, and can have them in ten minutes.
 HEAD = waits(2, 3)
 WHEN = NOW + for_minutes(10)
-#: The same, but for a node that it cannot use.
+#: The same task, which cannot use node-4.
 NOT_NODE_4 = replace(HEAD, avoid=frozenset({"node-4"}))
 
 # -- B1 -----------------------------------------------------------------------------------------------

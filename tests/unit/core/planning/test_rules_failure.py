@@ -40,7 +40,7 @@ SECOND = timedelta(seconds=1)
 
 
 def ended(task: Task, *states: tuple[RankState, int | None]) -> Task:
-    """The task after its ranks have been seen like that."""
+    """The task after its ranks were observed in these states, with these exit codes."""
     ranks = tuple(a_rank(n, state=state, exit_code=code) for n, (state, code) in enumerate(states))
     return advance(task, RanksSeen(at=NOW, ranks=ranks))[0]
 

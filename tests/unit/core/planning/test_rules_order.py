@@ -36,7 +36,7 @@ SECOND = timedelta(seconds=1)
 
 
 def queue(*tasks: Task, uses: tuple[Use, ...] = (), policy: Policy = POLICY) -> list[int]:
-    """The tasks in the order in which they stand, behind a task of the highest priority that has all the nodes."""
+    """The ids of `tasks` in the order of the queue, behind a task of the highest priority that has all nodes."""
     full = runs(99, "node-1", "node-2", level=Priority.EXTREME_HIGH)
     return order(decide(snapshot(full, *tasks, nodes=2, uses=uses), policy))
 

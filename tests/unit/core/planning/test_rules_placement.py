@@ -32,7 +32,7 @@ from unit.core.tables import (
 
 
 def laid_out(**leaves: int) -> tuple[Node, ...]:
-    """Nodes by leaf, `a1=3` being three nodes of leaf a1 in zone a: a1-1, a1-2, a1-3."""
+    """Nodes by leaf: `a1=3` gives three nodes of leaf a1 in zone a, called a1-1, a1-2 and a1-3."""
     return tuple(
         a_node(f"{leaf}-{number}", zone=leaf[0], leaf=leaf)
         for leaf, count in leaves.items()
@@ -93,7 +93,7 @@ def test_f1_only_what_is_free_counts_as_the_size_of_a_leaf() -> None:
 
 
 def test_f1_nodes_are_freed_within_one_zone_if_that_can_be() -> None:
-    """Spread over two zones it would do less harm."""
+    """A gang over two zones would do less harm to others, but F1 keeps it in one zone."""
     nodes = laid_out(a1=2, b1=2)
     there = [
         runs(n, name, minutes=m, level=LOW)

@@ -81,7 +81,7 @@ def test_what_an_earlier_plan_was_given_stays_as_it_was() -> None:
 
 
 def test_a_task_that_has_gone_does_not_rise() -> None:
-    """It would have: its rank changes with time (O2)."""
+    """Otherwise it would rise, because its rank changes with time (O2)."""
     standing, old = Standing(), waits(1, served=for_minutes(600))
     standing.add(old)
     standing.line_up(RULES)

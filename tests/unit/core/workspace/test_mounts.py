@@ -240,9 +240,9 @@ def test_rules_for_different_nodes_do_not_meet() -> None:
     admitted(a_mount_rule("mine", node_group="a"), [a_mount_rule("standing", node_group="b")])
 
 
-# --- whatever admins write and whatever people are called
+# --- any rules of admins and any names of users
 
-#: Mostly what can be written, so that much of it is resolved; now and then what cannot.
+#: Mostly valid templates, so that many of them are resolved; now and then an invalid one.
 GOOD = ["a", "b", "{user}", "x-{user}", "{task}", "{user}{task}", "a-b"]
 WORDS = st.sampled_from([*GOOD * 5, "{group}", "..", ".", "etc", "", "{{", "a:b"])
 FIRST = st.sampled_from([*["a", "b"] * 8, "etc", "hai", "{user}", ".."])
@@ -277,7 +277,7 @@ MANY = st.tuples(*(rules(name) for name in "gbdafhce")).map(list)
 
 
 def admitted_ones(given_rules: list[MountRule]) -> dict[str, MountRule]:
-    """Those that an admin could write one after the other."""
+    """The rules, by name, that an admin could write one after the other."""
     kept: dict[str, MountRule] = {}
     for one in given_rules:
         try:

@@ -1,4 +1,4 @@
-"""Whom rules are for."""
+"""Subjects: the users that a rule is for."""
 
 from __future__ import annotations
 
