@@ -31,7 +31,7 @@ RINGS_A_SECOND = 5
 
 
 class OneLog:
-    """A cluster with nothing but a log in a folder."""
+    """A cluster that only has a log in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

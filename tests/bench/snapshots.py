@@ -156,7 +156,7 @@ class Maker:
     # -- tasks ------------------------------------------------------------------------------------
 
     def arriving(self, now: datetime) -> Task:
-        """A task that is submitted now."""
+        """A task that is submitted at `now`."""
         rng, number = self.rng, TaskId(next(self._ids))
         user = rng.choices(self.users, cum_weights=self._zipf)[0]
         gpus = rng.randint(1, 4) if rng.random() < 0.15 else None

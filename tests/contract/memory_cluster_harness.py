@@ -23,7 +23,7 @@ SLOW = "slow"
 
 
 class MemoryHarness(ClusterHarness):
-    """Commands are names of behaviours. The object is the cluster: opening it again gives the same one."""
+    """A harness whose commands are names of behaviours; every `open` returns the same cluster."""
 
     def __init__(self, folder: Path) -> None:
         self._clock = VirtualClock()
@@ -82,7 +82,7 @@ class MemoryHarness(ClusterHarness):
 
 
 def behave(launch: Launch) -> Behaviour:
-    """What the commands of the suite do."""
+    """The behaviour of a command of the suite."""
     name = launch.command[0]
     if name == "prints":
         _, text, status = launch.command

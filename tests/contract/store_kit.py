@@ -1,4 +1,4 @@
-"""Words of the contract suite of the Store port."""
+"""Helpers of the contract suite of the Store port."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from hai_scheduler.ports.store import Store
 
 MINUTE = timedelta(minutes=1)
 
-# Every store that a test opens, on the same state.
+# Opens a store; all stores of a test have the same state.
 Opener = Callable[[], Awaitable[Store]]
 
-#: For what only a store on disk can show.
+#: For tests of what only a store on disk does.
 on_disk = pytest.mark.parametrize("opener", ["sqlite", "postgres"], indirect=True)
 
 

@@ -1,4 +1,4 @@
-"""What every bus promises (hai_scheduler/ports, Bus and Ears), on every adapter."""
+"""The contract of a bus (hai_scheduler/ports, Bus and Ears), on every adapter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
 from hai_scheduler.ports.bus import Bus, Ears
 from redis_server import RedisServer
 
-#: Seconds: longer than any ring takes, on the slowest machine.
+#: Seconds; longer than any ring takes on the slowest machine.
 SOON = 60.0
 
 
@@ -174,7 +174,7 @@ async def test_timeouts_follow_the_clock_that_the_bus_was_given() -> None:
 
 
 class TestSeveralProcesses:
-    """What only a bus between processes can show: each bus stands for a process."""
+    """Buses between processes; each bus stands for a process."""
 
     @pytest.fixture(params=["sockets", "redis"])
     def one_more(
@@ -222,7 +222,7 @@ class TestSeveralProcesses:
 
 
 class TestRedisChannel:
-    """What is on the channel of Redis."""
+    """The messages on the channel of Redis."""
 
     @pytest.fixture
     async def pair(self, redis: RedisServer) -> AsyncIterator[tuple[RedisBus, RedisBus]]:
@@ -241,7 +241,7 @@ class TestRedisChannel:
 
 
 class TestSocketsOfAMachine:
-    """Dead processes, slow ones and strangers cost the others nothing."""
+    """Dead processes, slow processes and strangers do not disturb the others."""
 
     async def test_the_folder_and_a_long_path_to_it_are_for_the_owner_alone(self, tmp_path: Path) -> None:
         folder = tmp_path / ("long" * 40) / "bus"
@@ -274,7 +274,7 @@ class TestSocketsOfAMachine:
             try:
                 for number in range(3000):
                     await one.ring(f"run:{number}.1")
-                    await asyncio.sleep(0)  # each goes out by itself
+                    await asyncio.sleep(0)  # each message goes out by itself
                 assert sum(map(len, one._late.values())) <= MOST_UNSENT_DATAGRAMS
                 async with asyncio.timeout(SOON):
                     await one.ring("last")
@@ -310,7 +310,7 @@ class TestSocketsOfAMachine:
 
 
 class TestAnUnreliableRedis:
-    """Its loss costs latency, and nothing else."""
+    """A loss of Redis costs latency, and nothing else."""
 
     @pytest.fixture
     def own(self) -> Iterator[RedisServer]:
@@ -322,7 +322,7 @@ class TestAnUnreliableRedis:
             server.remove()
 
     async def heard(self, ears: Ears) -> None:
-        """Take what has been rung by now."""
+        """Take all rings that have arrived by now."""
         while await ears.wait(0.05):
             pass
 

@@ -1,4 +1,4 @@
-"""What every clock promises (hai_scheduler/ports, Clock), on every adapter."""
+"""The contract of a clock (hai_scheduler/ports, Clock), on every adapter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.ports.clock import Clock
 
-# A clock, and what lets that many seconds pass on it.
+# A clock, and a function that lets seconds pass on it.
 Kit = tuple[Clock, Callable[[float], Awaitable[None]]]
 
 

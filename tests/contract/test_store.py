@@ -40,7 +40,7 @@ class TestTasks:
         assert await get(store, added.id) == added
 
     async def test_a_time_that_no_calendar_has_does_not_prevent_reading(self, store: Store) -> None:
-        """A job may have reported it to an older version, which kept it."""
+        """A job may have reported such a time to an older version, which stored it."""
         far = datetime.fromisoformat("9999-12-31T23:59:59-23:59")
         run = a_run(checkpoint=a_checkpoint(at=far))
         await add(store, a_task(state=TaskState.RUNNING, run=run, checkpoint=run.checkpoint))

@@ -166,7 +166,7 @@ class TestTransactions:
         assert checked_out(store) == 0
         async with asyncio.timeout(60), store.write() as tx:
             now = await tx.get_task(task.id)
-            # All of it or nothing.
+            # A transaction is written as a whole or not at all.
             assert (now.held, await tx.last_event_seq()) in [(False, 0), (True, 1)]
             await tx.save_task(now)
 

@@ -1,4 +1,4 @@
-"""Many simulated nodes for the benchmark: what is bound to them is shown as running, and is gone once it is deleted."""
+"""Many simulated nodes for the benchmark: pods that are bound to them count as running, and vanish when deleted."""
 
 from __future__ import annotations
 

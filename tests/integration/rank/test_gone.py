@@ -1,13 +1,13 @@
-"""When all have said that they are gone, what is left of them is not waited for."""
+"""When all ranks have said that they are done, their remaining processes are not waited for."""
 
 from __future__ import annotations
 
 import time
 from datetime import datetime
 
-#: Far more than all of this takes.
+#: Seconds; far longer than these tests take.
 LONG_S = 300
-#: Passes SIGTERM over, as Lightning does under Slurm's variables, and trains on.
+#: A job that ignores SIGTERM, as Lightning does under Slurm's variables, and goes on training.
 BYPASSES = """
 import os, signal, time
 signal.signal(signal.SIGTERM, lambda *_: print("Bypassing SIGTERM", flush=True))

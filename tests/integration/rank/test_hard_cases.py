@@ -1,4 +1,4 @@
-"""The local cluster against ranks that are stopped, that kill who looks after them, or whose disk is full."""
+"""The local cluster with ranks that are stopped, that kill their supervisor, or whose disk is full."""
 # ruff: noqa: F811
 # The fixture is imported.
 
@@ -19,7 +19,7 @@ from integration.rank.test_local_cluster import RUN, World, settle, world  # noq
 
 
 def platform_of(world: World) -> list[int]:
-    """The keeper and the supervisor of the rank."""
+    """The ids of the keeper and the supervisor of the rank."""
     keeper = int((world.rank_folder() / "lock").read_text())
     return [keeper, *children_of(read_table()).get(keeper, ())]
 
@@ -96,7 +96,7 @@ async def test_lines_lost_on_a_full_disk_are_told_in_the_log_and_in_the_ranks_me
 
 
 def kill_both_at_once(world: World) -> None:
-    """Neither has a moment left in which it could end anything."""
+    """Kill keeper and supervisor at the same moment, so that neither can end any process."""
     keeper, supervisor = platform_of(world)
     os.kill(keeper, signal.SIGSTOP)
     for pid in (supervisor, keeper):

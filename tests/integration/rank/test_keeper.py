@@ -20,13 +20,13 @@ def nap() -> str:
 
 
 def named(word: str) -> list[int]:
-    """Processes that sleep so long, the ones that only start them left out."""
+    """The ids of the processes that sleep `word` seconds, without the processes that started them."""
     table = read_table()
     return [pid for pid in table if not table[pid].zombie and read_arguments(pid) == ["sleep", word]]
 
 
 def supervisor_of(bench) -> int:
-    """The supervisor, as the command sees it: its parent."""
+    """The id of the supervisor, which is the parent of the command."""
     command = bench.status().get("pid")
     process = read_process(command) if command else None
     return process.parent if process else 0
@@ -76,7 +76,7 @@ def test_while_anything_of_the_rank_is_left_it_counts_as_supervised(bench, nap, 
     eventually(lambda: named(nap))
     pid = supervisor_of(bench) if target == "supervisor" else keeper.pid
     os.kill(pid, signal.SIGKILL)
-    # Whenever the lock is free, nothing is left: asked in that order, so that the answer cannot be outdated.
+    # Whenever the lock is free, no process is left. The lock is read first, so that the answer cannot be outdated.
     eventually(lambda: is_free(bench))
     assert (named(nap), bench.processes()) == ([], [])
 

@@ -41,7 +41,7 @@ async def test_folders_and_files_are_for_their_owner_only(world: World) -> None:
 
 
 class Crash(BaseException):
-    """The service dies here."""
+    """The death of the service at this point."""
 
 
 @pytest.mark.parametrize("step", range(1, 8))
@@ -242,7 +242,7 @@ async def test_a_rank_whose_service_ended_before_it_was_started_is_started_by_th
 async def test_a_launcher_that_was_paused_before_it_starts_the_supervisor_starts_no_command(
     world: World, monkeypatch
 ) -> None:
-    """It has seen that the run is wanted. Meanwhile another service ends the run, and finds no rank to end."""
+    """The launcher has seen that the run is wanted; then another service ends the run, and finds no rank to end."""
     paused, other = world.open(shared=True), world.open(shared=True)
     spawn = LocalRank._spawn
 

@@ -1,4 +1,4 @@
-"""A service that comes back on another port: ranks that run hear it, and it hears them."""
+"""A service that comes back on another port: running ranks get its notices, and it gets their reports."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_services_that_start_at_the_same_moment_are_both_listed(tmp_path: Path, 
 
     def write(path: Path, text: str) -> None:
         if text == "http://a\n":
-            # The other one comes between the look at the file and the write; it is over at once, or waits its turn.
+            # The other process comes between the look at the file and the write; it ends at once, or waits.
             later.start()
             later.join(0.3)
         real(path, text)

@@ -12,7 +12,7 @@ import pytest
 
 from interpreters import interpreter
 
-#: Says what comes; leaves when it may.
+#: A job that prints which signal came, and leaves when it may.
 EARS = """
 import os, signal, sys, time
 def say(text):

@@ -24,7 +24,7 @@ _PASSES = (1 << 1) | (1 << 2)
 
 @pytest.fixture
 def modes_matter() -> Iterator[None]:
-    """Let file modes be an obstacle for this thread, and for those that it starts, also where it is root's."""
+    """Make file modes count for this thread and its children, although it may run as root."""
     libc = ctypes.CDLL(None, use_errno=True)
     header = (ctypes.c_uint32 * 2)(_VERSION_3, 0)
     # Twice effective, permitted and inheritable: the lower half, the upper half.
@@ -38,7 +38,7 @@ def modes_matter() -> Iterator[None]:
 
 
 def take_away(world: World, what: str) -> Path:
-    """Take all rights on a part of the run."""
+    """Remove all access rights to a part of the run's folder; returns its path."""
     run = world.rank_folder().parent
     path = {"task": run.parent, "run": run, "rank": run / "0"}.get(what, run / "0" / what)
     path.chmod(0)

@@ -57,7 +57,7 @@ class Gate:
 
 
 class ReplicasStore:
-    """One replica's way to the store. What the scheduler writes, only the holder of the lease may write."""
+    """The store as one replica uses it. Only the holder of the lease may write what the scheduler writes."""
 
     def __init__(self, inner: MemoryStore, holder: str, gate: Gate) -> None:
         self._inner, self._holder, self._gate = inner, holder, gate
@@ -86,11 +86,11 @@ class ReplicasStore:
 
 
 class ReplicasCluster:
-    """One replica's way to the cluster."""
+    """The cluster as one replica uses it."""
 
     def __init__(self, inner: MemoryCluster, gate: Gate) -> None:
         self._inner, self._gate = inner, gate
-        # Each may come late: a replica may be paused before it, and another act meanwhile.
+        # Each call may come late: a replica may be paused before it, while the other replica acts.
         for name in ("nodes", "observe", "launch", "kill"):
             setattr(self, name, self._gated(getattr(inner, name)))
 
@@ -108,7 +108,7 @@ class ReplicasCluster:
 
 
 class Replica:
-    """One service: at rest, or in the middle of a tick."""
+    """A service, at rest or in the middle of a tick."""
 
     def __init__(self, holder: str, pair: Pair, ahead: float = 0.0) -> None:
         self.holder = holder
@@ -168,7 +168,7 @@ class Replica:
 
 
 class SkewedClock:
-    """A clock that goes right but shows another time, as that of another machine does."""
+    """A clock with the right speed and another time, as on another machine."""
 
     def __init__(self, inner: VirtualClock, ahead: float) -> None:
         self._inner, self._ahead = inner, ahead
@@ -180,7 +180,7 @@ class SkewedClock:
 
 
 class Pair:
-    """The world, and two replicas in it."""
+    """Two replicas in one world."""
 
     def __init__(self, nodes: int = 3, ahead: float = 0.0) -> None:
         self.clock = VirtualClock()
@@ -207,7 +207,7 @@ class Pair:
         return self
 
     async def restart(self, which: int) -> None:
-        """The process dies where it is, and another takes its place."""
+        """Let the process die where it is, and start another one in its place."""
         await self.replicas[which].die()
         self.replicas[which] = self._replica(which)
 

@@ -1,4 +1,4 @@
-"""Users take turns to compute, whatever each of them has sent."""
+"""Users take turns to compute, however many orders each of them has sent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hai_scheduler.service.shared.errors import TooMany, Unavailable
 
 
 class Office:
-    """A queue whose visitors stay until they are told to go."""
+    """A queue whose visitors keep their place until the test lets them go."""
 
     def __init__(self, slots: int, **bounds: int) -> None:
         self.queue = FairQueue(slots, **bounds)
@@ -21,7 +21,7 @@ class Office:
         self.visits: dict[str, asyncio.Task[None]] = {}
 
     async def come(self, *names: str) -> None:
-        """Visitors named after their user and a number, in this order."""
+        """Let visitors come in this order; each is named after its user and a number."""
         for name in names:
             self._go[name] = asyncio.Event()
             self.visits[name] = asyncio.create_task(self._visit(name))

@@ -40,7 +40,7 @@ class Growing:
     """A cluster with logs that grow."""
 
     logs: dict[str, bytes] = field(default_factory=dict)
-    #: Bytes of a line without an end that are handed out at once.
+    #: The most bytes of a line without an end that one read returns.
     longest: int = 1 << 20
     reads: int = 0
     broken: bool = False
@@ -72,7 +72,7 @@ class World:
     feed: Feed
 
     async def end(self) -> None:
-        """The run and its task succeed, as a tick writes it."""
+        """Let the run and its task succeed, as a tick writes it."""
         async with self.store.write() as tx:
             task = await tx.get_task(TaskId(1))
             run = replace(task.run, ended_at=T0, reason=Reason.SUCCEEDED)
@@ -141,7 +141,7 @@ async def test_a_log_is_read_once_for_all_who_follow_it(world: World, monkeypatc
     followers = [world.follow() for _ in range(50)]
     for one in followers:
         await one.has("first")
-    await until(lambda: all(one.pages[-1].lines == () for one in followers))  # they have come to the end
+    await until(lambda: all(one.pages[-1].lines == () for one in followers))  # the followers have come to the end
     (story,) = world.logs._stories.values()
     page_of, asked = world.logs._page, []
 

@@ -109,7 +109,7 @@ async def runs(world: Service, task: TaskId) -> Sequence[Run]:
 
 
 def is_theirs(world: Service) -> None:
-    """Nothing was done to the other platform's run."""
+    """Check that the other platform's run was not touched."""
     theirs = world.cluster._runs[RunId("1.1")]
     assert theirs.launch.origin == Origin("somebodyelse", 1)
     assert not theirs.gone(world.clock.now())

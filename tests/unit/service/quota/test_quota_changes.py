@@ -22,7 +22,7 @@ def a_row(subject: str, limit: int | None = 2, ceiling: int | None = None, **mor
 
 
 async def world(*rows: Quota) -> Service:
-    """A service with these rows at HIGH alone."""
+    """A service in which only these rows give quota at HIGH."""
     service = await Service().open()
     async with service.store.write() as tx:
         await tx.delete_quota(a_row("public"))

@@ -25,7 +25,7 @@ async def a_service(*nodes: Node) -> Service:
 
 
 async def held_by(service: Service, task_id: TaskId) -> list[tuple[str, tuple[int, ...]]]:
-    """Where the task's ranks are, with the GPUs that each was given."""
+    """The node of each rank of the task, with the indices of its GPUs."""
     run = (await service.task(task_id)).live_run
     return [(rank.node, rank.gpus) for rank in run.ranks] if run else []
 

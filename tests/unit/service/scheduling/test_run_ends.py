@@ -1,4 +1,4 @@
-"""What runs leave behind: use that counts in the order (O3), strikes and quarantine (H3), alarms (P7)."""
+"""Effects of ended runs: use that counts in the order (O3), strikes and quarantine (H3), alarms (P7)."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ async def test_strikes_are_forgotten_when_no_group_looks_at_them_any_more() -> N
 
 
 async def bad_node(service: Service) -> None:
-    """Three runs of three tasks fail on node-1, which is then the only one that is free."""
+    """Let runs of three tasks fail on node-1, which is then the only free node."""
     for name in ("a", "b", "c"):
         task = await service.submit(name, name, 1, replace(BROKEN))
         for _ in range(3):

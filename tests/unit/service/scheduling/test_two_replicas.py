@@ -195,7 +195,7 @@ async def test_an_observation_from_before_another_led_ends_no_run() -> None:
     pair = await Pair().open()
     first, second = pair.replicas
     task = await submit(pair, 0, "one", does=Behaviour(work=timedelta(hours=1)))
-    await first.tick_and_pause(3)  # it has seen the nodes and that nothing runs
+    await first.tick_and_pause(3)  # it has seen the nodes, and that no task runs
     assert first.paused
     await pair.clock.advance(6)
     for _ in range(3):
@@ -220,7 +220,7 @@ async def test_a_notice_that_was_not_rung_is_rung_by_the_next_leader_until_it_wa
     async with pair.bus.listen(run_topic(f"{task}.1")) as ears:
         await pair.replicas[0].parts.services.submissions.stop(ADMIN, str(task))
         assert await ears.wait(0)
-        # That ring was lost, and so is the leader.
+        # That ring was lost, and the leader is dead.
         await pair.restart(0)
         await pair.clock.advance(6)
         await second.tick()
@@ -282,7 +282,7 @@ async def test_a_run_that_was_to_be_ended_and_is_not_seen_is_not_over_before_the
     pair = await Pair(nodes=1).open()
     first, second = pair.replicas
     task = await submit(pair, 0, "one", does=Behaviour(work=timedelta(hours=1)))
-    await first.tick_and_pause(6)  # it has committed that the run starts, and has not launched it
+    await first.tick_and_pause(6)  # the leader has committed the start of the run, and has not launched it
     assert pair.cluster.launches == []
     await second.parts.services.submissions.stop(ADMIN, str(task))
     await pair.clock.advance(200)
@@ -405,7 +405,7 @@ async def act(pair: Pair, action: tuple[object, ...]) -> None:  # noqa: C901  # 
 
 
 async def check(pair: Pair) -> None:
-    """No node is held twice, no task has two runs, no run was started that was not decided."""
+    """Check that no node is held twice, no task has two runs, and no run was started without a decision."""
     tasks = tuple(await pair.tasks())
     Snapshot(now=pair.clock.now(), nodes=tuple(await pair.cluster.nodes()), tasks=tasks).check()
     pair.cluster.check()

@@ -46,7 +46,7 @@ async def at_once(service: Service, *asked: tuple[str, Submission, str | None]) 
 
 
 async def everybody_waits() -> None:
-    """Turns of the event loop that are more than enough to come to the writer's lock."""
+    """Let the event loop turn often enough for all submissions to reach the writer's lock."""
     for _ in range(50):
         await asyncio.sleep(0)
 
@@ -191,7 +191,7 @@ async def test_a_ring_that_fails_stores_nothing_twice(monkeypatch: pytest.Monkey
 
 
 class Looked:
-    """Notes with which Python files were looked at."""
+    """Records with which Python version files were looked at."""
 
     def __init__(self) -> None:
         self.pythons: list[str | None] = []

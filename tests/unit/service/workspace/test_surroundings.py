@@ -1,4 +1,4 @@
-"""Environments and mounts from admins' words to the launch of a run, and what happens when they are gone."""
+"""Environments and mounts from the rules of admins to the launch of a run, and what happens when they are gone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ANN = Caller(name="ann", groups=frozenset({"ml"}), scopes=frozenset({SCOPE_WRITE
 
 
 class Watched(Service):
-    """A service whose launches are written down."""
+    """A service whose launches are recorded."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -400,7 +400,7 @@ async def test_a_damaged_rule_is_said_to_be_damaged() -> None:
 
 
 class Mounts:
-    """Files whose ranks see what is mounted."""
+    """Files of a cluster whose ranks only see what is mounted."""
 
     async def unseen(self, folder: str, mounts: Sequence[Mount]) -> str | None:
         seen = [mount.mount_path for mount in mounts]
@@ -428,5 +428,5 @@ async def test_a_user_with_a_python_that_their_ranks_will_not_see_is_told(env: d
     submissions = replace(service.parts.services.submissions, files=Mounts())
     made = Submission(name="t", command=("train",), cwd="/", env=env)
     assert await submissions.warnings(ANN, made) == said
-    # Where nothing is known of files, nothing is said.
+    # Where files are unknown, there is no warning.
     assert await replace(submissions, files=None).warnings(ANN, made) == []
