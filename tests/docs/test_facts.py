@@ -1,4 +1,4 @@
-"""Pages name what the code has: words, numbers, variables. What is made by programs is up to date."""
+"""Words, numbers and variables on pages agree with the code; generated files are up to date."""
 
 from __future__ import annotations
 

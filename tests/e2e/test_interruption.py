@@ -52,7 +52,7 @@ def undisturbed(platform: Platform) -> str:
 
 
 def train(platform: Platform, name: str, gate: Path, epochs: int, *, deaf: bool = False) -> dict[str, int]:
-    """A training of bob and one of cy, which both hold after that many epochs until the gate is there."""
+    """Start trainings of bob and of cy, which both wait after `epochs` epochs for the file `gate`."""
     held = ["python", str(HELD), str(gate), str(epochs), *(["--deaf"] if deaf else []), "--", *DIGITS]
     if deaf:
         held.append("--ignore-notice")
@@ -64,7 +64,7 @@ def train(platform: Platform, name: str, gate: Path, epochs: int, *, deaf: bool 
 
 
 def trained(platform: Platform, task: int, user: str) -> int:
-    """How many epochs its log tells of."""
+    """The number of epochs in the log of the task."""
     try:
         return sum(line.text.startswith("epoch ") for line in platform.client(user).logs(task))
     except Unavailable:

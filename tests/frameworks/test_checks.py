@@ -1,4 +1,4 @@
-"""The checks refuse what must not be: forged stories of a training, each wrong in one way."""
+"""The checks refuse forged stories of a training, each of which is wrong in one way."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ PATH = Path(os.environ.get("SAVE_TO", "output"), "model.pt")
 
 
 class Trainer:
-    """Trains, and keeps what belongs to it."""
+    """A trainer with its model, its optimizer and its state."""
 
     def __init__(self, model):
         self.model = model

@@ -16,7 +16,7 @@ STEPS = 80
 
 
 class TimedLoop(Loop):
-    """Says how long saving takes."""
+    """A loop that prints how long a save takes."""
 
     def save(self):
         """Save it."""
@@ -28,7 +28,7 @@ class TimedLoop(Loop):
 
 
 def say(*words):
-    """Print it once."""
+    """Print a line on rank 0 only."""
     if dist.get_rank() == 0:
         print(*words, flush=True)
 

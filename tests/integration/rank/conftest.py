@@ -198,7 +198,7 @@ class Pod:
     def start(
         self, *command: str, env: dict[str, str] | None = None, task_env: dict[str, str] | None = None, **changes: Any
     ) -> subprocess.Popen[bytes]:
-        """Start the container: `env` is its environment, `task_env` the task's variables; the rest is for the Secret."""
+        """Start the container: `env` is its environment, `task_env` the task's variables; the rest is the Secret's."""
         secret = self.folder / "spec"
         secret.mkdir(parents=True)
         (secret / "token").write_text("run:41.2:abc")

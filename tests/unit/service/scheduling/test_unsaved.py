@@ -1,4 +1,4 @@
-"""A task that is interrupted again and again without a checkpoint: its user is told, and equals stop it no more (P8)."""
+"""A task that is interrupted again and again without a checkpoint: its user is told, and equals let it run (P8)."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ async def test_a_ring_that_fails_stores_nothing_twice(monkeypatch: pytest.Monkey
 
 
 class Looked:
-    """Records with which Python version files were looked at."""
+    """Records the Pythons for which files were checked."""
 
     def __init__(self) -> None:
         self.pythons: list[str | None] = []
