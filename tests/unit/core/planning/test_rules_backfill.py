@@ -116,7 +116,7 @@ def test_b1_where_no_time_can_be_said_nothing_is_kept(sentence: str, running: Ta
     assert (made.verdicts[2].kind, made.verdicts[2].earliest_start) == (VerdictKind.CAPACITY, None)
 
 
-def test_b1_nothing_is_kept_for_a_task_that_waits_for_quota_or_for_its_owner_or_for_ever() -> None:
+def test_b1_nothing_is_kept_for_a_task_that_waits_for_quota_or_for_its_owner_or_can_never_start() -> None:
     quotas = (*EVERYBODY, a_quota("user:ann", limit=3))
     there = (RUNNING, runs(9, "node-4", user="ann", minutes=1))
     for head in (waits(2, 3, user="ann"), waits(2, 3, held=True), waits(2, 9), waits(2, 3, not_before=WHEN)):

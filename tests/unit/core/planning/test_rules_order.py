@@ -50,7 +50,7 @@ def test_o1_higher_priority_goes_first_then_first_submission() -> None:
     assert made.verdicts[3].position == 3
 
 
-def test_o1_the_levels_stand_in_their_order_whoever_came_first() -> None:
+def test_o1_the_levels_stand_in_their_order_whichever_task_came_first() -> None:
     tasks = [waits(n, priority=level) for n, level in enumerate(sorted(Priority), start=1)]
     assert queue(*tasks) == [7, 6, 5, 4, 3, 2, 1]
 

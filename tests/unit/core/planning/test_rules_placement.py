@@ -188,7 +188,7 @@ def test_f2_turns_among_equals_go_round_for_those_that_span_zones(minutes: float
         assert made.verdicts[2].earliest_start == NOW + for_minutes(1)
 
 
-def test_f2_whoever_may_not_leave_for_it_keeps_its_place() -> None:
+def test_f2_a_task_that_may_not_leave_for_it_keeps_its_place() -> None:
     higher = crossing(1, "a1-1", "b1-1", level=Priority.VERY_HIGH)
     assert suspends(decide(snapshot(higher, waits(2, 2, priority=HIGH), nodes=FOUR))) == {}
     own = runs(1, "a1-1", "b1-1", minutes=600, user="user2")
