@@ -28,7 +28,7 @@ T0 = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 
 
 def at(seconds: float = 0, *, minutes: float = 0, hours: float = 0) -> datetime:
-    """That long after `T0`."""
+    """The time that lies so long after `T0`."""
     return T0 + timedelta(seconds=seconds, minutes=minutes, hours=hours)
 
 
@@ -136,14 +136,14 @@ def a_strike(node: str = "node-1", **fields: Any) -> Strike:
 
 
 def a_mount_rule(name: str = "data", **fields: Any) -> MountRule:
-    """Everybody reads the nodes' `/src/data` at `/data`; a rule that removes has no source."""
+    """A rule by which all users read `/src/data` of the nodes at `/data`; a rule that removes has no source."""
     removes = fields.get("action") is Action.REMOVE
     what = {"kind": None, "source": ""} if removes else {"kind": MountKind.HOST_PATH, "source": f"/src/{name}"}
     return MountRule(**{"name": name, "subject": "public", "mount_path": "/data", **what, **fields})
 
 
 def an_environment(name: str = "torch", **fields: Any) -> Environment:
-    """An image, for everybody."""
+    """An environment with an image, for all users."""
     return Environment(**{"name": name, "image": "quay.io/ml/torch:2", "subjects": frozenset({"public"}), **fields})
 
 

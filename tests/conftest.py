@@ -1,4 +1,4 @@
-"""What holds for every test: its name is the same in every process, and so are the examples of its properties."""
+"""Hooks for all tests: names and Hypothesis examples are the same in every process; the longest tests begin first."""
 
 import os
 import re
@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-#: The same examples everywhere: what passes here passes in CI. `HAI_EXAMPLES=10 pytest ...` looks for new ones.
+#: Hypothesis takes the same examples everywhere, so CI has no others. `HAI_EXAMPLES=10 pytest ...` tries new ones.
 settings.register_profile("steady", derandomize=True, database=None)
 settings.register_profile("searching", database=None)
 settings.load_profile("searching" if "HAI_EXAMPLES" in os.environ else "steady")
 
-# A shell that runs tests in the background may have them ignore these, and every process that they start with them.
+# A shell may make background processes ignore these signals; the processes that tests start would inherit that.
 for number, usual in (
     (signal.SIGHUP, signal.SIG_DFL),
     (signal.SIGINT, signal.default_int_handler),
@@ -23,7 +23,7 @@ for number, usual in (
         signal.signal(number, usual)
 
 TESTS = Path(__file__).parent
-#: What takes longest, by `--durations`, the longest first: begun last, it would be waited for by all workers.
+#: The longest tests by `--durations`, longest first. One that began last would keep all workers waiting.
 LONGEST = (
     "integration/replicas/test_takeover.py",
     "integration/replicas/test_restored.py",
@@ -46,14 +46,14 @@ UNSTABLE = re.compile(r"set\(\{| at 0x[0-9a-f]+")
 
 
 def rank_of(path: Path) -> int:
-    """Which of LONGEST a test is of; what is of none comes after all of them, in the order in which it was found."""
+    """The index in LONGEST of the tests at `path`; for all other tests the length of LONGEST."""
     inside = path.relative_to(TESTS) if path.is_relative_to(TESTS) else Path()
     names = {str(inside), *map(str, inside.parents)}
     return next((rank for rank, name in enumerate(LONGEST) if name in names), len(LONGEST))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, and refuse names that differ between workers, though only in some runs.
+    """Put the longest tests first, and refuse names of tests that may differ between the workers of a run.
 
     Such names show a set or an address.
 

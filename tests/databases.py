@@ -31,7 +31,7 @@ _START = 30.0
 
 
 def sqlite_url(path: Path) -> str:
-    """The URL of a file."""
+    """The SQLAlchemy URL of a SQLite file."""
     return f"sqlite:///{path}"
 
 
@@ -53,7 +53,7 @@ async def empty_postgres(url: str, *, drop: bool = False) -> None:
         else:
             names = ", ".join(name for name in METADATA.tables if name != DATABASE.name)
             await connection.execute(text(f"TRUNCATE {names} RESTART IDENTITY"))
-            # As good as new: this row is made with the tables.
+            # A new database has this row too: it is made with the tables.
             new = {"epoch": 1, "steps": 0, "number": 0, "first_task": 0, "above": 0}
             await connection.execute(update(DATABASE), {"name": secrets.token_hex(8), **new})
     await engine.dispose()
@@ -84,7 +84,7 @@ def _binaries() -> Path | None:
 
 
 def _owner() -> pwd.struct_passwd | None:
-    """Who runs the server: whoever runs the tests, or another for root."""
+    """The account that runs the server: that of the tests, or for root `postgres` or `nobody`; None if missing."""
     if os.getuid() != 0:
         return pwd.getpwuid(os.getuid())
     for name in ("postgres", "nobody"):
@@ -96,16 +96,16 @@ def _owner() -> pwd.struct_passwd | None:
 
 
 class PostgresServer:
-    """A server on a socket of its own, which may be stopped and started again with what it has.
+    """A server on a socket of its own, which may be stopped and started again with its data.
 
     Raises:
-        OSError, subprocess.SubprocessError: Its folder cannot be made.
+        OSError, subprocess.SubprocessError: The data folder cannot be made.
     """
 
     def __init__(self, binaries: Path, owner: pwd.struct_passwd) -> None:
         self._binaries = binaries
         self._folder = Path(tempfile.mkdtemp(prefix="hai-pg-"))
-        # Everybody but its owner, and root, stays out: whoever reaches the socket is let in.
+        # Only the owner and root may enter this folder: the server asks for no password at the socket in it.
         os.chown(self._folder, owner.pw_uid, owner.pw_gid)
         as_owner = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []} if os.getuid() == 0 else {}
         self._as_owner: dict[str, Any] = as_owner
@@ -123,7 +123,7 @@ class PostgresServer:
 
     @classmethod
     def find(cls) -> PostgresServer | str:
-        """One of the binaries on this machine, not started yet; or why there is none."""
+        """A server, not started yet, from binaries on this machine; or a text that says why there is none."""
         binaries = _binaries()
         if binaries is None:
             return "set HAI_TEST_POSTGRES to the URL of an empty database, or install the server"
@@ -134,23 +134,23 @@ class PostgresServer:
 
     @property
     def pid(self) -> int | None:
-        """The postmaster, if it runs."""
+        """The process id of the postmaster; None if it does not run."""
         return None if self._process is None or self._process.poll() is not None else self._process.pid
 
     @property
     def folder(self) -> Path:
-        """Where its socket, its data (`data`) and its log are; its owner's."""
+        """The folder with the socket, the data (`data`) and the log; it belongs to the account of the server."""
         return self._folder
 
     def start(self, *more: str) -> None:
-        """Start it and wait until it takes connections.
+        """Start the server and wait until it takes connections.
 
         Args:
             more: Settings such as `ssl=on`, which win over those of these tests.
 
         Raises:
-            OSError: It ended.
-            TimeoutError: It does not get ready.
+            OSError: The server ended.
+            TimeoutError: The server does not get ready in time.
         """
         options = (
             "listen_addresses=", f"unix_socket_directories={self._folder}", "fsync=off", "max_connections=50"
@@ -172,13 +172,13 @@ class PostgresServer:
         _wait_until_ready(self._process, self._folder)
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """End it: SIGINT cuts the connections off, SIGQUIT is PostgreSQL's immediate stop, as after a crash."""
+        """End the server: SIGINT cuts the connections off, SIGQUIT is PostgreSQL's immediate stop, as after a crash."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(how)
             self._process.wait(_START)
 
     def remove(self) -> None:
-        """End it and forget everything."""
+        """End the server and remove its folder."""
         self.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -189,7 +189,7 @@ def _wait_until_ready(server: subprocess.Popen[bytes], folder: Path) -> None:
     while time.monotonic() < deadline:
         if server.poll() is not None:
             raise OSError((folder / "log").read_text(errors="replace")[-500:])
-        # Its last line says `ready` once connections are taken.
+        # The last line of this file says `ready` once the server takes connections.
         if ready.exists() and ready.read_text().rstrip().endswith("ready"):
             return
         time.sleep(0.02)

@@ -22,13 +22,13 @@ def laid_out(samples: Sequence[bytes], *, old: bool = False) -> bytes:
 
 
 def lay_out(path: Path, samples: Sequence[bytes], *, old: bool = False) -> Path:
-    """A file of these samples."""
+    """Write a file of these samples; returns `path`."""
     path.write_bytes(laid_out(samples, old=old))
     return path
 
 
 def with_offset(data: bytes, index: int, offset: int) -> bytes:
-    """The bytes of a file, with another offset of one sample, and the checksum of the index as if it were meant."""
+    """The bytes of a file with another offset of one sample, and with the right checksum for that index."""
     (n,) = struct.unpack_from("<q", data, 4)
     changed = bytearray(data)
     struct.pack_into("<q", changed, 12 + 4 * n + 8 * index, offset)

@@ -7,9 +7,9 @@ from typing import Any
 
 
 def scheduling(config: Any, log: Any, group_of: Callable[[str], str]) -> Any:
-    """What a conftest gives for `pytest_xdist_make_scheduler`.
+    """The scheduler that a conftest returns from `pytest_xdist_make_scheduler`: it keeps each group on one worker.
 
-    The marks of `--dist loadgroup` are not heeded: pytest-xdist 3.8 writes them into ids that pytest 9 does not read.
+    The marks of `--dist loadgroup` do not work: pytest-xdist 3.8 writes them into ids that pytest 9 does not read.
 
     Args:
         config: As the hook has it.

@@ -1,4 +1,4 @@
-"""Other Pythons of this machine, for what must run on them."""
+"""Other Python versions on this machine, for code that must run on them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def interpreter(version: str) -> str:
     `HAI_TEST_PYTHON38` and the like name it; else it is looked for on PATH, at pyenv's and at uv's.
     """
     variable = f"HAI_TEST_PYTHON{version.replace('.', '')}"
-    # HOME may be one of the test's own.
+    # The test may have set HOME to a folder of its own.
     home = Path(pwd.getpwuid(os.geteuid()).pw_dir)
     kept = (
         *sorted((home / ".pyenv/versions").glob(f"{version}.*/bin/python")),
@@ -30,7 +30,7 @@ def interpreter(version: str) -> str:
 
 
 def _is(program: str, version: str) -> bool:
-    """Whether it runs, and is of that version: pyenv's shims may be neither."""
+    """Whether `program` runs and is of that version: a shim of pyenv may do neither."""
     code = "import sys; print('%d.%d' % sys.version_info[:2])"
     try:
         done = subprocess.run([program, "-c", code], capture_output=True, text=True, check=False)

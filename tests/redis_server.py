@@ -17,10 +17,10 @@ PATIENCE = 15.0
 
 
 class RedisServer:
-    """One server, which may be killed and started again at the same address."""
+    """A Redis server, which may be killed and started again at the same address."""
 
     def __init__(self, *, password: str | None = None) -> None:
-        # Socket paths must be short.
+        # The path of a socket must be short.
         self._folder = Path(tempfile.mkdtemp(prefix="hai-redis-"))
         self._password = password
         self._process: subprocess.Popen[bytes] | None = None
@@ -29,11 +29,11 @@ class RedisServer:
 
     @property
     def up(self) -> bool:
-        """Whether it was started and not killed."""
+        """Whether the server was started and not killed."""
         return self._process is not None
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start the server and wait until it answers."""
         options = {"port": "0", "unixsocket": "socket", "save": "", "appendonly": "no", "dir": str(self._folder)}
         if self._password is not None:
             options["requirepass"] = self._password
@@ -59,18 +59,18 @@ class RedisServer:
                 time.sleep(0.02)
 
     def send(self, number: signal.Signals) -> None:
-        """Stop or continue it."""
+        """Send the server a signal, such as SIGSTOP or SIGCONT."""
         assert self._process is not None
         self._process.send_signal(number)
 
     def kill(self) -> None:
-        """End it at once, as a crash would."""
+        """Kill the server, as a crash would."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(PATIENCE)
             self._process = None
 
     def remove(self) -> None:
-        """End it and forget everything."""
+        """Kill the server and remove its folder."""
         self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)

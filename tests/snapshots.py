@@ -1,7 +1,7 @@
 """Random but consistent snapshots for property tests, weighted towards the corners of the rules.
 
-A snapshot follows from a seed and from which nodes and tasks are in it, and each of these from the seed and its own
-number alone: what hypothesis takes away leaves the rest as it was, and making one takes no time.
+A snapshot follows from a seed and the numbers of its nodes and tasks; each node and task follows from the seed and
+its own number. So when Hypothesis removes one, the others stay as they were, and making a snapshot takes no time.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def snapshots() -> st.SearchStrategy[Snapshot]:
 def random_snapshot(seed: int, nodes: Collection[int], tasks: Collection[int]) -> Snapshot:
     """The snapshot of that seed with the nodes and tasks of these numbers.
 
-    Some are calm: nothing is broken, held or forbidden and all are equals, so that what they wait for is each other.
+    Some snapshots are calm: nothing is broken, held or forbidden, and all tasks are equals that only wait for others.
     """
     calm = Random(f"{seed} calm").random() < 0.4
     named = tuple(_node(number, Random(f"{seed} node {number}"), calm=calm) for number in sorted(nodes))
@@ -85,7 +85,7 @@ def random_snapshot(seed: int, nodes: Collection[int], tasks: Collection[int]) -
 
 
 def _begun(shot: Snapshot, random: Random) -> Snapshot:
-    """In the middle of what a plan has decided: nodes are promised, and some of those told to leave have left."""
+    """The snapshot in the middle of a plan's effects: nodes are promised, and some of the victims have left."""
     shot = carried_out(shot, plan(shot, Policy()))
     gone = frozenset(task.id for task in shot.tasks if random.random() < 0.5)
     return emptied(shot, gone)
@@ -124,7 +124,7 @@ def _task(number: int, free: dict[str, list[int]], random: Random, *, calm: bool
         run = _run(number, names, gpus, free, random, fields["priority"])
         state = TaskState.RUNNING if run.notice is None else TaskState.SUSPENDING
         return a_task(number, state=state, run=run, **fields)
-    if fields["time_limit"] is not None:  # what has used it up does not wait any more
+    if fields["time_limit"] is not None:  # a task that has used up its time does not wait any more
         fields["time_limit"] += fields["served"]
     more = {
         "held": not calm and random.random() < 0.1,
@@ -164,7 +164,7 @@ def _quota(subject: str, level: Priority, random: Random, *, calm: bool) -> Quot
 
 
 def carried_out(shot: Snapshot, made: Plan) -> Snapshot:
-    """The snapshot after the decisions have been written."""
+    """The snapshot after the decisions of the plan have been written."""
     tasks = {task.id: task for task in shot.tasks}
     nodes = {node.name: node for node in shot.nodes}
     now = shot.now
@@ -188,7 +188,7 @@ def carried_out(shot: Snapshot, made: Plan) -> Snapshot:
 
 
 def emptied(shot: Snapshot, gone: Collection[TaskId] | None = None) -> Snapshot:
-    """The snapshot after those of these who were told to leave (None: all) have left, and do not come back at once."""
+    """The snapshot after the told tasks among `gone` have left and do not start again at once; None: all told tasks."""
     tasks = []
     for task in shot.tasks:
         run = task.live_run

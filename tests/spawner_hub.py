@@ -31,7 +31,7 @@ SIZES = {
     "vast": {"cpu": "100m", "memory": "512Mi", "resource": GPU, "count": 999},
     "closed": {"cpu": "100m", "memory": "512Mi", "allow": {"groups": ["nobody"]}},
 }
-#: What the service would say of a user's folders.
+#: The scheduler service's answer to `GET /places`: mounts and environments of a user.
 PLACES = {
     "user": "ann",
     "mounts": [
@@ -88,7 +88,7 @@ def places() -> Iterator[str]:
 
 @dataclass
 class Hub:
-    """A Hub process, and what can be asked of it."""
+    """A Hub process, with requests to it."""
 
     folder: Path
     ip: str
@@ -167,7 +167,7 @@ class Hub:
             self.process.wait()
 
     async def ask(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
-        """A request through the proxy, with the tests' token."""
+        """Send a request through the proxy, with the token of the tests; returns status and body."""
         headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
         async with aiohttp.ClientSession(f"http://127.0.0.1:{self.port}", headers=headers) as session:  # noqa: SIM117
             async with session.request(method, path, **options) as answer:
@@ -178,7 +178,7 @@ class Hub:
             return answer.status, text
 
     async def page(self, user: str, path: str) -> str:
-        """A page of the Hub as a user sees it who has logged in."""
+        """The text of a page of the Hub as a logged-in user sees it."""
         cookies = aiohttp.CookieJar(unsafe=True)
         async with aiohttp.ClientSession(f"http://127.0.0.1:{self.port}", cookie_jar=cookies) as session:
             async with session.get("/hub/login") as answer:
@@ -202,7 +202,7 @@ class Hub:
                 await asyncio.sleep(0.2)
 
     async def until(self, user: str, *, ready: bool, seconds: float = 200) -> dict[str, Any]:
-        """Wait until the user's server is there, or is gone."""
+        """Wait until the user's server is ready, or if not `ready` until it is gone; returns its model or {}."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             _, model = await self.ask("GET", f"/hub/api/users/{user}")

@@ -1,4 +1,4 @@
-"""A whole service with a real HTTP server, a database on disk and a loop that schedules, for those who misuse it."""
+"""A whole service with a real HTTP server, a database on disk and a scheduling loop, for tests of misuse."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CLIENTS = 64
 
 @dataclass
 class Crowd:
-    """The service, and those who ask it."""
+    """The service, and clients of it."""
 
     root: str
     store: SqlStore
@@ -44,13 +44,13 @@ class Crowd:
     hub: FakeHub
     tokens: RunTokens
     client: aiohttp.ClientSession
-    #: Statuses of answers, by who asked.
+    #: How many answers there were, by user and status.
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
     #: The most requests that were worked on at once: of one client, and of all, by kind.
     most: Counter[str] = field(default_factory=Counter)
 
     async def ask(self, who: str, method: str, path: str, **options: Any) -> tuple[int, Any]:
-        """A request; its status and what was answered."""
+        """Send a request as `who`; returns the status and the body of the answer."""
         headers = {"Authorization": f"Bearer {who}-token", **options.pop("headers", {})}
         url = f"{self.root}{PREFIX}api/v1{path}"
         async with self.client.request(method, url, headers=headers, **options) as response:
@@ -60,7 +60,7 @@ class Crowd:
             return response.status, found
 
     async def submit(self, who: str, name: str, **body: Any) -> int:
-        """A task of that user; its number."""
+        """Submit a task of `who`; returns its id."""
         body = {"name": name, "command": ["true"], "cwd": "/", "hold": True, **body}
         status, task = await self.ask(who, "POST", "/tasks", json=body)
         assert status == 201, task
@@ -68,7 +68,7 @@ class Crowd:
 
     @contextlib.asynccontextmanager
     async def misused(self, attack: Callable[[int], Awaitable[object]]) -> AsyncIterator[None]:
-        """While it lasts, so many clients of one user do that again and again, each at its own pace."""
+        """A context in which clients of one user call `attack` again and again, each at its own pace."""
 
         async def client(number: int) -> None:
             while True:
@@ -84,21 +84,21 @@ class Crowd:
         assert all(isinstance(end, asyncio.CancelledError) for end in ends), ends
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Wait for what the attack brings about."""
+        """Wait until `condition` is true."""
         async with asyncio.timeout(120):
-            while not condition():  # noqa: ASYNC110  # nobody rings a bell for it
+            while not condition():  # noqa: ASYNC110  # nothing tells of the change
                 await asyncio.sleep(0.01)
 
     async def until_true(self, look: Callable[[], Awaitable[bool]]) -> None:
-        """Ask until the answer is yes."""
+        """Call `look` until it returns True."""
         async with asyncio.timeout(120):
-            while not await look():  # noqa: ASYNC110  # it is asked over the network
+            while not await look():  # noqa: ASYNC110  # each look is a request over the network
                 await asyncio.sleep(0.05)
 
 
 @pytest.fixture
 def limits() -> LimitSettings:
-    """The limits of the service; a test may have its own."""
+    """The limits of the service; tests may override them."""
     return LimitSettings()
 
 

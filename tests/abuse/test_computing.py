@@ -1,4 +1,4 @@
-"""What one user asks to be computed keeps nobody else waiting: over HTTP, with real worker processes."""
+"""What one user asks to be computed does not delay other users: over HTTP, with real worker processes."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from hai_scheduler.worker.pool import ProcessWorkers
 from integration.api.conftest import PREFIX, served
 from integration.workers.kit import children, until
 
-#: Tasks that nobody knows the length of: a forecast behind them takes as long as it may.
+#: Queued tasks of unknown length: a forecast for a task behind them takes as long as it may.
 QUEUE = 300
-#: Nested too deeply for any reader, and slow to find out.
+#: JSON that is nested too deeply for any parser, which takes long to find that out.
 NESTED = "[" * 60_000
 
 
@@ -100,7 +100,7 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
     watch = parts.services.queries.watch
     nodes = some_nodes(4)
     watch.show(Snapshot(now=clock.now(), nodes=nodes, tasks=tuple(tasks)), watch.policies, {}, seconds=0.1)
-    # What the workers' own queue does is to be seen, not the limits before it (test_fairness.py).
+    # This tests the queue of the workers, not the limits before it (test_fairness.py).
     ample = replace(DEFAULTS[Kind.EXPENSIVE], at_once=64, total=64)
     limits = LimitSettings(budgets={**DEFAULTS, Kind.EXPENSIVE: ample})
     async with served(parts.services, tokens, limits) as (root, _, client):
@@ -109,10 +109,10 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
     await store.close()
 
 
-async def test_whoever_sends_eight_forecasts_and_hangs_up_keeps_nobody_waiting(
+async def test_a_user_who_sends_eight_forecasts_and_hangs_up_keeps_no_other_waiting(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # They would never end by themselves.
+    # These computations would never end by themselves.
     platform.forecasts.bounds = Bounds(seconds=10**6, plans=10**9)
     monkeypatch.setitem(worker_pool.SECONDS, ForecastOrder, 10**6)
     mallory = [asyncio.create_task(platform.forecast("alice", nodes=4, priority="LOW")) for _ in range(8)]
@@ -128,13 +128,15 @@ async def test_whoever_sends_eight_forecasts_and_hangs_up_keeps_nobody_waiting(
     await until(lambda: not children(platform.workers))
 
 
-async def test_whoever_stays_with_eight_forecasts_has_one_computed_between_those_of_others(platform: Platform) -> None:
+async def test_a_user_who_stays_with_eight_forecasts_has_one_computed_between_those_of_others(
+    platform: Platform,
+) -> None:
     platform.forecasts.bounds = Bounds(seconds=1.0)
     mallory = [asyncio.create_task(platform.forecast("alice", nodes=4, priority="LOW")) for _ in range(8)]
     await until(lambda: children(platform.workers))
     status, found = await platform.forecast("bob", nodes=1, priority="HIGH")
     assert (status, found["outcome"]) == (200, "now")
-    # One after the other, the last of them would have been computed before bob's.
+    # In the order of arrival, the last of mallory's would have been computed before bob's.
     assert not all(one.done() for one in mallory)
     for one in mallory:
         one.cancel()

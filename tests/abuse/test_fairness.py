@@ -1,7 +1,7 @@
-"""One user with 64 clients, and another who works as always.
+"""One user with 64 clients does not slow down another user's usual work.
 
-Nothing here compares times: a busy machine would break that. What is compared is who was refused, how many were worked
-on at once, and whose turn it was. `make bench ARGS=fairness` measures times on a real platform.
+No test here compares times, which a busy machine would break. Tests compare which users were refused, how many
+requests were worked on at once, and whose turn it was. `make bench ARGS=fairness` measures times on a real platform.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hai_scheduler.api.server.kinds import DEFAULTS, Kind, LimitSettings
 #: An experiment that costs much.
 COSTLY = "- a\n" * 1900
 YAML = {"Content-Type": "application/yaml"}
-#: Tasks of the one with many clients.
+#: Tasks of the user with many clients.
 TASKS = 60
 
 Attack = Callable[[Crowd, int], Awaitable[object]]
@@ -73,7 +73,7 @@ async def follow_log(crowd: Crowd, _: int) -> None:
 
 
 async def _stay(crowd: Crowd, path: str) -> None:
-    """Read a stream for as long as it lasts."""
+    """Read a stream until the server ends it."""
     headers = {"Authorization": "Bearer mallory-token"}
     with suppress(aiohttp.ClientPayloadError):
         async with crowd.client.get(f"{crowd.root}/services/hai/api/v1{path}", headers=headers) as response:
@@ -83,7 +83,7 @@ async def _stay(crowd: Crowd, path: str) -> None:
 
 
 async def prepare(crowd: Crowd) -> None:
-    """What the attacks need: many tasks, one that waits, and one with a log."""
+    """Make the tasks that the attacks need: many tasks, one that waits, and one with a log."""
     talks = await crowd.submit("mallory", "talks", hold=False)
     await crowd.submit("mallory", "waits", nodes=2, hold=False)
     for number in range(TASKS):
@@ -144,7 +144,7 @@ async def test_of_64_streams_of_one_user_half_are_refused_and_the_other_users_op
         assert (await crowd.ask("mallory", "GET", "/me"))[0] == 200
 
 
-#: Of reads so little that 64 clients cannot wait for it.
+#: A budget of reads so small that 64 clients use it up.
 SCARCE = LimitSettings(budgets={**DEFAULTS, Kind.READ: replace(DEFAULTS[Kind.READ], rate=2, burst=4)}, wait=0.5)
 
 
@@ -198,7 +198,7 @@ async def test_an_address_that_guesses_tokens_is_slowed_down_and_those_who_are_k
         for _ in range(10):
             assert (await crowd.ask("bob", "GET", "/me"))[0] == 200
     burst = DEFAULTS[Kind.LOGIN].burst
-    # What was on its way when the limit was reached passes; each second lets one more through.
+    # Requests that were on their way when the limit was reached pass; each second lets one more through.
     asked = [token for token in crowd.hub.asked if token.startswith("guess-")]
     assert burst <= len(asked) <= burst + CLIENTS + 60
 

@@ -22,12 +22,12 @@ from integration.hub.conftest import Up
 
 FILES = 1024
 CROWD = 2000
-#: Seconds in which somebody must be served, on a machine that is busy with other work too.
+#: Seconds in which a request must be answered, on a machine that is busy with other work too.
 PATIENCE = 30.0
 
 
 class Confined(Up):
-    """A platform as a shell with `ulimit -n 1024` starts it."""
+    """A platform that is started under `ulimit -n 1024`."""
 
     def launch(self, *words: str) -> subprocess.Popen[bytes]:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -66,7 +66,7 @@ def confined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Confined]:
 
 @contextlib.asynccontextmanager
 async def crowd(port: int, says: bytes, *, size: int = CROWD) -> AsyncIterator[list[socket.socket]]:
-    """So many connections, each of which has sent this and sends no more."""
+    """`size` open connections, each of which has sent `says` and sends nothing after it."""
     held: list[socket.socket] = []
     loop = asyncio.get_running_loop()
     try:
@@ -76,7 +76,7 @@ async def crowd(port: int, says: bytes, *, size: int = CROWD) -> AsyncIterator[l
             sock.setblocking(False)
             async with asyncio.timeout(PATIENCE):
                 await loop.sock_connect(sock, ("127.0.0.1", port))
-            with contextlib.suppress(OSError):  # it may have been closed already
+            with contextlib.suppress(OSError):  # the server may have closed the connection already
                 sock.send(says)
         yield held
     finally:
@@ -85,7 +85,7 @@ async def crowd(port: int, says: bytes, *, size: int = CROWD) -> AsyncIterator[l
 
 
 async def is_served(up: Up) -> list[float]:
-    """Ask several times, each with a connection of its own; the seconds that each answer took."""
+    """Send several requests, each on a connection of its own; returns the seconds that each answer took."""
     took = []
     for _ in range(10):
         began = time.monotonic()
@@ -107,14 +107,14 @@ NOTHING_MORE = b"GET /services/nothing HTTP/1.1\r\nHost: half\r\n\r\n"
     [b"", HALF_A_HEADER, NO_BODY, NOTHING_MORE],
     ids=["none", "header", "body", "idle"],
 )
-async def test_whoever_sends_a_whole_request_is_served_beside_two_thousand_who_do_not(
+async def test_a_client_that_sends_a_whole_request_is_served_beside_two_thousand_that_do_not(
     confined: Confined, says: bytes
 ) -> None:
     await is_served(confined)
     async with crowd(confined.port, says):
         took = await is_served(confined)
         assert max(took) < PATIENCE
-        # A connection of the scheduler, a file of the log, a database: the Hub's own work needs some.
+        # The Hub's own work needs some files: a connection to the scheduler, the log, the database.
         assert confined.hub_files() < FILES - FILES // 16
     assert (confined.state / "logs" / "hub.log").stat().st_size < 1024 * 1024
 

@@ -1,6 +1,6 @@
-"""A task that kills what looks after it gets nothing out of it: no storm of runs, no process that stays, no node.
+"""A task that kills its own supervisor gains nothing: no storm of runs, no process that stays, no node.
 
-Processes are real, and the scheduler's time is virtual: nobody waits for back-offs.
+Processes are real, and the scheduler's time is virtual: the tests do not wait for back-offs.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.environment import Places
 
-#: Kills the supervisor, its parent, as soon as it can.
+#: A command that kills its parent, the supervisor, at once.
 KILLS = "kill -9 $PPID; sleep 600"
-#: Kills the supervisor and its keeper, the parent of that, at once.
+#: A command that kills the supervisor and the supervisor's parent, the keeper, at the same moment.
 KILLS_BOTH = 'keeper=$(cut -d" " -f4 /proc/$PPID/stat); kill -9 $keeper $PPID; sleep 600'
 
 
@@ -57,7 +57,7 @@ class Platform:
         self.restart()
 
     def restart(self) -> None:
-        """What a new process of the service is."""
+        """Replace the service, as a new process of it would."""
         settings = LocalSettings(
             runs_dir=self.folder / "runs",
             nodes=tuple(LocalNode(node=Node(name=f"node-{number}")) for number in range(12)),
@@ -124,7 +124,7 @@ async def until(look: Callable[[], Awaitable[Any]]) -> Any:
 
 
 async def kill_supervisor(platform: Platform, task: TaskId) -> None:
-    """Kill the keeper and the supervisor of a task's only rank, and wait until nobody holds its lock."""
+    """Kill the keeper and the supervisor of a task's only rank, and wait until no process holds its lock."""
     folder = RankFolder(platform.folder / "runs" / str(task) / "1" / "0", RunId(f"{task}.1"), 0)
     for pid in folder.find_supervisors():
         os.kill(pid, signal.SIGKILL)
@@ -144,7 +144,7 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
 
 @pytest.fixture
 def nap() -> str:
-    """Seconds to sleep for that nobody else sleeps: by them a process is known that has no environment."""
+    """A number of seconds that no other process sleeps: it identifies a process that has no environment."""
     return str(random.SystemRandom().randrange(10**6, 10**9))
 
 
@@ -154,7 +154,7 @@ def named(word: str) -> list[int]:
 
 
 async def test_h4_a_task_that_kills_its_supervisor_has_three_runs_and_no_more(platform: Platform) -> None:
-    """There were 18 in 25 seconds."""
+    """Before rule H4, such a task had 18 runs in 25 seconds."""
     task = await platform.submit("mallory", KILLS)
     for wait in (15, 30):
         broken = await platform.when(task, TaskState.SUSPENDED, TaskState.FAILED)
@@ -171,7 +171,7 @@ async def test_h4_a_task_that_kills_its_supervisor_has_three_runs_and_no_more(pl
 
 
 async def test_h3_one_user_takes_no_node_from_the_others(platform: Platform) -> None:
-    """Two tasks of one user had put a node in quarantine, and another one after that."""
+    """Before rule H4, two tasks of one user could put one node after another in quarantine."""
     tasks = [await platform.submit("mallory", KILLS) for _ in range(3)]
     for wait in (15, 30, 0):
         for task in tasks:
@@ -223,7 +223,7 @@ async def test_h4_what_dies_with_the_service_is_nobodys_doing(platform: Platform
 async def test_nothing_of_it_stays_behind_but_what_has_neither_name_nor_parent(
     platform: Platform, nap: str, kills: str
 ) -> None:
-    """Daemons in sessions of their own, forked twice; without any environment where somebody is left who keeps them."""
+    """Daemons in sessions of their own, forked twice; without an environment where a keeper is left to find them."""
     naked = "env -i " if kills is KILLS else ""
     daemons = f"for i in 1 2 3; do {naked}setsid sh -c '(sleep {nap} & sleep {nap}) & sleep {nap}' & done"
     ready = f"while [ $(ps -eo args | grep -c '^sleep {nap}$') -lt 9 ]; do sleep 0.02; done"

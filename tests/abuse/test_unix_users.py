@@ -1,4 +1,4 @@
-"""Each user's tasks and servers as that user's Unix account (`hai up --unix-users`): what then is out of reach.
+"""Tasks and servers run as the Unix account of their user (`hai up --unix-users`), and cannot reach what is not theirs.
 
 Real accounts, real processes: this needs root.
 """
@@ -41,7 +41,7 @@ from hai_spawner.containers.local import HaiLocalSpawner
 from hai_spawner.containers.menu import Refusal
 
 ALICE, BOB = "hai-test-a", "hai-test-b"
-#: A Python that every account may start: that of the tests may lie in root's home.
+#: A Python that every account may start; the Python of the tests may lie in root's home.
 PYTHON = "/usr/bin/python3"
 CLIENT = str(Path(hai_client.__file__).parents[1])
 
@@ -61,7 +61,7 @@ async def until(look: Callable[[], Awaitable[Any]]) -> Any:
 
 @pytest.fixture(scope="module", autouse=True)
 def accounts() -> Iterator[None]:
-    """Two people with accounts; those that are there already stay."""
+    """Create the accounts of two users; accounts that exist already stay."""
     made = [name for name in (ALICE, BOB) if account_named(name) is None]
     for name in made:
         subprocess.run(["useradd", "--create-home", "--shell", "/bin/sh", name], check=True)
@@ -72,7 +72,7 @@ def accounts() -> Iterator[None]:
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A folder that everybody may pass through; pytest's own are closed."""
+    """A folder that every account may enter; pytest's own folders are closed."""
     folder = Path(tempfile.mkdtemp(prefix="hai-unix-users-"))
     folder.chmod(0o755)
     yield folder
@@ -80,7 +80,7 @@ def place() -> Iterator[Path]:
 
 
 class World:
-    """A state folder as the service keeps it, and the clusters on it."""
+    """A state folder of the service, and the local clusters on it."""
 
     def __init__(self, place: Path) -> None:
         self.state = place / "state"
@@ -126,7 +126,7 @@ class World:
         return [line.partition(" ")[2] for line in chunk.data.decode().splitlines()]
 
     async def run(self, number: int, user: str, script: str, **changes: Any) -> tuple[RankObservation, list[str]]:
-        """A script of a user from its start to its end, and what it printed."""
+        """Run a script of `user` to its end; returns the rank as observed, and the lines that it printed."""
         await self.cluster.launch(self.launch(number, user, "sh", "-c", script, **changes))
         return await self.rank(number, RankState.EXITED), await self.log(number)
 
@@ -153,7 +153,7 @@ async def world(place: Path) -> AsyncIterator[World]:
 
 
 def processes_of(name: str) -> list[int]:
-    """Processes of an account, those left out that have ended and nobody has collected."""
+    """The ids of the processes of an account, without zombies."""
     uid, found = pwd.getpwnam(name).pw_uid, []
     for pid, process in read_table().items():
         with suppress(OSError):
@@ -189,7 +189,7 @@ async def test_a_task_is_its_users(world: World) -> None:
     ]
 
 
-async def test_what_a_user_sets_himself_stays(world: World) -> None:
+async def test_what_users_set_themselves_stays(world: World) -> None:
     launch = world.launch(1, ALICE, "sh", "-c", 'echo "$HOME"')
     await world.cluster.launch(replace(launch, env={**launch.env, "HOME": "/tmp"}))
     await world.rank(1, RankState.EXITED)
@@ -242,7 +242,7 @@ async def test_a_task_reaches_nothing_of_the_platforms_or_of_other_users(world: 
     tries += ["kill -0 $PPID && echo KILLED the supervisor", "cat $HAI_TOKEN_FILE"]
     end, said = await world.run(2, BOB, "\n".join(tries))
     assert [line for line in said if line.startswith(("READ", "LISTED", "WROTE", "KILLED"))] == []
-    # Its own token it may read, and it is the last that it printed.
+    # A task may read its own token, which is the last line that it printed.
     assert said[-1] == f"run:2.1:token-of-{BOB}"
     assert end.exit_code == 0
     assert len([line for line in said if "denied" in line.lower() or "permitted" in line.lower()]) == len(tries) - 1
@@ -265,7 +265,7 @@ async def test_links_that_a_job_leaves_lead_no_further_than_it_could_go_itself(w
     )
     await world.cluster.launch(world.launch(1, BOB, "sh", "-c", script))
     await world.printed(1, "up")
-    # Two steps of the supervisor, each of which looks for reports.
+    # Two steps of the supervisor; each of them looks for reports.
     began = (await world.rank(1, RankState.RUNNING)).state
     await asyncio.sleep(0.3)
     assert began is RankState.RUNNING
@@ -397,7 +397,7 @@ def test_without_the_rights_it_says_which_are_missing() -> None:
 # -- the user for files -------------------------------------------------------------------------------
 
 
-def test_only_the_thread_that_acts_as_somebody_does_and_only_for_files(place: Path) -> None:
+def test_only_the_thread_that_acts_as_a_user_does_and_only_for_files(place: Path) -> None:
     bob = account_named(BOB)
     assert bob is not None
     (place / "secret").write_text("mine")
@@ -414,8 +414,8 @@ def test_only_the_thread_that_acts_as_somebody_does_and_only_for_files(place: Pa
         assert (place / "secret").read_text() == "mine"
 
 
-def test_who_acted_as_somebody_still_hears_of_the_end_of_his_parent() -> None:
-    """The kernel forgets that wish of whoever changes his user for files."""
+def test_a_process_that_acted_as_another_user_still_hears_of_the_end_of_its_parent() -> None:
+    """The kernel clears PR_SET_PDEATHSIG of a process that changes its user for files (prctl(2))."""
     bob = account_named(BOB)
     assert bob is not None
     reading, writing = os.pipe()

@@ -1,4 +1,4 @@
 """Figures of a real platform on this machine: `make bench`, or `PYTHONPATH=tests .venv/bin/python -m bench`.
 
-Figures that depend on the machine stand beside what the bare machine does, as ratios.
+Figures that depend on the machine are shown as ratios to the same work without the platform.
 """

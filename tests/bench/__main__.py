@@ -21,16 +21,16 @@ NODES = 16
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Something that can be measured."""
+    """A study: a benchmark that can be named on the command line."""
 
     #: One line for `--help`.
     help: str
-    #: Measures into the report; what it returns is stored beside the figures.
+    #: Measures, and adds figures to the report; its result is stored beside the figures.
     measure: Callable[[Report, argparse.Namespace], Mapping[str, Any] | None]
 
 
 def _module(name: str) -> Any:
-    """Only what is measured is imported."""
+    """Import a module of `bench`, so that only the modules of chosen studies are imported."""
     return importlib.import_module(f"bench.{name}")
 
 
@@ -86,7 +86,7 @@ STUDIES = {
     ),
     "traces": Study("how well public traces are scheduled, in simulations", _traces),
 }
-#: What is measured when nothing is named. The traces take long: `make bench-traces`.
+#: Studies that are measured when the command line names none. The traces take long: `make bench-traces`.
 USUAL = ("plans", "platform")
 
 

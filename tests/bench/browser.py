@@ -21,7 +21,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 
 def measure(report: Report, platform: Platform, tasks: str) -> None:
-    """Load Lab some times with a list of that many tasks."""
+    """Load JupyterLab several times, with a list of that many tasks."""
     if CHROMIUM is None:
         report.skip(TOPIC, "no Chromium on this machine: install the package chromium")
         return

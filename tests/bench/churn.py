@@ -46,7 +46,7 @@ _PATIENCE_S = 1800.0
 
 
 def measure(report: Report, *, tasks: int = TASKS, queued: int = QUEUED) -> None:
-    """Both, one after the other."""
+    """Measure with an empty queue, then behind a long one."""
     rate = alone(report, tasks)
     say(f"{tasks:,} trivial tasks behind {queued:,} that wait")
     behind = asyncio.run(_measure(report, f"behind {queued:,} that wait", tasks, queued))
@@ -54,7 +54,7 @@ def measure(report: Report, *, tasks: int = TASKS, queued: int = QUEUED) -> None
 
 
 def alone(report: Report, tasks: int) -> float:
-    """With nothing else in the queue; tasks started and ended a second."""
+    """Tasks that start and end a second with no other task in the queue."""
     say(f"{tasks:,} trivial tasks")
     rate = asyncio.run(_measure(report, "an empty queue", tasks, 0))
     bare = _bare(min(tasks, 500))
@@ -81,7 +81,7 @@ async def _measure(report: Report, when: str, tasks: int, queued: int) -> float:
                 await service.parts.cycle.stop()
                 await loop
     rate = tasks / lasted
-    # What has forked the ranks has ended by now.
+    # The fork server of the ranks has ended by now.
     children = _cpu()[1] - before[1]
     load = os.getloadavg()[0]
     report.add(TOPIC, f"{when}: started and ended", rate, "/s", f"{tasks:,} on {NODES} nodes, load {load:.1f}")
@@ -93,7 +93,7 @@ async def _measure(report: Report, when: str, tasks: int, queued: int) -> float:
 
 
 def _cpu() -> tuple[float, float]:
-    """Seconds of this process, and of its children that have ended."""
+    """CPU seconds of this process, and of its ended children."""
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return own.ru_utime + own.ru_stime, children.ru_utime + children.ru_stime
 
@@ -111,7 +111,7 @@ class _Service:
     store: SqlStore
 
     async def submit(self, tasks: int) -> None:
-        """So many trivial tasks, one after the other."""
+        """Submit `tasks` trivial tasks, one after the other."""
         for number in range(tasks):
             await self._submit(f"t{number}", COMMAND, FREE)
 
@@ -121,8 +121,8 @@ class _Service:
         )
 
     async def fill(self, queued: int) -> None:
-        """A task that holds the node of its group, and so many that wait for it."""
-        # Submissions ask what groups there are.
+        """Submit a task that holds the only node of its group, and `queued` tasks that wait for that node."""
+        # The first tick makes the node groups known, which submissions check.
         await self.parts.cycle.tick()
         await self._submit("holds", ("sleep", "infinity"), HELD)
         await self.parts.cycle.tick()
@@ -137,7 +137,7 @@ class _Service:
         live = TaskFilter(group=FREE, states=frozenset(state for state in TaskState if not state.ended))
         good = TaskFilter(group=FREE, states=frozenset({TaskState.SUCCEEDED}))
         async with asyncio.timeout(_PATIENCE_S):
-            while await self._any(live):  # noqa: ASYNC110  # what is measured rings for others
+            while await self._any(live):  # noqa: ASYNC110  # the code under test rings for other waiters
                 await asyncio.sleep(0.2)
         async with self.store.read() as tx:
             succeeded = len(await tx.list_tasks(good, before=None, limit=tasks + 1))
@@ -154,7 +154,7 @@ async def _service(folder: Path) -> AsyncIterator[_Service]:
     clock = SystemClock()
     nodes = [LocalNode(node=Node(name=f"node-{n}", group=FREE)) for n in range(1, NODES + 1)]
     nodes.append(LocalNode(node=Node(name="held-1", group=HELD)))
-    # Nobody answers there: a trivial task has ended before it asks.
+    # No service listens there: a trivial task has ended before its supervisor asks.
     api = "http://127.0.0.1:9/api/v1"
     cluster = LocalCluster(LocalSettings(runs_dir=folder / "runs", nodes=tuple(nodes), api_url=api, term_wait_s=0.5))
     store = await open_store(f"sqlite+aiosqlite:///{folder / 'hai.sqlite'}")
@@ -177,7 +177,7 @@ async def _service(folder: Path) -> AsyncIterator[_Service]:
             if not seen.gone:
                 await cluster.kill(seen.run_id)
         async with asyncio.timeout(30):
-            while any(not seen.gone for seen in await cluster.observe()):  # noqa: ASYNC110  # no bell once it is stopped
+            while any(not seen.gone for seen in await cluster.observe()):  # noqa: ASYNC110  # without a bell once the loop is stopped
                 await asyncio.sleep(0.05)
         await cluster.close()
         await store.close()

@@ -1,6 +1,6 @@
 """One user with many clients: `python -m bench.crowd URL ATTACK CLIENTS`, the token on stdin, until stdin ends.
 
-It does not heed refusals: that is what it is there to try. It prints how often which status was answered, as JSON.
+It ignores refusals, in order to test them. It prints how often each status was answered, as JSON.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any, Final
 import aiohttp
 
 API: Final = "/services/hai/api/v1"
-#: What the user must have: a task that runs and has printed much, and one that waits.
+#: Names of tasks that the user must have: one that runs and has printed much, and one that waits.
 TALKS, WAITS = "talks", "waits"
-#: It is not of the platform, so it must not take the platform's processors, as far as that can be.
+#: Niceness of this process: it is no part of the platform, and should leave the processors to the platform.
 _NICE: Final = 10
 
 
 class Crowd:
-    """The clients and what they were answered."""
+    """The clients, and the statuses of their answers."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
         self._session = session
@@ -39,7 +39,7 @@ class Crowd:
             return response.status, json.loads(body) if response.status == 201 else None
 
     async def stay(self, path: str) -> None:
-        """Read a stream for as long as it lasts."""
+        """Read a stream until the server ends it."""
         async with self._session.get(self._url + path) as response:
             self.statuses[str(response.status)] += 1
             async for _ in response.content.iter_any():
@@ -79,7 +79,7 @@ class Crowd:
         await self.stay(f"/tasks/{TALKS}/logs?follow=true")
 
 
-#: In the order in which they are measured.
+#: Attacks, in the order in which they are measured.
 ATTACKS: Final = (
     "parse",
     "parse_deep",

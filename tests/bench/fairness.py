@@ -1,4 +1,4 @@
-"""What one user with many clients does to another: `python -m bench fairness [--seconds N]`.
+"""The effect of one user with many clients on another: `python -m bench fairness [--seconds N]`.
 
 For each attack of `bench.crowd`: first it is quiet, then 64 clients of mallory attack. Meanwhile bob submits, lists and
 looks, one after the other, as a person at a terminal does; the age of the last tick is looked at all the time; and now
@@ -38,16 +38,16 @@ TASKS: Final = 400
 URGENT: Final = 3
 #: Seconds between two looks at the age of the last tick.
 _LOOK_S: Final = 0.05
-#: What bob does between two looks at his tasks, in seconds: he reads.
+#: Seconds that bob reads between two looks at the list of tasks.
 _THINKS_S: Final = 0.05
 _REST_S: Final = 2.0
-#: What has not come after so many seconds counts as having taken so long, and as lost.
+#: Seconds; a request or a task that takes longer counts as having taken this long, and as lost.
 _PATIENCE_S: Final = 60.0
-#: What is aimed at, as multiples of what it is when all is quiet.
+#: Targets under attack, as multiples of the figures without an attack.
 SLOWER, LATER, URGENT_LATER = 3.0, 2.0, 2.0
-#: What is shorter than this, in seconds, is compared as if it were as long: a ratio of noise says nothing.
+#: Seconds; shorter times are compared as if they were this long, because a ratio of noise says nothing.
 _LEAST_S: Final = 0.01
-#: What the task runs that talks.
+#: The program of the task that prints much.
 _TALK: Final = """
 import time
 for number in range(200_000):
@@ -58,17 +58,17 @@ time.sleep(1e6)
 
 @dataclass(slots=True)
 class Measured:
-    """What bob saw. Times in seconds."""
+    """Bob's measurements; times are in seconds."""
 
     times: dict[str, list[float]] = field(default_factory=lambda: {"submit": [], "list": [], "status": []})
     urgent: list[float] = field(default_factory=list)
     ages: list[float] = field(default_factory=list)
-    #: Answers to bob other than those that were meant.
+    #: Unexpected answers to bob, by status.
     failed: Counter[str] = field(default_factory=Counter)
 
 
 class Line:
-    """One user's connection, through the Hub; it is opened again when it was lost."""
+    """A user's connection through the Hub, which is opened again after a loss."""
 
     def __init__(self, platform: Platform, user: str | None) -> None:
         self._port = platform.port
@@ -78,7 +78,7 @@ class Line:
             self._headers["Authorization"] = f"Bearer {platform.token(user)}"
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> tuple[int, Any]:
-        """The status, 0 for no answer, and what was answered, if it was JSON."""
+        """Send a request; returns the status (0 for no answer) and the body if it is JSON."""
         try:
             self._connection.request(method, API + path, None if body is None else json.dumps(body), self._headers)
             answer = self._connection.getresponse()
@@ -114,7 +114,7 @@ def measure(report: Report, seconds: float = SECONDS) -> None:
 
 
 def _prepare(platform: Platform) -> None:
-    # Threads ask for them afterwards, and a user can be made once.
+    # Threads ask for tokens later, and a user can be added only once.
     for user in ("mallory", "bob"):
         platform.token(user)
     mallory = Line(platform, "mallory")
@@ -126,7 +126,7 @@ def _prepare(platform: Platform) -> None:
 
 
 def _submit(line: Line, name: str, **more: Any) -> int:
-    """Submit a task, and wait for one's turn where it is refused. The task's number."""
+    """Submit a task, again where a limit refuses it; returns the id of the task."""
     body = {"name": name, "command": ["true"], "cwd": "/", **more}
     found: list[Any] = []
 
@@ -148,7 +148,7 @@ def _state(line: Line, name: str) -> str:
 
 @contextmanager
 def _attacked(platform: Platform, attack: str) -> Iterator[dict[str, int]]:
-    """While it lasts, mallory's clients attack; what they were answered is known at the end."""
+    """A context in which mallory's clients attack; at its end the dictionary has their statuses, counted."""
     statuses: dict[str, int] = {}
     words = [sys.executable, "-m", "bench.crowd", platform.url, attack, str(CLIENTS)]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
@@ -164,7 +164,7 @@ def _attacked(platform: Platform, attack: str) -> Iterator[dict[str, int]]:
 
 
 def _watched(platform: Platform, seconds: float) -> Measured:
-    """Bob works, and somebody looks at the ticks, for so long and at least until each thing was done."""
+    """Measure for `seconds`, or longer until each request was made: bob's work, urgent tasks, and the age of ticks."""
     found, over = Measured(), threading.Event()
     watcher = threading.Thread(target=_look_at_ticks, args=(platform, found, over))
     urgent = threading.Thread(target=_submit_urgent, args=(platform, found, seconds))
@@ -218,7 +218,7 @@ def _submit_urgent(platform: Platform, found: Measured, seconds: float) -> None:
             task = _submit(line, "urgent", priority="VERY_HIGH")
             wait_for("the urgent task to start", lambda: _has_started(line, task), _PATIENCE_S)  # noqa: B023  # called at once
         except pytest.fail.Exception as error:
-            # It counts with the time that it was waited for, at least.
+            # A task that did not start counts with the time for which this waited.
             found.failed[str(error).partition(";")[0]] += 1
         found.urgent.append(time.perf_counter() - began)
 
@@ -246,7 +246,7 @@ def _add(report: Report, attack: str, quiet: Measured, attacked: Measured, statu
     before, now = percentile(quiet.urgent, 50), percentile(attacked.urgent, 50)
     report.add(topic, "urgent task, submitted to started, p50", now, "s", f"quiet {before:.2f} s; of {URGENT} each")
     report.add(topic, "urgent task, times quiet", _ratio(now, before), "x", at_most=URGENT_LATER)
-    # The table comes at the end, and an attack that holds everything up may be the last.
+    # Print now: the table comes at the end, and an attack that blocks everything may be the last one.
     say("; ".join(f"{f.name} {f.value:g} {f.unit}" for f in report.figures if f.topic == topic and f.target))
     report.add(topic, "other user's requests refused or lost", sum(attacked.failed.values()), "", answers, at_most=0)
 

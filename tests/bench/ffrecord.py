@@ -35,30 +35,30 @@ from hai_ffrecord import FileReader, FileWriter, checksums
 #: Bytes of a sample: how many of them there are, and how many times the original's samples a second are aimed at.
 SIZES = {1 << 10: (20_000, 0.9), 110 << 10: (2_000, 2.0), 1 << 20: (256, 2.0)}
 BATCH = 64
-#: Each has so many turns, of about so many seconds, and the median counts.
+#: Turns of each reader, and about how many seconds a turn takes; the median of the turns counts.
 ROUNDS = 61
 SECONDS = 0.01
-#: After so many seconds of turns a size is done, however few rounds there were: the machine is busy with other things.
+#: Seconds of turns after which a size is done, even with fewer rounds: the machine is busy with other things.
 ENOUGH_S = 15.0
 BATCHES = 200
-#: At most so many batches in one turn.
+#: The most batches in one turn.
 LONGEST = 50
 OURS, THEIRS, PLAIN = "hai_ffrecord", "original (C++, AIO)", "a file each, zlib"
-#: Turns of who is much slower, and is compared with nobody, are so much shorter.
+#: Turns of the reader of plain files, which is much slower and only shown, are shorter by this factor.
 SHORTER = 8
 
 Read = Callable[[Sequence[int]], object]
-#: Who reads is made in the process that reads.
+#: Makes a reader, in the process that reads.
 Make = Callable[[], Read]
 Batches = Sequence[Sequence[int]]
 
 
 @dataclass
 class Turns:
-    """What one reader took for each of its turns, in seconds a sample."""
+    """The times of one reader's turns, in seconds a sample."""
 
     wall: list[float] = field(default_factory=list)
-    #: Of the processor, all threads together.
+    #: Processor time of all threads together.
     processor: list[float] = field(default_factory=list)
 
 
@@ -95,18 +95,18 @@ def _add(report: Report, size: str, aim: float, found: Mapping[str, Turns], turn
             report.add(topic, f"{OURS} to the original", _ratio(other.wall, taken.wall), "x", at_least=aim)
             processor = _ratio(other.processor, taken.processor)
             report.add(topic, f"{OURS} to the original", processor, "x", "by processor time")
-            # What others do on the machine makes turns longer, never shorter.
+            # Other work on the machine makes turns longer, never shorter.
             fastest = min(other.wall) / min(taken.wall)
             report.add(topic, f"{OURS} to the original", fastest, "x", "by the fastest turn of each")
 
 
 def _ratio(theirs: Sequence[float], ours: Sequence[float]) -> float:
-    """How many times as fast: the median over rounds, because both have the same machine in one round."""
+    """How many times as fast `ours` is: the median over rounds, because both run under the same load in a round."""
     return statistics.median(other / one for other, one in zip(theirs, ours, strict=True))
 
 
 def contenders(place: Path, size: int, count: int, theirs: Any) -> dict[str, Make]:
-    """Who reads the same samples, the original among them if it is there."""
+    """The readers of the same samples, by name, with the original if it is available."""
     blob = random.Random(size).randbytes(size + count)
     path, plain = place / "samples.ffr", place / "plain"
     plain.mkdir()
@@ -141,13 +141,13 @@ def contenders(place: Path, size: int, count: int, theirs: Any) -> dict[str, Mak
 
 
 def in_turn(readers: Mapping[str, Make], count: int, rounds: int, seconds: float) -> tuple[dict[str, Turns], int]:
-    """What the turns of each took, and how many samples a turn reads."""
+    """Let the readers read in turn; returns the times of each, and the number of samples of a turn."""
     rng = random.Random(1)
     batches = [[rng.randrange(count) for _ in range(BATCH)] for _ in range(BATCHES)]
     found = {name: Turns() for name in readers}
     with ExitStack() as stack:
         turns = {name: stack.enter_context(_process(name, make, batches)) for name, make in readers.items()}
-        # Not counted: what is first of all is slower.
+        # The first turn is slower and does not count.
         once = min(min(turn(0, 1)[0] for _ in range(3)) for turn in turns.values())
         many = max(1, min(LONGEST, round(seconds / once)))
         began = time.monotonic()
@@ -164,8 +164,10 @@ def in_turn(readers: Mapping[str, Make], count: int, rounds: int, seconds: float
 
 @contextmanager
 def _process(name: str, make: Make, batches: Batches) -> Iterator[Callable[[int, int], tuple[float, float]]]:
-    """A reader in a process of its own, as a function: reads so many batches from that one on; seconds, of which
-    processor."""
+    """A reader in a process of its own, as a function of the first batch and the number of batches.
+
+    The function returns seconds of wall time and seconds of processor time.
+    """
     context = multiprocessing.get_context("fork")
     ours, its = context.Pipe()
     child = context.Process(target=_serve, args=(its, ours, name, make, batches))
@@ -192,7 +194,7 @@ def _serve(its: Any, ours: Any, name: str, make: Make, batches: Batches) -> None
         try:
             first, many = its.recv()
         except EOFError:
-            # Not by way of what the parent has left to do at its end.
+            # Exit without the parent's cleanup at exit.
             os._exit(0)
         its.send(_turn(read, [batches[at % len(batches)] for at in range(first, first + many)]))
 
@@ -212,7 +214,7 @@ def _turn(read: Read, batches: Batches) -> tuple[float, float]:
 
 
 def original(folder: Path) -> Any:
-    """The original's C++ module, or None where it is not to be had."""
+    """The original's C++ module; None where it is not available."""
     built = os.environ.get("HAI_FFRECORD_ORIGINAL")
     if built is None:
         sources = os.environ.get("HAI_FFRECORD_SOURCES")
@@ -229,7 +231,7 @@ def original(folder: Path) -> Any:
 
 
 def compiled(sources: Path, folder: Path) -> Path:
-    """Compile it as its own build does (-O3, zlib and libaio)."""
+    """Compile the original's module as its own build does (-O3, zlib and libaio); returns its path."""
     target = folder / f"_ffrecord_cpp{sysconfig.get_config_var('EXT_SUFFIX')}"
     headers = [sysconfig.get_path("include"), str(sources)]
     if spec := importlib.util.find_spec("pybind11"):
@@ -241,5 +243,5 @@ def compiled(sources: Path, folder: Path) -> Path:
 
 
 def shown(size: int) -> str:
-    """Bytes for a title."""
+    """A number of bytes as text for a title."""
     return f"{size >> 20} MB" if size >> 20 else f"{size >> 10} KB"

@@ -1,4 +1,4 @@
-"""What was measured, as a table for people and as JSON for comparison."""
+"""The figures of a benchmark, as a table for people and as JSON for comparison."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number."""
+    """One figure."""
 
     topic: str
     name: str
     value: float
     unit: str
     note: str = ""
-    #: What was aimed at, if anything, and whether it was reached.
+    #: The target, if there is one, and whether it was reached.
     target: str = ""
     reached: bool | None = None
 
 
 @dataclass(slots=True)
 class Report:
-    """All figures of a benchmark, in order, and what was left out and why."""
+    """All figures of a benchmark in order, and the measurements that were left out, with the reason."""
 
     figures: list[Figure] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Report:
         at_most: float | None = None,
         at_least: float | None = None,
     ) -> None:
-        """One figure and, where there is one, the target that it is held against."""
+        """Add a figure and, where there is one, its target."""
         target, reached = "", None
         if at_most is not None:
             target, reached = f"at most {at_most:,g} {unit}".strip(), value <= at_most
@@ -50,7 +50,7 @@ class Report:
         self.figures.append(Figure(topic, name, round(value, 4), unit, note, target, reached))
 
     def spread(self, topic: str, name: str, seconds: Sequence[float], note: str = "") -> None:
-        """Median, and the 99th percentile or, of few, the maximum. Times in seconds are shown as milliseconds."""
+        """Add the median and the 99th percentile, or of few values the maximum; seconds are shown as milliseconds."""
         top, peak = ("p99", percentile(seconds, 99)) if len(seconds) >= 100 else ("max", max(seconds))
         self.add(topic, f"{name}, p50", percentile(seconds, 50) * 1000, "ms", note)
         self.add(topic, f"{name}, {top}", peak * 1000, "ms", f"of {len(seconds)}")
@@ -59,7 +59,7 @@ class Report:
         self.skipped[topic] = why
 
     def table(self) -> str:
-        """All of it, topic by topic."""
+        """The table of all figures, topic by topic."""
         topics: dict[str, list[Figure]] = {}
         for figure in self.figures:
             topics.setdefault(figure.topic, []).append(figure)
@@ -77,12 +77,12 @@ class Report:
 
 
 def say(what: str) -> None:
-    """Progress, for whoever watches."""
+    """Print a line of progress, with the time of day."""
     print(f"{time.strftime('%H:%M:%S')}  {what} ...", flush=True)
 
 
 def percentile(samples: Sequence[float], percent: float) -> float:
-    """The smallest sample that so many percent do not exceed."""
+    """The smallest sample that at least `percent` percent of the samples do not exceed."""
     ordered = sorted(samples)
     return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
 

@@ -1,4 +1,4 @@
-"""What followers of one log cost the service, and how late they hear: `python -m bench followers`."""
+"""The cost of followers of one log for the service, and their delay: `python -m bench followers`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from integration.api.conftest import PREFIX
 
 TOPIC: Final = "followers of one log"
 FOLLOWERS: Final = (0, 1, 50, 200)
-#: Lines that the task prints each second, and for how long it is measured.
+#: Lines that the task prints each second, and the seconds of a measurement.
 LINES_A_SECOND: Final = 10
 SECONDS: Final = 10.0
 

@@ -24,14 +24,14 @@ from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.workspace.environment import Places
 from integration.api.conftest import _user, served
 
-#: Everybody may read the task: streams are limited for each user.
+#: Users who follow the same task, which all of them may read: streams are limited for each user.
 USERS = 8
-#: Events of other tasks, each second: what a platform of some users has.
+#: Events of other tasks, each second, as on a platform of a few users.
 RINGS_A_SECOND = 5
 
 
 class OneLog:
-    """A cluster with nothing but a log in a folder."""
+    """A cluster that only has a log in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""What an interruption costs with other people's frameworks: the suite of `tests/frameworks`, and what it measures."""
+"""The cost of an interruption with common frameworks, as measured by the suite of `tests/frameworks`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUITE = ("-m", "pytest", "-q", "-m", "frameworks", "tests/frameworks")
 
 
 def measure(report: Report) -> None:
-    """Run all cases, and take what they have written. Those that the platform cannot carry yet are left out."""
+    """Run all cases, and read their results. Cases that the platform does not support yet are left out."""
     say("the suite of the frameworks, some minutes")
     RESULTS.unlink(missing_ok=True)
     subprocess.run([sys.executable, *SUITE], cwd=ROOT, env=os.environ, check=False)

@@ -1,4 +1,4 @@
-"""What rotating costs and what it brings: mean completion against lost node time, over the numbers of P2.
+"""Cost and gain of turns: mean completion time against lost node time, over the numbers of rule P2.
 
 Written as docs/pictures/frontier.json and drawn as docs/pictures/frontier.svg.
 """
@@ -28,7 +28,7 @@ MARKERS = {1.0: "o", 2.0: "s", 4.0: "^"}
 
 
 def cases(study: Study) -> Iterator[Case]:
-    """HAI with every choice of the numbers, then the disciplines that stand beside it."""
+    """Yield HAI with every choice of the numbers, then the other disciplines."""
     from bench.traces import Case
 
     for growth in GROWTH:

@@ -1,4 +1,4 @@
-"""The machine, without names: what figures have to be read with."""
+"""Facts about the machine, without names, that readers of the figures need."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def describe(root: Path) -> dict[str, Any]:
         "memory_gib": round(memory / 2**30, 1),
         "python": platform.python_version(),
         "platform": platform.platform(),
-        #: Others who worked meanwhile.
+        #: The load by other work at the begin.
         "load_before": round(os.getloadavg()[0], 2),
         "commit": _commit(root),
     }

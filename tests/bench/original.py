@@ -1,4 +1,4 @@
-"""The open scheduling algorithm of the original HAI platform, written anew from a description of what it does.
+"""The open scheduling algorithm of the original HAI platform, written again from a description of what it does.
 
 What it does, on three data frames (nodes, quota, tasks):
 
@@ -36,7 +36,7 @@ NO_LIMIT = 2**31
 
 @dataclass(slots=True)
 class Frames:
-    """What the original's scheduler is handed at each tick."""
+    """The input of the original's scheduler at each tick."""
 
     nodes: pd.DataFrame
     quota: pd.DataFrame
@@ -90,7 +90,7 @@ def _rows(frame: pd.DataFrame, tight: bool) -> Iterator[Any]:
 
 
 def assign(given: Frames, *, quota: bool = True, tight: bool = False) -> pd.DataFrame:
-    """Who may run."""
+    """The tasks, with the result of the step that assigns quota."""
     tasks = given.tasks.sort_values(["custom_rank", "first_id"])
     tasks["assign_result"] = "CAN_NOT_RUN"
     if quota:
@@ -130,7 +130,7 @@ def _in_quota(rows: pd.DataFrame, tasks: pd.DataFrame, tight: bool) -> tuple[lis
 
 
 def match(given: Frames, tasks: pd.DataFrame, rng: random.Random, *, tight: bool = False) -> pd.DataFrame:
-    """Which nodes they get."""
+    """The tasks, with the nodes that the step of matching gives them."""
     may_run = tasks.assign_result == "CAN_RUN"
     runs = tasks.queue_status == "scheduled"
     tasks["match_result"] = np.select([runs & may_run, runs], ["KEEP_RUNNING", "SUSPEND"], "DO_NOTHING")
@@ -154,7 +154,7 @@ def match(given: Frames, tasks: pd.DataFrame, rng: random.Random, *, tight: bool
 
 
 def carry_out(given: Frames, made: pd.DataFrame) -> Counter[str]:
-    """Give the frame of tasks what was decided, for the next tick; how many of each result."""
+    """Write the decisions into the frame of tasks, for the next tick; returns how many there are of each result."""
     results = made.match_result.reindex(given.tasks.index)
     starts, leaves = results == "STARTUP", results == "SUSPEND"
     given.tasks.loc[starts, "queue_status"] = "scheduled"
@@ -164,6 +164,6 @@ def carry_out(given: Frames, made: pd.DataFrame) -> Counter[str]:
 
 
 def end_some(given: Frames, count: int, rng: random.Random) -> None:
-    """So many running tasks end."""
+    """End `count` running tasks, chosen at random."""
     running = list(given.tasks.index[given.tasks.queue_status == "scheduled"])
     given.tasks = given.tasks.drop(rng.sample(running, min(count, len(running))))

@@ -21,12 +21,12 @@ TOPIC = "beside Slurm"
 NODES, TASKS, CLIENTS = 16, 500, 8
 RUNS = "submit_seq submit_par churn"
 _SCRIPT = Path("shared") / "peers" / "slurm_baseline.sh"
-#: Slurm's part may take so long, seconds.
+#: Seconds that the measurement of Slurm may take.
 _PATIENCE_S = 600
 
 
 def measure(report: Report, root: Path, *, nodes: int = NODES, tasks: int = TASKS) -> None:
-    """Both; skipped where there is no Slurm."""
+    """Measure both; skipped where there is no Slurm."""
     script = next((folder / _SCRIPT for folder in root.parents if (folder / _SCRIPT).is_file()), None)
     if script is None:
         report.skip("peers", f"there is no {_SCRIPT} above the repository")
@@ -55,10 +55,10 @@ def measure(report: Report, root: Path, *, nodes: int = NODES, tasks: int = TASK
 
 
 def _slurm(script: Path, nodes: int, jobs: int) -> dict[str, float]:
-    """Rates by the script's names of its runs."""
+    """Rates of Slurm, by the names that the script gives its runs."""
     with tempfile.TemporaryDirectory(prefix="hai-bench-slurm-", ignore_cleanup_errors=True) as folder:
         environ = {**os.environ, "WORK": str(Path(folder) / "work"), "RUNS": RUNS}
-        # Its daemons read there as other users.
+        # Slurm's daemons read there as other users.
         Path(folder).chmod(0o755)
         command = ["bash", str(script), "multi", str(nodes), str(jobs)]
         done = subprocess.run(
@@ -83,13 +83,13 @@ def _slurm(script: Path, nodes: int, jobs: int) -> dict[str, float]:
 
 
 def _hai(nodes: int, tasks: int) -> dict[str, float]:
-    """The same of a platform, over REST through the Hub's proxy."""
+    """The same rates of a platform, over REST through the Hub's proxy."""
 
     def held(wire: Wire, number: int) -> None:
         wire.ask("POST", "/tasks", {"name": f"held-{number}", "command": ["true"], "cwd": "/", "hold": True})
 
     with tempfile.TemporaryDirectory(prefix="hai-bench-", ignore_cleanup_errors=True) as folder:
-        # Slurm limits nobody either.
+        # Slurm has no limit of requests either.
         platform = Platform(Path(folder), nodes=nodes, options=without_limits(Path(folder)))
         try:
             platform.start()
@@ -102,7 +102,7 @@ def _hai(nodes: int, tasks: int) -> dict[str, float]:
 
 
 def _churn(platform: Platform, tasks: int) -> float:
-    """Trivial tasks, submission included; started and ended a second."""
+    """Trivial tasks that start and end a second, submission included."""
     client, name = platform.client(), "churn"
 
     def submit(wire: Wire, _: int) -> None:

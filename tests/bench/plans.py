@@ -41,7 +41,7 @@ GROWTH = "growth of one plan"
 SMALL, MIDDLE, LARGE = Shape(500, 2_000), Shape(1_500, 10_000), Shape(10_000, 100_000)
 #: Warm plans that are measured; the large ones take long.
 WARM = {SMALL: 400, MIDDLE: 300, LARGE: 30}
-#: How often they are made again: a plan that is dear is so each time, a machine that was busy is not.
+#: How often plans are made again: a slow plan is slow each time, but a machine is not always busy.
 AGAIN = 2
 #: Steps of two minutes before anything is measured.
 WARM_UP = {LARGE: 12}
@@ -61,11 +61,11 @@ R = TypeVar("R")
 
 @dataclass(slots=True)
 class Measured:
-    """What a steady state showed."""
+    """The measurements of a steady state."""
 
     #: Seconds of each warm plan, and of the very first on an empty cluster.
     cpu: list[float] = field(default_factory=list)
-    #: What each of them took at least, asked for once more each time that all of them had been made.
+    #: The least time of each plan over several passes through all of them.
     least: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
     #: The same with the garbage collector on while a plan is made.
@@ -119,7 +119,7 @@ def steady(shape: Shape, plans: int, warm_up: int, keep: bool = False) -> Measur
     policy, found = Policy(), Measured()
     world = World(shape, policy=policy)
 
-    memory = Memory()  # as the service has it
+    memory = Memory()  # as in the service
 
     def planner(snapshot: Snapshot) -> Plan:
         return plan(snapshot, policy, memory=memory)
@@ -160,7 +160,7 @@ def _seconds(planner: Planner, snapshot: Snapshot) -> float:
 
 
 def _plan_once(world: World, planner: Planner, found: Measured) -> Snapshot:
-    """The next snapshot, planned and carried out."""
+    """Plan the next snapshot, and carry the plan out; returns the snapshot."""
     world.step()
     snapshot = world.snapshot()
     with undisturbed():
@@ -195,7 +195,7 @@ def simulated() -> tuple[float, int]:
 
 
 def original(shape: Shape, snapshot: Snapshot, times: int, quota: bool, tight: bool) -> tuple[float, float]:
-    """Median seconds of the original's algorithm on the snapshot, and on what it makes of it in the following ticks."""
+    """Median seconds of the original's algorithm on the snapshot, and in the ticks that follow from its decisions."""
     from bench.original import carry_out, end_some, frames, schedule
 
     rng = random.Random(0)

@@ -10,7 +10,7 @@ from e2e.conftest import Platform, processes_with
 
 
 def rss_mib(pid: int) -> float:
-    """Memory that is resident."""
+    """Resident memory of a process, in MiB."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024
@@ -18,7 +18,7 @@ def rss_mib(pid: int) -> float:
 
 
 def cpu_share(pid: int, seconds: float) -> float:
-    """Per cent of a core that it takes from now for so long."""
+    """Percent of a core that a process takes during the next `seconds`."""
     before = _cpu_seconds(pid)
     time.sleep(seconds)
     return (_cpu_seconds(pid) - before) / seconds * 100

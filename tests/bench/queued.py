@@ -1,4 +1,4 @@
-"""Submissions, and how the service bears a long queue."""
+"""Submissions, and the service behind a long queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long it takes until a platform is back of which something was killed: `python -m bench recovery`."""
+"""Seconds until a platform works again after a process of it was killed: `python -m bench recovery`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOPIC = "recovery from SIGKILL"
 NODES: Final = 4
 #: Kills of each kind.
 SCHEDULER, HUB, UP = 20, 10, 10
-#: What is aimed at, in seconds, on a machine that does nothing else.
+#: The target in seconds, on an idle machine.
 AIM_S: Final = 3.0
 #: Seconds between a recovery and the next kill, so that each finds an idle platform.
 _REST_S: Final = 1.0
@@ -46,7 +46,7 @@ def measure(report: Report) -> None:
 
 
 def _scheduler(report: Report, platform: Platform, role: str) -> None:
-    """Health says for some seconds that all is well though the loop is dead: what counts is who leads."""
+    """Kill a process of the service. Health is late to tell of a dead loop, so the leader counts."""
     healthy, leading, deciding = [], [], []
     for number in range(SCHEDULER):
         time.sleep(_REST_S)
@@ -101,7 +101,7 @@ def _add(report: Report, name: str, seconds: Sequence[float]) -> None:
 
 
 def _until(began: float, look: Callable[[], object]) -> float:
-    """Seconds from then until it is true."""
+    """Seconds from `began` until `look` is true."""
     wait_for("the platform to be back", lambda: _patiently(look))
     return time.perf_counter() - began
 
@@ -122,7 +122,11 @@ def _leads(platform: Platform) -> bool:
 
 
 def _ask(platform: Platform, path: str, body: object = None) -> Any:
-    """What is answered through the Hub. Raises OSError for an answer that is an error, and for none."""
+    """The body of an answer through the Hub.
+
+    Raises:
+        OSError: There is no answer, or the answer is an error.
+    """
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(platform.url + _API + path, data=data)
     request.add_header("Authorization", f"Bearer {platform.token('ann')}")

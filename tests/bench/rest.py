@@ -26,14 +26,14 @@ c.ApiLimits.wait = "60s"
 
 
 def without_limits(folder: Path) -> tuple[str, ...]:
-    """Words of `hai up` for a service that holds up no client. The file for it is written into the folder."""
+    """Options of `hai up` for a service whose limits are never reached; writes their file into `folder`."""
     file = folder / "ample.py"
     file.write_text(_AMPLE)
     return ("--scheduler-config", str(file))
 
 
 class Wire:
-    """One client's connection to the service, through the proxy."""
+    """A client's connection to the service, through the proxy."""
 
     def __init__(self, platform: Platform) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", platform.port, timeout=60)
@@ -54,11 +54,11 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Storm:
-    """What many requests took."""
+    """The times of many requests."""
 
-    #: From the first to the last, seconds.
+    #: Seconds from the first request to the last answer.
     lasted: float
-    #: Of each request, seconds.
+    #: Seconds of each request.
     latencies: list[float]
 
     @property
@@ -68,7 +68,7 @@ class Storm:
 
 
 def storm(platform: Platform, clients: int, total: int, request: Callable[[Wire, int], object]) -> Storm:
-    """So many clients at once send so many requests in all, each one after the other."""
+    """Send `total` requests from `clients` clients at once; each client sends its requests one after the other."""
 
     def client(number: int) -> list[float]:
         wire = Wire(platform)

@@ -1,4 +1,4 @@
-"""A cluster that lives: plans are carried out, turns begin and end, tasks come and go. Virtual time, no I/O."""
+"""A busy cluster in virtual time, without I/O: plans are carried out, turns begin and end, tasks come and go."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from hai_scheduler.core.ordering.use import with_run
 
 Planner = Callable[[Snapshot], Plan]
 
-#: Of the seconds that are measured: so many tasks end in one on average, so many save, so many arrive. A cluster of
+#: How many tasks end in a measured second on average; as many save, and as many arrive. A cluster of
 #: 500 nodes whose tasks hold them for 5 minutes each would be as busy; larger ones are in proportion.
 CHANGES = 1.0
-#: From the order until every rank is up, and from the notice until all of it is gone.
+#: Time from the order until every rank is up, and from the notice until every rank is gone.
 STARTING = timedelta(seconds=5)
 LEAVING = timedelta(seconds=20)
 #: The turns of a filled cluster have lasted up to this long.
@@ -47,7 +47,7 @@ class World:
         self._uses = {use.user: use for use in made.uses}
 
     def snapshot(self) -> Snapshot:
-        """As it is now."""
+        """The snapshot of the present moment."""
         return replace(
             self._made,
             now=self.now,
@@ -76,7 +76,10 @@ class World:
         self.tasks[task.id] = up
 
     def settle(self, planner: Planner, rounds: int = 8) -> int:
-        """Plan and carry out at one moment, whoever leaves gone at once, until nothing is decided; how often."""
+        """Plan and carry out, without letting time pass, until a plan decides nothing.
+
+        Tasks that must leave are gone at once. Returns how many plans decided something.
+        """
         for number in range(rounds):
             made = planner(self.snapshot())
             if not made.decisions:
@@ -86,7 +89,7 @@ class World:
         return rounds
 
     def warm_up(self, planner: Planner, steps: int) -> None:
-        """Let time pass in large steps, with more changes in each: the ages of the turns become the planner's own."""
+        """Let time pass in large steps with many changes, so that the ages of turns follow from the planner."""
         for _ in range(steps):
             self.now += WARM_UP_STEP
             self.change(CHANGES * 8)
@@ -97,13 +100,13 @@ class World:
     # -- one round --------------------------------------------------------------------------------
 
     def step(self) -> None:
-        """A second passes."""
+        """Let a second pass."""
         self.now += timedelta(seconds=1)
         self._happen(at_once=False)
         self.change(CHANGES)
 
     def change(self, mean: float) -> None:
-        """So many running tasks end on average, so many save, so many arrive."""
+        """Let `mean` running tasks end on average, as many save, and as many arrive."""
         running = [task for task in self.tasks.values() if task.state is TaskState.RUNNING]
         for task in self._rng.sample(running, min(self._number(mean), len(running))):
             self._put(self._seen(task, RankState.EXITED, 0, self.now))
@@ -114,14 +117,14 @@ class World:
             self._put(self._maker.arriving(self.now))
 
     def _number(self, mean: float) -> int:
-        """How often something happens that happens independently, so often on average (Poisson)."""
+        """A random number with the Poisson distribution of this mean."""
         count, waited = 0, self._rng.expovariate(mean)
         while waited < 1:
             count, waited = count + 1, waited + self._rng.expovariate(mean)
         return count
 
     def _happen(self, *, at_once: bool) -> None:
-        """Those who start are up, those who leave are gone, when it is time."""
+        """Let starting tasks be up and leaving tasks be gone, when it is time."""
         for task in list(self.tasks.values()):
             run = task.live_run
             if run is None:
@@ -133,7 +136,7 @@ class World:
                 self._put(self._seen(saved, RankState.EXITED, 143, self.now))
 
     def carry_out(self, made: Plan) -> None:
-        """Give the tasks what was decided."""
+        """Apply the decisions of a plan to the tasks."""
         for decision in made.decisions:
             if isinstance(decision, Quarantine):
                 self.nodes[decision.node] = replace(self.nodes[decision.node], mark=NodeMark.QUARANTINED)
@@ -176,5 +179,5 @@ def _event_of(decision: Start | Suspend | Keep | Stop, now: datetime) -> Event:
 
 
 def live(tasks: Iterable[Task]) -> int:
-    """How many hold nodes."""
+    """The number of tasks that hold nodes."""
     return sum(task.state.live for task in tasks)

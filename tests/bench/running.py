@@ -1,4 +1,4 @@
-"""Trivial tasks: what the platform itself costs a task."""
+"""Trivial tasks, which show the platform's own cost of a task."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def measure(report: Report, platform: Platform) -> None:
 
 
 def _alone(report: Report, platform: Platform, client: Client) -> None:
-    """One after the other on an idle cluster."""
+    """Measure tasks one after the other on an idle cluster."""
     took = []
     for number in range(ALONE):
         submitted = time.time()
@@ -52,14 +52,14 @@ def _many(platform: Platform, client: Client) -> float:
 
 
 def _submit(platform: Platform, count: int, name: str) -> str:
-    """Submit them; their name, which no other tasks have."""
+    """Submit `count` tasks; returns their name, which no other tasks have."""
     body = {"name": name, "command": ["true"], "cwd": "/"}
     storm(platform, min(count, 8), count, lambda wire, _: wire.ask("POST", "/tasks", body))
     return name
 
 
 def _ended(client: Client, name: str, limit: int) -> Sequence[datetime]:
-    """When the tasks of that name ended, once all have."""
+    """Wait until all tasks of that name have ended; returns the times of their ends."""
     pause = 0.02 if limit == 1 else 0.2
 
     def none_left() -> bool:
@@ -73,7 +73,7 @@ def _ended(client: Client, name: str, limit: int) -> Sequence[datetime]:
 
 
 def _bare(command: list[str], at_once: int) -> float:
-    """How many a second this machine starts and collects without a platform."""
+    """How many such commands this machine starts and ends a second without a platform."""
     began = time.perf_counter()
     with ThreadPoolExecutor(at_once) as pool:
         list(pool.map(lambda _: subprocess.run(command, check=True), range(TASKS)))

@@ -29,7 +29,7 @@ LEAF = 20
 #: Leaves in a zone: 600 nodes, as in the paper on the original's cluster; small clusters get two zones all the same.
 ZONE_LEAVES = 30
 TEAMS = 20
-#: Nodes of a task and how many of 1,000 tasks ask for so many: 3.9 on average, most of them 1 to 4.
+#: By number of nodes, how many of 1,000 tasks ask for that number: 3.9 on average, most of them 1 to 4.
 SIZES = {1: 400, 2: 200, 3: 80, 4: 150, 6: 30, 8: 80, 16: 40, 32: 15, 64: 5}
 #: The level asked for, of 1,000 tasks; None is AUTO. A user without quota at the level asks for NORMAL.
 LEVELS: dict[Priority | None, int] = {
@@ -112,7 +112,7 @@ class Maker:
             )
 
     def _quotas(self) -> Iterator[Quota]:
-        """Rows for everybody, for teams, for some users, and caps over all of a team."""
+        """Rows for all users, for teams, for some users, and caps for whole teams."""
         size = self.shape.nodes
         yield self._row("public", Priority.LOW, None)
         yield self._row("public", Priority.BELOW_NORMAL, max(64, size // 4))
@@ -138,7 +138,7 @@ class Maker:
         return Quota(subject=subject, group=GROUP, priority=priority, limit=limit)
 
     def cap(self, user: str, priority: Priority) -> int:
-        """Nodes that the user may hold at the level: the own row, else the largest of the teams', else everybody's."""
+        """Nodes that `user` may hold at `priority`: by the user's own row, else the largest of a team, else all's."""
         own = self._caps.get((f"user:{user}", priority))
         if own is not None:
             return own
@@ -156,7 +156,7 @@ class Maker:
     # -- tasks ------------------------------------------------------------------------------------
 
     def arriving(self, now: datetime) -> Task:
-        """A task that is submitted now."""
+        """A task that is submitted at `now`."""
         rng, number = self.rng, TaskId(next(self._ids))
         user = rng.choices(self.users, cum_weights=self._zipf)[0]
         gpus = rng.randint(1, 4) if rng.random() < 0.15 else None

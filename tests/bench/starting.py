@@ -1,4 +1,4 @@
-"""How long it takes until the platform is there."""
+"""Seconds until the platform is ready."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def cold(report: Report, folder: Path) -> None:
 
 
 def _end(made: subprocess.Popen[bytes], folder: Path) -> None:
-    """Ctrl-C, as a terminal sends it, and no process left."""
+    """End the process as Ctrl-C in a terminal does, and check that no process is left."""
     if made.poll() is None:
         os.killpg(made.pid, signal.SIGINT)
     with contextlib.suppress(subprocess.TimeoutExpired):

@@ -23,7 +23,7 @@ def test_every_reader_is_measured(monkeypatch) -> None:
 
 
 class Theirs:
-    """Stands for the original's module."""
+    """A stand-in for the original's module."""
 
     @staticmethod
     def FileReader(names: list[str], check: bool) -> FileReader:  # noqa: N802 -- the original's name

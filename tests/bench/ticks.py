@@ -1,4 +1,4 @@
-"""What a tick costs by what has changed: thousands of tasks queued on 4 nodes, a real database, virtual time.
+"""The cost of a tick by what has changed: thousands of queued tasks on 4 nodes, a real database, virtual time.
 
 `python -m bench ticks [--queued 10000] [--profile]`. Runs take no time to start here: what is measured is the
 scheduler alone. Every tick does what it does in production: one transaction on a file of SQLite, synced at its commit.
@@ -50,14 +50,14 @@ from hai_scheduler.service.workspace.environment import Places
 QUEUED, NODES, USERS = 10_000, 4, 20
 IDLE, SUBMITTED, CHURNED, READS = 60, 40, 60, 10
 PAGE = 200
-#: What is aimed at: an idle tick, and the share of an empty queue's rate of trivial tasks.
+#: Targets: milliseconds of an idle tick, and the rate of trivial tasks as a share of that with an empty queue.
 IDLE_MS, SHARE = 20.0, 0.8
 _CPU = "a trivial task, CPU"
 _HOLDS = Priority.VERY_HIGH
 _LONG = Behaviour(work=timedelta(days=30))
 _SHORT = Behaviour(work=timedelta(seconds=0.05))
 
-#: The parts of a tick, by who does them; one that is inside of another counts in both.
+#: The parts of a tick: object, method, and name of the part; a part inside another one counts in both.
 PARTS: list[tuple[Any, str, str]] = [
     (TaskPart, "unfinished_tasks", "read tasks"),
     (MemoryCluster, "observe", "observe"),
@@ -89,7 +89,7 @@ class Bench:
         self.spent: defaultdict[str, list[float]] = defaultdict(list)
 
     async def fill(self, queued: int) -> None:
-        """Quota, users, tasks that hold all nodes, and the queue."""
+        """Make quota, users, tasks that hold all nodes, and the queue."""
         async with self.store.write() as tx:
             for subject, level in (("public", Priority.LOW), ("public", Priority.NORMAL), ("user:admin", _HOLDS)):
                 await tx.put_quota(Quota(subject=subject, group="training", priority=level, limit=None))
@@ -127,7 +127,7 @@ class Bench:
         return task.id
 
     async def tick(self) -> float:
-        """One tick: how many seconds it took."""
+        """Tick once; returns how many seconds that took."""
         began = time.perf_counter()
         if not await self.parts.cycle.tick():
             raise RuntimeError("the benchmark does not lead")
@@ -135,7 +135,7 @@ class Bench:
 
     @contextmanager
     def parts_timed(self) -> Iterator[None]:
-        """Note how long the parts of each tick take."""
+        """A context in which the times of the parts of each tick are recorded."""
         with ExitStack() as stack:
             for owner, name, label in PARTS:
                 if hasattr(owner, name):
@@ -161,7 +161,7 @@ class Bench:
 
 
 def measure(report: Report, queued: int = QUEUED, *, profile: bool = False) -> None:
-    """All of it, in a folder that is thrown away."""
+    """Measure everything, in a temporary folder."""
     for count in (0, queued):
         with tempfile.TemporaryDirectory(prefix="hai-ticks-") as folder:
             asyncio.run(_measure(report, Path(folder), count, profile=profile and count > 0))
@@ -238,7 +238,7 @@ async def _one_end(bench: Bench) -> float:
 
 
 async def _churn(bench: Bench) -> float:
-    """How many trivial tasks start and end in a second, by the ticks that they need."""
+    """How many trivial tasks start and end in a second, computed from the ticks that they need."""
     took, before, began = 0.0, await _ended(bench), time.process_time()
     for _ in range(2 * CHURNED):
         await bench.submit("churn", "user-3", Priority.NORMAL, _SHORT)
@@ -322,17 +322,17 @@ async def _reads(report: Report, topic: str, bench: Bench, *, profile: bool) -> 
 
 
 class _Pages:
-    """Lists of everybody's tasks, as JSON."""
+    """Lists of all users' tasks, as JSON."""
 
     def __init__(self, bench: Bench) -> None:
         self._services = bench.parts.services
 
     async def first(self) -> None:
-        """The newest ones."""
+        """Read the page of the newest tasks."""
         await self._page(None)
 
     async def all(self) -> int:
-        """One page after the other; how many there are."""
+        """Read one page after the other; returns the number of tasks."""
         pages, cursor = 1, await self._page(None)
         while cursor is not None:
             pages, cursor = pages + 1, await self._page(cursor)

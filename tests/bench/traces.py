@@ -36,16 +36,16 @@ PROCESSES = 2
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Jobs and a cluster for them."""
+    """A study: jobs, and a cluster for them."""
 
-    #: What it is chosen by.
+    #: The name by which the command line chooses the study.
     key: str
     name: str
     file: str
     nodes: int
     begin: datetime | None = None
     end: datetime | None = None
-    #: Only jobs of whole nodes.
+    #: Whether only jobs of whole nodes count.
     whole: bool = False
 
     @property
@@ -68,7 +68,7 @@ class Case:
 
     @property
     def policy(self) -> Policy:
-        """The numbers of the rules."""
+        """The policy numbers of this case."""
         if self.turns is None:
             return Policy()
         least, whole, growth = self.turns
@@ -147,7 +147,7 @@ def run(case: Case, traces: Path) -> Summary:
 
 
 def jobs_for(study: Study, traces: Path) -> list[Job]:
-    """The study's jobs."""
+    """The jobs of a study."""
     only = frozenset(_virtual_clusters(traces)) if study.file == PHILLY else frozenset()
     reading = Reading(begin=study.begin, end=study.end, only=only)
     trace = FORMATS[study.format](str(traces / study.file), reading)
@@ -161,7 +161,7 @@ def _virtual_clusters(traces: Path) -> list[str]:
 
 
 class _Teller:
-    """Says how far a long simulation is, once a minute."""
+    """Prints once a minute how far a long simulation is."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -21,7 +21,7 @@ VICTIM = Path(__file__).with_name("victim.py")
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """One interruption, seconds since the epoch, in the order in which things happen."""
+    """The times of one interruption in their order, in seconds since the epoch."""
 
     submitted: float
     noticed: float
@@ -46,7 +46,7 @@ def measure(report: Report, platform: Platform, folder: Path) -> None:
     times = []
     for _ in range(TIMES):
         wait_for("a full cluster", lambda: len(list(folder.glob("[0-9]*"))) == platform.nodes, 120)
-        time.sleep(0.3)  # or it would be measured how long the last victim takes to come back
+        time.sleep(0.3)  # or this would measure how long the last victim takes to come back
         times.append(_once(client, folder))
     _report(report, times)
     for task in list(client.tasks(state="live")):

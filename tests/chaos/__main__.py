@@ -22,7 +22,7 @@ RESULTS = ROOT / "test-results" / "chaos"
 
 
 def main() -> int:
-    """0: everything held; 1: something did not; 2: wrong words."""
+    """Run the command; returns 0 if every check held, 1 if one did not, 2 for wrong arguments."""
     words = _words()
     stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{words.on}-{words.seed}"
     home = Path(tempfile.mkdtemp(prefix="hai-chaos-"))
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def _end(run: Run, number: int) -> None:
-    """The first signal ends the strikes, and everything is judged; the second one ends it all."""
+    """Handle a signal: the first one ends the strikes, and the records are judged; the second one ends the run."""
     if run.stopped.is_set():
         raise KeyboardInterrupt
     say(f"{signal.Signals(number).name}: no more strikes; once more ends it without a judgement")
@@ -58,7 +58,7 @@ def _end(run: Run, number: int) -> None:
 
 
 def _left_out(words: argparse.Namespace) -> frozenset[str]:
-    """The strikes and shapes that are not to be: those named, and the others of a kind of which only some are."""
+    """The strikes and shapes to leave out: those of `--without`, and where `--only` names some, the others."""
     found = set(words.without)
     for kind in (set(SHAPES), {strike.name for strike in STRIKES}):
         if wanted := kind & set(words.only):

@@ -1,4 +1,4 @@
-"""People who look on: they follow the feed and logs, and type `hai list`, while everything is killed."""
+"""Clients that watch: they follow the feed and logs, and run `hai list`, while processes are killed."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from hai_client.wire.schema import LogLine
 
 #: Statuses of `hai` that are right in a gap: it worked, or the platform cannot be reached.
 RIGHT = (0, 4)
-#: Every so many-th task's log is followed, and at most so many at once.
+#: The log of every fourth task is followed, and at most 12 logs at once.
 FOLLOW_EVERY = 4
 FOLLOWERS = 12
-#: The event by which somebody who reads the feed knows that it is at its end: a mark on a node.
+#: The event that tells a reader of the feed that the feed has come to its end: a mark on a node.
 LAST = "node.mark"
 
 
 class Clients:
-    """Threads that look on."""
+    """The threads of the clients that watch."""
 
     def __init__(self, platform: Platform, load: Load) -> None:
         self._platform, self._load = platform, load
@@ -41,16 +41,16 @@ class Clients:
         self.decided: list[float] = []
         self.end_of_feed = threading.Event()
         self.followed: dict[int, list[tuple[int, str]]] = {}
-        #: How often `hai` was asked, and how often the platform was away.
+        #: How often `hai list` was run, and how often the platform was away.
         self.asked = self.away = 0
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the threads."""
         for target in (self._follow_feed, self._follow_logs, self._type_commands, self._ask):
             threading.Thread(target=target, name=target.__name__, daemon=True).start()
 
     def stop(self) -> None:
-        """Begin nothing new."""
+        """Begin no new call of `hai list` and no new log."""
         self._stopped.set()
 
     def finish(self, seconds: float) -> None:
@@ -61,7 +61,7 @@ class Clients:
             reader.join(max(0.0, ends - time.monotonic()))
 
     def _over_and_over(self, what: str, look: Callable[[int], None], pause_s: float) -> None:
-        """Look again and again; what is said besides "it is away" is written down."""
+        """Call `look` again and again; errors that do not say that the platform is away are recorded."""
         for turn in itertools.count():
             if self._stopped.is_set():
                 return

@@ -1,4 +1,5 @@
-"""What must hold, whoever is killed: each check is a function from the records to sentences, one for each violation.
+"""What must hold, whichever process is killed: each check is a function that turns records into sentences, one for
+each violation.
 
 A check that cannot fail is worth nothing: `test_invariants.py` hands each of them forged records that it must refuse.
 """
@@ -17,21 +18,21 @@ Finder = Callable[[Records], Iterable[str]]
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that must hold."""
+    """A check with its name."""
 
     name: str
-    #: What it says when it holds.
+    #: The sentence that is true when the check holds.
     holds: str
     find: Finder
 
 
 CHECKS: list[Check] = []
-#: A strike that finds nothing so often, and never finds anything, is broken.
+#: A strike that found no process this many times, and never found one, is broken.
 OFTEN = 3
 
 
 def check(name: str, holds: str) -> Callable[[Finder], Finder]:
-    """Add a check."""
+    """Register a function as a check."""
 
     def add(find: Finder) -> Finder:
         CHECKS.append(Check(name, holds, find))
@@ -41,7 +42,7 @@ def check(name: str, holds: str) -> Callable[[Finder], Finder]:
 
 
 def judge(records: Records) -> dict[str, list[str]]:
-    """The violations by the name of the check; every check is named."""
+    """Violations by the name of the check; checks without violations are named too."""
     return {check.name: list(check.find(records)) for check in CHECKS}
 
 
@@ -68,10 +69,10 @@ def doubled(records: Records) -> Iterator[str]:
         if count > 1:
             yield f"{name} was submitted with one key and is {count} tasks"
         if name not in records.sent:
-            yield f"{name} is a task that nobody submitted"
+            yield f"{name} is a task that was not submitted"
 
 
-@check("unfinished", "every task succeeded in the end: nobody made one fail for good")
+@check("unfinished", "every task succeeded in the end: nothing made a task fail for good")
 def unfinished(records: Records) -> Iterator[str]:
     for task in records.tasks:
         if task.state != "succeeded":
@@ -136,7 +137,7 @@ def in_part(records: Records) -> Iterator[str]:
                 yield f"{task.id}.{run.number} is called succeeded, and its ranks {missing} did not finish"
 
 
-@check("done again", "no work that was done whole, and that nobody had told to leave, was done again")
+@check("done again", "no work that was done whole, by a run that was not told to leave, was done again")
 def done_again(records: Records) -> Iterator[str]:
     for (number, run_number), stories in records.runs().items():
         task = records.task(number)
@@ -162,7 +163,7 @@ def backwards(records: Records) -> Iterator[str]:
                 if line.what == "from" and line.step not in saved:
                     yield f"{story.name} went on from step {line.step}, and {sorted(saved)} was saved"
                 elif line.what == "saving" and story.shape in SAVING:
-                    # Killed here, either of the two is there.
+                    # After a kill at this point, there may be either of the two.
                     saved = {max(saved), line.step}
                 elif line.what == "saved":
                     saved = {line.step}
@@ -189,7 +190,7 @@ def logs(records: Records) -> Iterator[str]:
             continue
         kept = [text for number, text in lines if number == story.run]
         printed = [f"{story.name} step {step}" for step in story.done]
-        # Killed between its line and its journal, a rank has printed one more than it wrote down.
+        # A rank that was killed between its line and its journal has printed one line more than it recorded.
         if kept[: len(printed)] != printed[: len(kept)] or len(kept) > len(printed) + 1:
             yield f"{story.name} printed {len(printed)} lines, and its log has others: {_difference(printed, kept)}"
         elif len(kept) < len(printed) and story.finished and _ended_in_order(story, run):
@@ -219,7 +220,7 @@ def feed(records: Records) -> Iterator[str]:
         yield f"{len(invented)} events were told that the feed does not have: {invented[:10]}"
 
 
-@check("answers", "whoever asked in a gap was told that the platform is away, and not that the question is wrong")
+@check("answers", "a request in a gap was answered that the platform is away, and not that the request is wrong")
 def answers(records: Records) -> Iterator[str]:
     for strange in records.strange:
         yield f"{strange.asked}: {strange.answer}"

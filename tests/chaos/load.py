@@ -19,7 +19,7 @@ from chaos.records import Strange
 from hai_client import TaskRequest
 from hai_client.errors import HaiError, Unavailable
 
-#: How ranks behave, by the name that `rank` knows, each with its profile, its grace in seconds, and its share.
+#: Shapes of tasks, by the name that `rank` knows: the profile, the grace in seconds, and the share of each.
 SHAPES = {
     "plain": ("sigterm", 20.0, 4),
     "saves": ("sigterm", 20.0, 4),
@@ -39,14 +39,14 @@ SENDERS = 2
 class Work:
     """A task to submit."""
 
-    #: It is the key of the submission too.
+    #: The name of the task, which is also the key of the submission.
     name: str
     user: str
     request: TaskRequest
 
 
 def work(seed: int, number: int, nodes: int, home: Path, without: frozenset[str] = frozenset()) -> Work:
-    """The task with that number: always the same for a seed, whatever has happened before it."""
+    """The task with that number: always the same for a seed, whatever happened before."""
     dice = Random(f"{seed}/task/{number}")
     shapes = {name: share for name, (_, _, share) in SHAPES.items() if name not in without}
     shape = dice.choices(list(shapes), list(shapes.values()))[0]
@@ -71,7 +71,7 @@ def work(seed: int, number: int, nodes: int, home: Path, without: frozenset[str]
 
 
 class Load:
-    """Threads that submit, so that always about `unfinished` tasks wait or run."""
+    """Threads that submit tasks, so that about `unfinished` tasks wait or run at any time."""
 
     def __init__(self, platform: Platform, seed: int, unfinished: int, without: frozenset[str] = frozenset()) -> None:
         self._platform, self._seed, self._unfinished, self._without = platform, seed, unfinished, without
@@ -83,9 +83,9 @@ class Load:
         self.sent: set[str] = set()
         self.accepted: dict[str, int] = {}
         self.strange: list[Strange] = []
-        #: Tries that were not answered.
+        #: Tries of a submission that got no answer.
         self.unanswered = 0
-        #: How many tasks have ended, as far as anybody knows.
+        #: Returns how many tasks have ended, as far as is known.
         self.ended: Callable[[], int] = lambda: 0
 
     def start(self) -> None:
@@ -94,7 +94,7 @@ class Load:
             thread.start()
 
     def stop(self, seconds: float) -> None:
-        """Send nothing new, and let what was sent be accepted."""
+        """Begin no new submission, and wait until those under way are accepted."""
         self._stopped.set()
         ends = time.monotonic() + seconds
         for thread in self._threads:
@@ -102,7 +102,7 @@ class Load:
                 thread.join(max(0.0, ends - time.monotonic()))
 
     def next_accepted(self, seconds: float) -> bool:
-        """Wait for the next submission to be accepted; whether one was."""
+        """Wait for the next submission to be accepted; returns whether one was."""
         with self._accepting:
             return self._accepting.wait(seconds)
 

@@ -1,4 +1,4 @@
-"""The processes of one platform, by what they are. Only what carries the platform's own folder is ever found."""
+"""The processes of one platform, by role. Only processes that name the platform's own folder are found."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Words of a command line and what a process with them is; the first that fits counts.
+#: Words of a command line, and the role of a process with them; the first that fits counts.
 ROLES = (
     ("-m hai_client.rank ", "supervisor"),
     ("-m hai_scheduler --role loop", "loop"),
@@ -20,7 +20,7 @@ ROLES = (
 
 @dataclass(frozen=True)
 class Process:
-    """A process and what it is: one of the roles, or `other`."""
+    """A process and its role: one of ROLES, or `other`."""
 
     pid: int
     role: str
@@ -28,7 +28,7 @@ class Process:
 
 
 def find(folder: Path) -> list[Process]:
-    """The processes that name the folder in their arguments or in their environment, but for this one."""
+    """The processes that name the folder in their arguments or their environment, without this process."""
     mark = os.fsencode(folder)
     found = []
     for entry in Path("/proc").iterdir():
@@ -36,7 +36,7 @@ def find(folder: Path) -> list[Process]:
             continue
         with contextlib.suppress(OSError):
             line = (entry / "cmdline").read_bytes()
-            # A process that has ended and was not waited for has no arguments any more.
+            # A zombie has no arguments any more.
             if line and (mark in line or mark in (entry / "environ").read_bytes()):
                 words = line.replace(b"\0", b" ").decode(errors="replace")
                 role = next((role for text, role in ROLES if text in words), "other")
@@ -45,7 +45,7 @@ def find(folder: Path) -> list[Process]:
 
 
 def send(pid: int, number: int) -> bool:
-    """Signal a process; whether it was there. A zombie is not."""
+    """Send a signal to a process; returns whether the process was there. A zombie counts as gone."""
     try:
         there = b"\nState:\tZ" not in Path(f"/proc/{pid}/status").read_bytes()
         os.kill(pid, number)

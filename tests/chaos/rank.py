@@ -1,14 +1,14 @@
-"""What a task of the chaos run executes on each rank: it writes down what it does, and believes nobody else.
+"""What a task of the chaos run executes on each rank: it records what it does, and trusts only its own records.
 
     python rank.py RECORDS KEY SHAPE STEPS SECONDS
 
 `RECORDS` lies outside of the platform's state folder. There this rank has
 
 - a journal `ranks/TASK.RUN.RANK.jsonl`, which is made once: a rank that finds it there was started twice;
-- the lock `slots/NODE` of its node: the kernel drops it when the process dies, so whoever finds it held is a second
-  rank there.
+- the lock `slots/NODE` of its node: the kernel drops it when the process dies, so a rank that finds it held is the
+  second one there.
 
-A line of the journal is one write, and the page cache outlives the process: what was written stays, whoever is killed.
+A line of the journal is one write, and the page cache outlives the process: what was written stays after any kill.
 The standard library and `hai_client.job`, which training images have too, are all it needs.
 """
 
@@ -23,14 +23,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-#: What a rank must know of itself; a process without an environment is told by its arguments.
+#: Variables that a rank needs; a process without an environment gets them as arguments.
 NAMES = ("HAI_TASK_ID", "HAI_RUN", "HAI_RANK", "HAI_NODES", "HAI_NODE_NAME", "HAI_CHECKPOINT_DIR")
-#: A `periodic` or `deaf` rank saves after so many steps.
+#: Steps after which a `periodic` or `deaf` rank saves.
 SAVE_EVERY = 3
 #: Shapes that go on where they saved.
 SAVING = frozenset({"saves", "cooperative", "periodic", "deaf"})
-#: A `naked` rank drops its environment after this time, seconds: a supervisor that looks now and then has not seen the
-#: process that it becomes.
+#: Seconds after which a `naked` rank drops its environment: a supervisor that looks now and then has not seen the new
+#: process before.
 DRESSED_S = 0.5
 
 
@@ -47,12 +47,12 @@ class Journal:
             self._file = os.open(folder / f"{name}.again.{os.getpid()}.jsonl", flags, 0o644)
 
     def write(self, what: str, **more: Any) -> None:
-        """Add a line: what happened, and when in seconds since the epoch."""
+        """Add a line that says what happened, and when in seconds since the epoch."""
         os.write(self._file, (json.dumps({"what": what, "t": time.time(), **more}) + "\n").encode())
 
 
 class Slot:
-    """The node as this rank holds it."""
+    """The lock of the node of this rank."""
 
     def __init__(self, records: Path, node: str, name: str, journal: Journal) -> None:
         self._file = os.open(records / "slots" / node, os.O_RDWR | os.O_CREAT, 0o644)
@@ -60,7 +60,7 @@ class Slot:
         self._told = self._held = False
 
     def take(self) -> None:
-        """Take the lock; somebody who has it is written down, once. Asked again, tries again."""
+        """Try to take the lock; if another process holds it, record that once. A later call tries again."""
         if self._held:
             return
         try:
@@ -76,21 +76,21 @@ class Slot:
 
 
 class Checkpoint:
-    """The steps that were saved, where the platform said that a checkpoint belongs."""
+    """A checkpoint in the folder that the platform gives: the number of steps that are done."""
 
     def __init__(self, folder: Path, rank: str, journal: Journal) -> None:
         self._file = folder / f"rank-{rank}.json"
         self._journal = journal
 
     def load(self) -> int:
-        """The number of steps that need not be done again."""
+        """The number of steps that were saved, which need not be done again."""
         try:
             return int(json.loads(self._file.read_text())["steps"])
         except FileNotFoundError:
             return 0
 
     def save(self, steps: int) -> None:
-        """Write it whole; a kill in the middle leaves the last good one."""
+        """Replace the file in one step, so that a kill in the middle leaves the last checkpoint."""
         self._journal.write("saving", step=steps)
         self._file.parent.mkdir(parents=True, exist_ok=True)
         draft = self._file.with_suffix(f".tmp{os.getpid()}")
@@ -100,7 +100,7 @@ class Checkpoint:
 
 
 def main(words: list[str], who: dict[str, str]) -> int:
-    """Do the steps; the exit status."""
+    """Do the steps of a task; returns the exit status."""
     records, key, shape, steps, seconds = Path(words[0]), words[1], words[2], int(words[3]), float(words[4])
     if shape == "naked":
         return _undress(words, who)
@@ -155,12 +155,12 @@ def _leave(step: int, shape: str, checkpoint: Checkpoint, journal: Journal) -> i
 
 
 def _undress(words: list[str], who: dict[str, str]) -> int:
-    """Do the work in a process of another session without an environment, as sudo, su and setproctitle leave it."""
+    """Do the work in a process of another session without an environment, such as sudo, su and setproctitle make."""
     time.sleep(DRESSED_S)
     alive, held = os.pipe()
     if os.fork() == 0:
         os.setsid()
-        if os.fork():  # whoever looks for the children of this command does not find the one that works
+        if os.fork():  # a search for the children of this command does not find the process that works
             os._exit(0)
         os.set_inheritable(held, True)
         known = [f"{name}={value}" for name, value in who.items()]
@@ -168,7 +168,7 @@ def _undress(words: list[str], who: dict[str, str]) -> int:
         os.execve(sys.executable, [sys.executable, "-S", __file__, *work, *known], {})
     os.close(held)
     os.wait()
-    os.read(alive, 1)  # the end of the pipe: nobody holds it any more
+    os.read(alive, 1)  # the pipe ends when no process holds its other end any more
     name = ".".join((who["HAI_TASK_ID"], who["HAI_RUN"], who["HAI_RANK"]))
     journal = Path(words[0]) / "ranks" / f"{name}.jsonl"
     return 0 if '"finished"' in journal.read_text() else 1

@@ -1,4 +1,4 @@
-"""What was written down: by the ranks, by the clients, and by the platform when it was asked at the end."""
+"""Records of a chaos run: by the ranks, by the clients, and by the platform at the end."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Line:
     #: Seconds since the epoch.
     t: float
     step: int = 0
-    #: Who held the node's lock.
+    #: The rank that held the lock of the node.
     by: str = ""
 
 
 @dataclass(frozen=True)
 class RankStory:
-    """One start of one rank, told by itself."""
+    """One start of one rank, as its journal tells it."""
 
     key: str
     task: int
@@ -41,36 +41,36 @@ class RankStory:
     shape: str
     steps: int
     lines: tuple[Line, ...]
-    #: Whether its journal was there already.
+    #: Whether the journal was there before this start.
     again: bool = False
 
     @property
     def name(self) -> str:
-        """As its locks and lines name it."""
+        """The name of the rank in locks and in lines of logs."""
         return f"{self.task}.{self.run}.{self.rank}"
 
     @property
     def began(self) -> float:
-        """Its first sign of life."""
+        """The time of the first line, in seconds since the epoch."""
         return self.lines[0].t
 
     @property
     def last(self) -> float:
-        """Its last sign of life."""
+        """The time of the last line, in seconds since the epoch."""
         return self.lines[-1].t
 
     @property
     def done(self) -> list[int]:
-        """The steps that it did, in its order."""
+        """The steps that the rank did, in the order in which it did them."""
         return [line.step for line in self.lines if line.what == "step"]
 
     def said(self, what: str) -> list[Line]:
-        """Its lines of that kind."""
+        """The lines of the rank whose kind is `what`."""
         return [line for line in self.lines if line.what == what]
 
     @property
     def finished(self) -> bool:
-        """Whether it did all of its work."""
+        """Whether the rank did all of its work."""
         return bool(self.said("finished"))
 
 
@@ -93,7 +93,7 @@ class RunSeen:
     started_at: float
     ended_at: float | None
     ranks: tuple[RankSeen, ...]
-    #: Whether a notice was out at its end.
+    #: Whether the run had been given a notice when it ended.
     noticed: bool = False
 
 
@@ -110,7 +110,7 @@ class TaskSeen:
 
 @dataclass(frozen=True)
 class Strange:
-    """An answer to a right question that no client should have been given."""
+    """A wrong answer that a client got to a correct request."""
 
     #: Seconds since the epoch.
     t: float
@@ -120,23 +120,23 @@ class Strange:
 
 @dataclass
 class Records:
-    """All of it."""
+    """All that was recorded in a chaos run."""
 
     ranks: list[RankStory] = field(default_factory=list)
     #: Submissions that were accepted: the task's id by the name that was submitted.
     accepted: dict[str, int] = field(default_factory=dict)
-    #: Names that were ever sent.
+    #: Names of all tasks that clients tried to submit.
     sent: set[str] = field(default_factory=set)
     tasks: list[TaskSeen] = field(default_factory=list)
-    #: Numbers of the events: as somebody followed them through everything, and as the feed tells them afterwards.
+    #: Numbers of the events: as a client followed them during all strikes, and as the feed tells them afterwards.
     feed: list[int] = field(default_factory=list)
     feed_afterwards: list[int] = field(default_factory=list)
-    #: Lines of a task's rank 0, likewise, as (run, text).
+    #: By task, lines of the log of rank 0 as a client followed them, as (run, text).
     followed: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
-    #: Lines by task and rank, read at the end; a part of all of them in a long run.
+    #: Lines of logs by task and rank, read at the end; only of some tasks in a long run.
     logs: dict[tuple[int, int], list[tuple[int, str]]] = field(default_factory=dict)
     strange: list[Strange] = field(default_factory=list)
-    #: Strikes after which the platform never was healthy again, and processes that were left at the end.
+    #: Strikes after which the platform did not become healthy again, and processes that were left at the end.
     stuck: list[str] = field(default_factory=list)
     #: How often each strike hit a process, and how often it found none to hit.
     hit: Counter[str] = field(default_factory=Counter)
@@ -151,7 +151,7 @@ class Records:
         return found
 
     def task(self, number: int) -> TaskSeen | None:
-        """The task as the platform shows it."""
+        """The task with that id as the platform shows it; None if it shows none."""
         return next((task for task in self.tasks if task.id == number), None)
 
 
@@ -176,7 +176,7 @@ def _story(lines: Sequence[Mapping[str, Any]], *, again: bool) -> RankStory:
 
 
 def seen(task: Task) -> TaskSeen:
-    """A task as the client gives it."""
+    """The record of a task from the client's answer."""
     return TaskSeen(
         task.id,
         task.name,
@@ -198,10 +198,10 @@ def seen(task: Task) -> TaskSeen:
 
 def own_lines(lines: Iterable[LogLine]) -> list[tuple[int, str]]:
     """What the ranks printed themselves, without the platform's own lines."""
-    # A supervisor's own lines stand among those of its rank.
+    # The log of a rank also has lines of its supervisor.
     return [(line.run, line.text) for line in lines if line.rank is not None and not line.text.startswith(OURS)]
 
 
 def numbers(events: Iterable[Event]) -> list[int]:
-    """The events' numbers."""
+    """The numbers of the events."""
     return [event.seq for event in events]

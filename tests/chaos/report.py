@@ -1,4 +1,4 @@
-"""What came of it, as Markdown for people and JSON for programs."""
+"""The report of a chaos run, as Markdown for people and JSON for programs."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from typing import Any
 from chaos.invariants import CHECKS
 from chaos.records import Records
 
-#: So many violations of one kind are shown; all of them are in the JSON.
+#: How many violations of one kind are shown; the JSON has all of them.
 SHOWN = 20
 
 
 @dataclass
 class Struck:
-    """One strike and what came of it."""
+    """One strike and its outcome."""
 
     name: str
     #: Seconds since the epoch.
     at: float
     #: Load average of the last minute.
     load: float
-    #: Seconds until somebody served and decided again; None if nobody did.
+    #: Seconds until the platform was healthy again; None if it was not.
     healthy_s: float | None = None
-    #: Seconds until the state of some task changed; None if there was no more of that.
+    #: Seconds until the state of a task changed; None if no state changed any more.
     decision_s: float | None = None
 
 
 @dataclass
 class Outcome:
-    """The whole run."""
+    """The outcome of the whole run."""
 
     on: str
     seed: int
@@ -43,12 +43,12 @@ class Outcome:
     records: Records
     violations: dict[str, list[str]]
     strikes: list[Struck] = field(default_factory=list)
-    #: What the run itself had to start again.
+    #: Processes that the chaos run itself had to start again.
     revived: list[str] = field(default_factory=list)
-    #: Questions typed as `hai list`, and how many were told that the platform is away.
+    #: Calls of `hai list`, and how many of them were told that the platform is away.
     asked: int = 0
     away: int = 0
-    #: Submissions that were not answered and sent again.
+    #: Submissions that got no answer and were sent again.
     unanswered: int = 0
     interrupted: bool = False
     #: Seconds from the last strike until every task had ended.
@@ -56,11 +56,11 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        """Whether everything held."""
+        """Whether every check held."""
         return not any(self.violations.values())
 
     def counts(self) -> dict[str, int]:
-        """What happened, in numbers."""
+        """Numbers of what happened, by name."""
         reasons = Counter(run.reason for task in self.records.tasks for run in task.runs)
         return {
             "strikes": len(self.strikes),
@@ -82,7 +82,7 @@ class Outcome:
 
 
 def write(outcome: Outcome, folder: Path) -> Path:
-    """Write `report.md` and `report.json` into a folder; the former."""
+    """Write `report.md` and `report.json` into a folder; returns the path of `report.md`."""
     folder.mkdir(parents=True, exist_ok=True)
     data = {
         "on": outcome.on, "seed": outcome.seed, "minutes": outcome.minutes, "nodes": outcome.nodes,
@@ -128,7 +128,7 @@ HEAD = [
 
 
 def recovery(strikes: Sequence[Struck]) -> list[list[str]]:
-    """How long it took by kind of strike, seconds, with the load of the machine; the row of all last."""
+    """Rows of a table: seconds until recovery by kind of strike, with the machine's load; the row of all comes last."""
     by_name: dict[str, list[Struck]] = defaultdict(list)
     for strike in strikes:
         by_name[strike.name].append(strike)
@@ -145,7 +145,7 @@ def _row(name: str, strikes: Sequence[Struck]) -> list[str]:
 
 
 def share(values: Sequence[float], part: float) -> float | None:
-    """The smallest of the values that so large a part of them does not exceed; None of none."""
+    """The smallest value that at least `part` of the values (0 to 1) do not exceed; None without values."""
     if not values:
         return None
     ordered = sorted(values)

@@ -24,27 +24,27 @@ STUCK_S = 180.0
 DRAIN_EACH_S, DRAIN_S = 10.0, 240.0
 #: Seconds between a strike's recovery and the next strike; often there is none.
 GAP_S = (0.0, 0.0, 1.0, 3.0, 6.0)
-#: Logs of so many tasks are read back at the end, evenly chosen.
+#: Of how many tasks the logs are read back at the end; they are chosen evenly.
 LOGS = 500
 
 
 class Watch:
-    """Asks for health all the time, and starts again what has died."""
+    """A thread that asks for health all the time, and starts dead processes again."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._look, name="watch", daemon=True)
-        #: When somebody was asked who then was healthy, and the answer's time; seconds since the epoch.
+        #: When each question was asked that was answered with "healthy", and when answered; seconds since the epoch.
         self._asked: list[float] = []
         self._answered: list[float] = []
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop the thread."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -68,7 +68,7 @@ class Run:
 
     def __init__(self, platform: Platform, kind: str, seed: int, minutes: float, without: frozenset[str]) -> None:
         self._platform, self._kind, self._seed, self._minutes, self._without = platform, kind, seed, minutes, without
-        #: Set when no more is to be struck.
+        #: Set when no more strikes are to come.
         self.stopped = threading.Event()
         self._records = Records()
         self._strikes: list[Struck] = []
@@ -79,7 +79,7 @@ class Run:
         self._drained_s = 0.0
 
     def go(self) -> Outcome:
-        """All of it. The platform has ended when it returns, however it returns."""
+        """Do the whole run. The platform has ended when this returns or raises."""
         for name in ("ranks", "slots"):
             (self._platform.home / "records" / name).mkdir(parents=True)
         try:
@@ -107,7 +107,7 @@ class Run:
         )  # fmt: skip
 
     def _strike(self) -> bool:
-        """Strike until time is up or somebody ends it; whether somebody has."""
+        """Strike until the time is up or the run is ended; returns whether it was ended."""
         ends = time.monotonic() + self._minutes * 60
         for strike, dice in deal(self._kind, self._seed, self._without):
             self.stopped.wait(min(dice.choice(GAP_S), max(0.0, ends - time.monotonic())))
@@ -129,7 +129,7 @@ class Run:
         return self.stopped.is_set()
 
     def _recovered(self, field: Field, over: float) -> float | None:
-        """Seconds from a strike until somebody is healthy; returns when somebody is after the strike is over."""
+        """Seconds from a strike until the platform is healthy; waits until it is healthy after the strike is over."""
         ends = time.monotonic() + STUCK_S
         while time.monotonic() < ends:
             if self._watch.healthy_after(over) is not None:
@@ -150,12 +150,12 @@ class Run:
                 if not list(client.tasks(user="*", state="live", limit=1)):
                     break
             except HaiError:
-                pass  # it is not up again yet; the watch sees to that
+                pass  # the platform is not up again yet; the watch starts it
             time.sleep(0.5)
         self._drained_s = time.monotonic() - began
 
     def _ask(self) -> None:
-        """Ask the platform for everything, now that it is quiet."""
+        """Read all records of the platform, after the last task has ended."""
         say("asking for everything")
         found, client = self._records, self._platform.client()
         client.cordon(client.nodes()[0].name)  # the last event, by which readers of the feed know its end
@@ -185,5 +185,5 @@ def _to_the_last(events: Iterator[Event]) -> Iterator[Event]:
 
 
 def say(text: str) -> None:
-    """Tell whoever looks."""
+    """Print a line at once, without waiting for a full buffer."""
     print(text, flush=True)

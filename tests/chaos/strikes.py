@@ -1,4 +1,4 @@
-"""The strikes: each is a function that harms the platform, with how often it is dealt beside the others.
+"""The strikes: each is a function that harms the platform, with its share among all strikes.
 
 A strike calls `field.struck()` at the moment from which recovery counts, and mends what it has stopped itself; what has
 died is started again by the platform, or by `Platform.tend`. The run waits for health after each strike.
@@ -19,38 +19,38 @@ from chaos.platforms.base import ENDS_S, Platform
 from chaos.platforms.replicas import Replica, Replicas
 from chaos.processes import Process, children, send
 
-#: Everything that a machine which loses its power loses, those first that would start others again.
+#: All processes that a power cut ends; those that would start others again come first.
 ALL_ROLES = ("up", "hub", "loop", "api", "supervisor", "command")
 #: What a strike at the scheduler service may hit: either of its processes, or both.
 SERVICES = (("loop",), ("api",), ("loop", "api"))
 #: Seconds for a submission, a leader or a new process that a strike waits for.
 AWAITED_S = 20.0
-#: No signal: whether a process is there.
+#: Signal 0 only asks whether a process is there.
 _ASK = 0
 
 
 @dataclass
 class Field:
-    """What a strike may use."""
+    """The platform, the load and the dice that a strike may use, and what is recorded of the strike."""
 
     platform: Platform
     load: Load
     dice: Random
-    #: Set when the run is to end: nobody sleeps on.
+    #: Set when the run is to end: it ends every pause.
     stopped: threading.Event
-    #: When it struck, seconds since the epoch.
+    #: When the strike began, seconds since the epoch.
     at: float = field(default_factory=time.time)
-    #: How many processes it has hit.
+    #: How many processes the strike has hit.
     hits: int = 0
-    #: Good answers to questions asked before this time are none of a recovered platform.
+    #: A good answer to a question asked before this time does not show that the platform has recovered.
     gone: float = 0.0
 
     def struck(self) -> None:
-        """Recovery counts from now on."""
+        """Record that the strike has hit: recovery counts from now on."""
         self.at = self.gone = time.time()
 
     def end(self, *processes: Process) -> None:
-        """Tell processes to end, and wait until they have: until then they may answer."""
+        """Tell processes to end, and wait until they have ended: until then they may still answer."""
         self.struck()
         for process in processes:
             self.hits += send(process.pid, signal.SIGTERM)
@@ -64,7 +64,7 @@ class Field:
         self.stopped.wait(self.dice.uniform(least, most))
 
     def kill(self, *roles: str, most: int | None = None) -> list[Process]:
-        """Kill processes of those roles: all of them, or at most so many; who was killed."""
+        """Kill all processes of `roles`, or at most `most` of them; returns the processes that were killed."""
         found = self.platform.processes(*roles)
         if most is not None:
             found = self.dice.sample(found, min(most, len(found)))
@@ -75,7 +75,7 @@ class Field:
 
     @contextmanager
     def stop(self, *pids: int) -> Iterator[None]:
-        """Stop processes, and let them go on at the end, whatever happens."""
+        """A context in which processes are stopped; they always go on at its end."""
         self.struck()
         for pid in pids:
             self.hits += send(pid, signal.SIGSTOP)
@@ -86,11 +86,11 @@ class Field:
                 send(pid, signal.SIGCONT)
 
     def service(self) -> tuple[str, ...]:
-        """Which processes of the scheduler service are hit."""
+        """Choose which processes of the scheduler service are hit; returns their roles."""
         return self.dice.choice(SERVICES)
 
     def after_a_submission(self) -> None:
-        """Wait until somebody's submission was accepted, and up to 0.8 s more."""
+        """Wait until a submission was accepted, and up to 0.8 s more."""
         self.load.next_accepted(AWAITED_S)
         self.pause(0.0, 0.8)
 
@@ -109,7 +109,7 @@ class Strike:
     name: str
     #: The kinds of platform that it is for.
     on: frozenset[str]
-    #: How many of it are in the pack that is dealt from.
+    #: How often the strike is in the pack of cards from which strikes are dealt.
     share: int
     do: Do
 
@@ -120,7 +120,7 @@ TWO = ("postgres",)
 
 
 def strike(name: str, *, on: tuple[str, ...] = UP + TWO, share: int = 1) -> Callable[[Do], Do]:
-    """Add a strike."""
+    """Register a function as a strike."""
 
     def add(do: Do) -> Do:
         STRIKES.append(Strike(name, frozenset(on), share, do))
@@ -130,7 +130,7 @@ def strike(name: str, *, on: tuple[str, ...] = UP + TWO, share: int = 1) -> Call
 
 
 def deal(kind: str, seed: int, without: frozenset[str] = frozenset()) -> Iterator[tuple[Strike, Random]]:
-    """Strikes for that kind of platform without end, each with its dice; always the same for a seed."""
+    """Yield strikes for that kind of platform without end, each with its dice; the seed fixes all of them."""
     pack = [
         strike for strike in STRIKES if kind in strike.on and strike.name not in without for _ in range(strike.share)
     ]
@@ -245,7 +245,7 @@ def kill_up_while_it_starts(field: Field) -> None:
 
 @strike("power cut", on=UP)
 def cut_power(field: Field) -> None:
-    for _ in range(2):  # what was being started while the first were killed
+    for _ in range(2):  # processes that were being started while the first were killed
         field.kill(*ALL_ROLES)
 
 

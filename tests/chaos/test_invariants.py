@@ -1,4 +1,4 @@
-"""Each check of the chaos run refuses forged records; one that cannot fail would be worth nothing."""
+"""Each check of the chaos run refuses forged records: a check that cannot fail would be worth nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Forge = Callable[[Records], None]
 
 
 def story(rank: int = 0, *, run: int = 2, at: float = 20.0, start: int = 2, shape: str = "saves") -> RankStory:
-    """Four steps from `start`, a second each, and finished."""
+    """A rank that does four steps from `start`, one a second, and finishes."""
     lines = [Line("start", at), Line("from", at, start)]
     for n, step in enumerate(range(start + 1, 5)):
         lines.append(Line("step", at + 1 + n, step))
@@ -27,7 +27,7 @@ def story(rank: int = 0, *, run: int = 2, at: float = 20.0, start: int = 2, shap
 
 
 def left(rank: int = 0) -> RankStory:
-    """The first run: two steps, saved, and gone because it was told."""
+    """A rank of the first run, which does two steps, saves, and leaves because of a notice."""
     lines = [Line("start", 10), Line("from", 10, 0), Line("step", 11, 1), Line("step", 12, 2)]
     lines += [Line("saving", 12, 2), Line("saved", 12, 2), Line("left", 12, 2)]
     return RankStory("k", 1, 1, rank, 2, f"node-{rank + 1}", "saves", 4, tuple(lines))
@@ -74,7 +74,7 @@ def with_run(number: int, **changes: object) -> Forge:
 
 
 def with_lines(which: int, *lines: Line) -> Forge:
-    """Replace all but the start of that story."""
+    """A forger that replaces all lines but the first of the story with index `which`."""
 
     def forge(records: Records) -> None:
         records.ranks[which] = replace(records.ranks[which], lines=(records.ranks[which].lines[0], *lines))
@@ -99,14 +99,14 @@ def logged(rank: int, lines: list[tuple[int, str]]) -> Forge:
 
 
 def finished_untold(records: Records) -> None:
-    """The first run did everything, no rank heard a word, and yet there was a second one."""
+    """Let the first run finish without any notice, although there is a second run."""
     records.ranks[:2] = [story(n, run=1, at=5.0, start=0) for n in range(2)]
     unheard = tuple(RankSeen(n, f"node-{n + 1}", 0) for n in range(2))
     with_run(1, ranks=unheard)(records)
 
 
 def one_within_another(records: Records) -> None:
-    """Two short ranks, one after the other, beside a long one."""
+    """Let two short ranks run, one after the other, during a long one."""
     long = story(0, at=30)
     short = [replace(long, task=2, lines=(Line("start", at), Line("step", at + 0.5, 1))) for at in (31.0, 34.0)]
     records.ranks += [long, *short]
@@ -121,7 +121,7 @@ FORGED: list[tuple[str, str, Forge]] = [
     ("idle", "nothing was accepted", lambda records: records.accepted.clear()),
     ("idle", "no rank began", lambda records: records.ranks.clear()),
     ("doubled", "one key, two tasks", lambda records: records.tasks.append(replace(records.tasks[0], id=2))),
-    ("doubled", "nobody sent it", lambda records: records.sent.clear()),
+    ("doubled", "no client sent it", lambda records: records.sent.clear()),
     ("unfinished", "it is still queued", with_task(state="queued")),
     ("unfinished", "it failed", with_task(state="failed")),
     ("two on a node", "the lock was held", with_lines(2, Line("slot taken", 20, by="1.1.0"))),
@@ -136,8 +136,8 @@ FORGED: list[tuple[str, str, Forge]] = [
     ("in part", "no run of it succeeded", with_run(2, reason="node_lost")),
     ("in part", "two runs of it succeeded", with_run(1, reason="succeeded")),
     ("done again", "finished before a rank was told", finished_untold),
-    ("backwards", "it began anew although it had saved", with_lines(2, Line("from", 20, 0))),
-    ("backwards", "it went on from what nobody saved", with_lines(2, Line("from", 20, 3))),
+    ("backwards", "it began again although it had saved", with_lines(2, Line("from", 20, 0))),
+    ("backwards", "it went on from a step that was never saved", with_lines(2, Line("from", 20, 3))),
     ("backwards", "a step was left out", with_lines(2, Line("from", 20, 2), Line("step", 22, 4))),
     (
         "backwards",

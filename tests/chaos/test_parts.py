@@ -1,4 +1,4 @@
-"""What the chaos run does follows from its seed, and its report says what was seen."""
+"""The seed fixes what a chaos run does, and its report says what was seen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chaos.strikes import STRIKES, deal
 
 
 def dealt(kind: str, seed: int, count: int, **more: frozenset[str]) -> list[tuple[str, float]]:
-    """The first strikes, each with the first number of its dice."""
+    """The names of the first `count` strikes, each with the first number of its dice."""
     return [(strike.name, dice.random()) for strike, dice in islice(deal(kind, seed, **more), count)]
 
 

@@ -1,4 +1,4 @@
-"""What the contract suite of the Cluster port needs of an adapter: jobs of known behaviour, and a way to wait."""
+"""The interface between the contract suite of the Cluster port and an adapter: jobs of known behaviour, and waits."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ NODES = (
 )
 
 
-#: The real GPUs of nodes that have some, where the adapter knows of such.
+#: The indices of the real GPUs of a node, for adapters that know them.
 DEVICES = {"node-1": (4, 5, 6, 7)}
 
 
 class ClusterHarness(ABC):
-    """One adapter with its own world. `open` may be called again: that is a restart of the service."""
+    """An adapter with a world of its own. Another call of `open` is a restart of the service."""
 
     @abstractmethod
     async def open(self) -> Cluster:
-        """A cluster with NODES over this world."""
+        """Open a cluster with NODES over this world."""
 
     @abstractmethod
     async def close(self) -> None:
@@ -79,18 +79,18 @@ class ClusterHarness(ABC):
 
     @abstractmethod
     async def settle(self, look: Callable[[], Awaitable[T]]) -> T:
-        """What `look` gives as soon as it is true; fails when that takes too long."""
+        """The first true result of `look`; fails when that takes too long."""
 
     async def break_launch(self, after: int) -> bool:
-        """Let the next launch break off after so many ranks; False where that cannot be done."""
+        """Let the next launch break off after `after` ranks; returns False where that cannot be done."""
         return False
 
     def held(self, launch: Launch) -> Launch | None:
-        """The launch, changed so that none of its ranks comes to start; None where that cannot be done."""
+        """The launch, changed so that none of its ranks starts; None where that cannot be done."""
         return None
 
     async def kill_supervisor(self, run_id: RunId, rank: int) -> bool:
-        """SIGKILL for what looks after a rank that runs; False where that cannot be done."""
+        """Send SIGKILL to the supervisor of a running rank; returns False where that cannot be done."""
         return False
 
     async def vanished(self, run_id: RunId) -> bool:
@@ -98,7 +98,7 @@ class ClusterHarness(ABC):
         return True
 
     def ended_with(self, exit_code: int | None, expected: int) -> bool:
-        """Whether that is how a rank was seen to end whose end was ordered."""
+        """Whether `exit_code` shows the end of a rank whose end was ordered; `expected` is the code of its command."""
         return exit_code == expected
 
     def launch(
@@ -125,7 +125,7 @@ class ClusterHarness(ABC):
 
     @property
     def cwd(self) -> str:
-        """A folder that exists for the commands."""
+        """A folder that exists on the nodes, for the commands."""
         return "/"
 
 
@@ -141,7 +141,7 @@ class LocalHarness(ClusterHarness):
         settings = LocalSettings(
             runs_dir=self._folder / "runs",
             nodes=tuple(LocalNode(node=node, gpu_ids=DEVICES.get(node.name, ())) for node in NODES),
-            # Nobody listens there; supervisors do without.
+            # No service listens there; supervisors work without one.
             api_url="http://127.0.0.1:9/services/hai/api/v1",
             path_prefix=(str(Path(sys.executable).parent),),
             term_wait_s=0.3,
@@ -150,7 +150,7 @@ class LocalHarness(ClusterHarness):
         return self._clusters[-1]
 
     async def close(self) -> None:
-        last = await self.open()  # a new one sees whatever any of them has started
+        last = await self.open()  # a new harness sees what any earlier one has started
         for run in await last.observe():
             await last.kill(run.run_id)
 

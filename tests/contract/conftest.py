@@ -30,7 +30,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
 async def opener(request: pytest.FixtureRequest, tmp_path: Path, template: Path) -> AsyncIterator[Opener]:
-    """Opens one and the same state, as often as it is called; no connection may be left checked out at the end."""
+    """A function that opens stores on the same state; at the end no connection may be checked out."""
     if request.param == "memory":
         memory = MemoryStore()
 

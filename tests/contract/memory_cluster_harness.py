@@ -16,14 +16,14 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.cluster import Cluster, Launch
 
 T = TypeVar("T")
-#: Commands that wait do so for that long: there is nobody to release them.
+#: How long commands that wait run in virtual time: nothing releases them earlier.
 LONG = timedelta(hours=1)
-#: An image that takes its time.
+#: An image that takes long to pull.
 SLOW = "slow"
 
 
 class MemoryHarness(ClusterHarness):
-    """Commands are names of behaviours. The object is the cluster: opening it again gives the same one."""
+    """A harness whose commands are names of behaviours; every `open` returns the same cluster."""
 
     def __init__(self, folder: Path) -> None:
         self._clock = VirtualClock()
@@ -82,7 +82,7 @@ class MemoryHarness(ClusterHarness):
 
 
 def behave(launch: Launch) -> Behaviour:
-    """What the commands of the suite do."""
+    """The behaviour of a command of the suite."""
     name = launch.command[0]
     if name == "prints":
         _, text, status = launch.command

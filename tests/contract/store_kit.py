@@ -1,4 +1,4 @@
-"""Words of the contract suite of the Store port."""
+"""Helpers of the contract suite of the Store port."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from hai_scheduler.ports.store import Store
 
 MINUTE = timedelta(minutes=1)
 
-# Every store that a test opens, on the same state.
+# Opens a store; all stores of a test have the same state.
 Opener = Callable[[], Awaitable[Store]]
 
-#: For what only a store on disk can show.
+#: For tests of what only a store on disk does.
 on_disk = pytest.mark.parametrize("opener", ["sqlite", "postgres"], indirect=True)
 
 
 def checked_out(store: Store) -> int:
-    """Connections that somebody holds."""
+    """The number of connections that are checked out of the pool of `store`; 0 for a store without a pool."""
     return store.engine.pool.checkedout() if isinstance(store, SqlStore) else 0  # type: ignore[attr-defined]
 
 

@@ -1,4 +1,4 @@
-"""What every bus promises (hai_scheduler/ports, Bus and Ears), on every adapter."""
+"""The contract of a bus (hai_scheduler/ports, Bus and Ears), on every adapter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
 from hai_scheduler.ports.bus import Bus, Ears
 from redis_server import RedisServer
 
-#: Seconds: longer than any ring takes, on the slowest machine.
+#: Seconds; longer than any ring takes on the slowest machine.
 SOON = 60.0
 
 
@@ -68,7 +68,7 @@ async def bus(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[B
             yield bus
 
 
-async def test_a_ring_wakes_everybody_who_listens_to_the_topic(bus: Bus) -> None:
+async def test_a_ring_wakes_every_listener_to_the_topic(bus: Bus) -> None:
     async with bus.listen("tick") as one, bus.listen("tick") as other:
         waits = [asyncio.create_task(ears.wait(SOON)) for ears in (one, other)]
         await asyncio.sleep(0)
@@ -144,7 +144,7 @@ async def test_one_who_stopped_listening_is_forgotten_and_others_are_not(bus: Bu
         assert await one.wait(SOON)
 
 
-async def test_to_ring_where_nobody_listens_is_fine(bus: Bus) -> None:
+async def test_to_ring_without_listeners_is_fine(bus: Bus) -> None:
     await bus.ring("nobody")
 
 
@@ -174,7 +174,7 @@ async def test_timeouts_follow_the_clock_that_the_bus_was_given() -> None:
 
 
 class TestSeveralProcesses:
-    """What only a bus between processes can show: each bus stands for a process."""
+    """Buses between processes; each bus stands for a process."""
 
     @pytest.fixture(params=["sockets", "redis"])
     def one_more(
@@ -207,7 +207,7 @@ class TestSeveralProcesses:
             other.listen("tick", "feed") as others,
         ):
             await one.ring("tick")
-            assert await ears.wait(0), "it needs nobody else"
+            assert await ears.wait(0), "a ring in the same process needs no other process"
             assert await others.wait(SOON)
             await other.ring("feed")  # a round trip after which the echo of the first has come as well
             await one.ring("feed")
@@ -222,14 +222,14 @@ class TestSeveralProcesses:
 
 
 class TestRedisChannel:
-    """What is on the channel of Redis."""
+    """The messages on the channel of Redis."""
 
     @pytest.fixture
     async def pair(self, redis: RedisServer) -> AsyncIterator[tuple[RedisBus, RedisBus]]:
         async with opened(redis) as one, opened(redis) as other:
             yield one, other
 
-    async def test_what_somebody_else_puts_on_the_channel_harms_nobody(
+    async def test_what_another_program_puts_on_the_channel_does_no_harm(
         self, redis: RedisServer, pair: tuple[RedisBus, RedisBus]
     ) -> None:
         one, other = pair
@@ -241,7 +241,7 @@ class TestRedisChannel:
 
 
 class TestSocketsOfAMachine:
-    """Dead processes, slow ones and strangers cost the others nothing."""
+    """Dead processes, slow processes and strangers do not disturb the others."""
 
     async def test_the_folder_and_a_long_path_to_it_are_for_the_owner_alone(self, tmp_path: Path) -> None:
         folder = tmp_path / ("long" * 40) / "bus"
@@ -263,7 +263,9 @@ class TestSocketsOfAMachine:
             assert await ears.wait(SOON)
             assert len(list(folder.iterdir())) == 2
 
-    async def test_one_that_does_not_listen_delays_nobody_and_hears_everything_later(self, tmp_path: Path) -> None:
+    async def test_a_process_that_does_not_listen_delays_no_other_and_hears_everything_later(
+        self, tmp_path: Path
+    ) -> None:
         folder = tmp_path / "bus"
         async with opened_sockets(folder) as one, opened_sockets(folder) as quick, quick.listen("last") as ears:
             slow = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -272,7 +274,7 @@ class TestSocketsOfAMachine:
             try:
                 for number in range(3000):
                     await one.ring(f"run:{number}.1")
-                    await asyncio.sleep(0)  # each goes out by itself
+                    await asyncio.sleep(0)  # each message goes out by itself
                 assert sum(map(len, one._late.values())) <= MOST_UNSENT_DATAGRAMS
                 async with asyncio.timeout(SOON):
                     await one.ring("last")
@@ -295,7 +297,7 @@ class TestSocketsOfAMachine:
                 await one.ring(f"run:{number + 100}.1")
             assert await ears.wait(SOON), "too many for one datagram: it stands for all topics"
 
-    async def test_rubbish_harms_nobody(self, tmp_path: Path) -> None:
+    async def test_rubbish_does_no_harm(self, tmp_path: Path) -> None:
         folder = tmp_path / "bus"
         async with opened_sockets(folder) as one, opened_sockets(folder) as other, other.listen("tick") as ears:
             stranger = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -308,7 +310,7 @@ class TestSocketsOfAMachine:
 
 
 class TestAnUnreliableRedis:
-    """Its loss costs latency, and nothing else."""
+    """A loss of Redis costs latency, and nothing else."""
 
     @pytest.fixture
     def own(self) -> Iterator[RedisServer]:
@@ -320,7 +322,7 @@ class TestAnUnreliableRedis:
             server.remove()
 
     async def heard(self, ears: Ears) -> None:
-        """Take what has been rung by now."""
+        """Take all rings that have arrived by now."""
         while await ears.wait(0.05):
             pass
 
@@ -328,7 +330,7 @@ class TestAnUnreliableRedis:
         async with opened(own) as one, opened(own) as other, other.listen("tick") as ears:
             own.kill()
             own.start()
-            assert await ears.wait(SOON), "who could not listen is woken: he may have missed a ring"
+            assert await ears.wait(SOON), "a listener without a connection is woken: it may have missed a ring"
             assert await one.wait_until_listening(SOON)
             await self.heard(ears)
             await one.ring("tick")
@@ -347,7 +349,7 @@ class TestAnUnreliableRedis:
     async def test_a_ring_does_not_wait_for_a_redis_that_hangs(self, own: RedisServer) -> None:
         async with opened(own) as one, opened(own) as other, one.listen("tick") as near, other.listen("tick") as far:
             own.send(signal.SIGSTOP)
-            # Whoever waits for Redis does it for so long.
+            # A ring that waited for Redis would take PATIENCE.
             async with asyncio.timeout(PATIENCE / 2):
                 await one.ring("tick")
                 assert await near.wait(SOON)

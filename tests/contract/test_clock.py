@@ -1,4 +1,4 @@
-"""What every clock promises (hai_scheduler/ports, Clock), on every adapter."""
+"""The contract of a clock (hai_scheduler/ports, Clock), on every adapter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.ports.clock import Clock
 
-# A clock, and what lets that many seconds pass on it.
+# A clock, and a function that lets seconds pass on it.
 Kit = tuple[Clock, Callable[[float], Awaitable[None]]]
 
 
@@ -35,7 +35,7 @@ async def test_time_never_goes_back(kit: Kit) -> None:
     assert times == sorted(times)
 
 
-async def test_a_sleeper_wakes_when_his_time_has_passed_and_not_before(kit: Kit) -> None:
+async def test_a_sleeper_wakes_when_its_time_has_passed_and_not_before(kit: Kit) -> None:
     clock, pass_time = kit
     began = clock.now()
     sleeping = asyncio.create_task(clock.sleep(0.02))

@@ -165,7 +165,7 @@ async def test_two_runs_share_a_node_and_see_other_devices(harness, cluster) -> 
 
 async def test_a_gpu_that_the_node_does_not_have_is_the_platforms(harness, cluster) -> None:
     launch = harness.launch(1, harness.waits(), gpus=((3, 99),))
-    # How many a node has is not the test's to say where nodes are real.
+    # Where nodes are real, the test does not know how many GPUs a node has.
     (node,) = (node for node in await cluster.nodes() if node.name == launch.nodes[0])
     await cluster.launch(launch)
     (rank,) = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
@@ -183,7 +183,7 @@ async def test_kill_ends_every_rank(harness, cluster) -> None:
 
 
 async def test_a_rank_whose_supervisor_is_killed_is_lost_on_a_node_that_is_well(harness, cluster) -> None:
-    """It is its own task's doing (H4), and what is left of the gang is not."""
+    """The loss is the task's own doing (H4), but the end of the other ranks is not."""
     await cluster.launch(harness.launch(1, harness.waits(), "node-1", "node-2"))
     await ranks_when(harness, cluster, "1.1", RankState.RUNNING)
     if not await harness.kill_supervisor(RunId("1.1"), 1):
@@ -262,7 +262,7 @@ async def test_what_a_broken_launch_has_left_out_is_not_started_after_a_kill(har
 
 
 async def test_a_run_that_was_killed_before_its_launch_is_never_started(harness, cluster) -> None:
-    """The launch comes late: whoever ordered it was paused, and has not heard that the run is over."""
+    """The launch comes late: the service that ordered it was paused, and does not know that the run is over."""
     launch = harness.launch(1, harness.waits(), "node-1", "node-2")
     await cluster.kill(RunId("1.1"))
     await cluster.kill(RunId("1.1"))
@@ -285,7 +285,7 @@ async def test_a_run_that_was_killed_before_its_launch_is_never_started(harness,
     assert seen.ranks == () or all(rank.exit_code == 143 for rank in seen.ranks)
 
 
-async def test_a_run_that_was_killed_and_never_launched_confuses_nobody_and_can_be_forgotten(harness, cluster) -> None:
+async def test_a_run_that_was_killed_and_never_launched_is_no_trouble_and_can_be_forgotten(harness, cluster) -> None:
     await cluster.kill(RunId("1.1"))
 
     async def killed() -> bool:
@@ -314,7 +314,7 @@ async def test_a_run_that_was_killed_and_never_launched_confuses_nobody_and_can_
 
 @pytest.mark.parametrize("first", ["launch", "kill"])
 async def test_a_launch_and_a_kill_at_the_same_time_leave_nothing_running(harness, cluster, first) -> None:
-    """Whichever comes first, and whichever of two services does it; what runs was seen by who killed it."""
+    """This holds whichever comes first, and for two services; the service that kills has seen every rank that runs."""
     other = await harness.open()
     for number in range(1, 7):
         launch = harness.launch(number, harness.waits(), "node-1", "node-2")
@@ -385,7 +385,7 @@ async def test_a_worker_process_reads_the_log_where_it_is_said_to_be(harness, cl
     await ranks_when(harness, cluster, "1.1", RankState.EXITED)
     place = cluster.log_place(RunId("1.1"))
     if place is None:
-        return  # nobody but the adapter can read it
+        return  # only the adapter can read it
     whole = await cluster.read_log(RunId("1.1"), 0, offset=0, limit=1000)
     assert read_place(place, 0, 0, 1000).data == whole.data
     assert whole.data.count(b"\n") == 2

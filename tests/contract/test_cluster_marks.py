@@ -1,4 +1,4 @@
-"""Whose runs are on a cluster, and how far each database has come: the Cluster port, against every adapter.
+"""The origin of runs on a cluster, and the mark of each database: the Cluster port, against every adapter.
 
 Decision 0016.
 """

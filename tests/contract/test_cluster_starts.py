@@ -29,7 +29,7 @@ async def cluster(harness: ClusterHarness) -> Cluster:
 
 
 async def test_a_run_that_is_killed_before_it_starts_has_ended_and_no_node_is_to_blame(harness, cluster) -> None:
-    """Whatever the cluster says of containers that it had not made: it was told to end them (H3)."""
+    """The cluster may report anything of containers that it had not made: it was told to end them (H3)."""
     launch = harness.launch(1, harness.waits(), "node-1", "node-2")
     held = harness.held(launch)
     await cluster.launch(held or launch)

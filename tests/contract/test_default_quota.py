@@ -1,4 +1,4 @@
-"""What everybody may use on a new platform: decided once for each database, in every store (Q1)."""
+"""The quota of all users on a new platform: decided once for each database, in every store (Q1)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def delete_all(store: Store) -> None:
             await tx.delete_quota(row)
 
 
-async def test_without_a_number_everybody_may_use_everything(store: Store) -> None:
+async def test_without_a_number_all_users_may_use_everything(store: Store) -> None:
     assert await decide(store, {"training", "big"}, None)
     assert {(row.subject, row.group, row.priority, row.limit) for row in await rows(store)} == {
         ("public", group, level, None) for group in ("training", "big") for level in Priority

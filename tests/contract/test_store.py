@@ -39,8 +39,8 @@ class TestTasks:
         assert added.version > 0
         assert await get(store, added.id) == added
 
-    async def test_a_time_that_no_calendar_has_keeps_nobody_from_reading(self, store: Store) -> None:
-        """A job may have reported it to an older version, which kept it."""
+    async def test_a_time_that_no_calendar_has_does_not_prevent_reading(self, store: Store) -> None:
+        """A job may have reported such a time to an older version, which stored it."""
         far = datetime.fromisoformat("9999-12-31T23:59:59-23:59")
         run = a_run(checkpoint=a_checkpoint(at=far))
         await add(store, a_task(state=TaskState.RUNNING, run=run, checkpoint=run.checkpoint))
@@ -103,7 +103,7 @@ class TestTasks:
         assert read.job_state.replace("\ufffd", "").translate({0: None, 0xD800: None}) == "abc\U0001f600"
         assert read.checkpoint == a_checkpoint(2**80, path="p\0\udfff")
 
-    async def test_a_spec_comes_back_and_nobody_shares_its_dict(self, store: Store) -> None:
+    async def test_a_spec_comes_back_and_its_dict_is_not_shared(self, store: Store) -> None:
         spec = TaskSpec(
             command=("python", "a b.py", "--x=ä"),
             cwd="/home/alice/ü",

@@ -15,7 +15,7 @@ from hai_scheduler.ports.store import Store
 
 
 def spec_of(size: int):
-    """A description of so many bytes."""
+    """A task spec that takes `size` bytes."""
     empty = a_spec("x", cwd="/", env={"BIG": ""})
     return replace(empty, env={"BIG": "ü" * ((size - size_of(empty)) // 2) + "x" * ((size - size_of(empty)) % 2)})
 

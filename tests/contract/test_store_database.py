@@ -1,4 +1,4 @@
-"""Who a store is and how far it has come, in every store (hai_scheduler/ports, Mark; decision 0016)."""
+"""The origin and the mark of a store, in every store (hai_scheduler/ports, Mark; decision 0016)."""
 
 from __future__ import annotations
 

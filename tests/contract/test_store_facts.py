@@ -44,7 +44,7 @@ class TestEvents:
             assert await tx.last_event_seq() == added[4].seq
         assert [event.seq for event in added] == sorted({event.seq for event in added})
 
-    async def test_a_user_sees_his_own_and_the_clusters(self, store: Store) -> None:
+    async def test_a_user_sees_their_own_and_the_clusters(self, store: Store) -> None:
         async with store.write() as tx:
             for kind, user in {"mine": "alice", "theirs": "bob", "ours": None}.items():
                 await tx.add_event(an_event(kind, user=user, task_id=TaskId(1)))
@@ -55,7 +55,7 @@ class TestEvents:
             seen = await tx.events(after=0, limit=9, user="alice", task_id=TaskId(1))
             assert [event.kind for event in seen] == ["mine", "ours"]
 
-    async def test_nobody_shares_an_events_data(self, store: Store) -> None:
+    async def test_the_data_of_an_event_are_not_shared(self, store: Store) -> None:
         data = {"list": [1]}
         async with store.write() as tx:
             await tx.add_event(an_event(data=data))
@@ -69,7 +69,7 @@ class TestEvents:
                 async with store.write() as tx:
                     await tx.add_event(an_event(data={"odd": odd}))
 
-    async def test_whoever_follows_the_feed_misses_nothing_while_many_write(self, opener: Opener) -> None:
+    async def test_a_follower_of_the_feed_misses_nothing_while_many_write(self, opener: Opener) -> None:
         stores = [await opener(), await opener()]
         total = 60
 
@@ -297,7 +297,7 @@ class TestSurroundings:
             async with store.read() as tx:
                 assert list(await tx.environments()) == [one]
 
-    async def test_nobody_shares_an_environments_variables(self, store: Store) -> None:
+    async def test_the_variables_of_an_environment_are_not_shared(self, store: Store) -> None:
         variables = {"A": "1"}
         async with store.write() as tx:
             await tx.put_environment(an_environment(variables=variables))
@@ -356,7 +356,7 @@ class TestLease:
         assert back is not None
         assert back > new
 
-    async def test_an_expired_lease_that_nobody_took_is_still_the_holders(self, store: Store) -> None:
+    async def test_an_expired_lease_that_was_not_taken_is_still_the_holders(self, store: Store) -> None:
         token = await self.acquire(store, "a")
         assert token is not None
         async with store.write() as tx:
@@ -382,7 +382,7 @@ class TestLease:
         assert again is not None
         assert again > token
 
-    async def test_anybody_may_read_it_as_it_was_last_written(self, store: Store) -> None:
+    async def test_any_process_may_read_it_as_it_was_last_written(self, store: Store) -> None:
         async with store.read() as tx:
             assert await tx.lease() is None
         token = await self.acquire(store, "a")

@@ -1,4 +1,4 @@
-"""Unfinished tasks are read by what has changed: it is never seen from outside that not all of them are."""
+"""Stores read only the unfinished tasks that have changed, but always return all of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def unfinished(store: Store) -> list[Task]:
 
 
 class Walk:
-    """Random writes by several processes, with what all of them should read."""
+    """Random writes by several processes, and the state that all of them should read."""
 
     def __init__(self, seed: int, stores: Sequence[Store]) -> None:
         self.choose, self.stores = random.Random(seed), stores
@@ -67,7 +67,7 @@ class Walk:
             self.ended.append(task.id)
 
     async def forget(self, store: Store) -> None:
-        """The newest write of all may be that of the task that goes."""
+        """Delete a task; the newest write of all may be the write of that task."""
         if self.ended:
             async with store.write() as tx:
                 await tx.delete_task(self.ended.pop())
@@ -93,7 +93,7 @@ class Walk:
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_whoever_writes_everybody_reads_what_was_committed(opener: Opener, seed: int) -> None:
+async def test_all_processes_read_what_any_process_has_committed(opener: Opener, seed: int) -> None:
     walk = Walk(seed, [await opener(), await opener()])
     for _ in range(60):
         await walk.step()
@@ -116,14 +116,14 @@ async def test_what_has_not_changed_is_neither_read_nor_made_again(opener: Opene
 
 
 async def rows_of(store: Store) -> list[dict[str, object]]:
-    """What a backup holds of tasks."""
+    """The rows of the table of tasks, as a backup has them."""
     assert isinstance(store, SqlStore)
     async with store.engine.connect() as connection:
         return [dict(row) for row in (await connection.execute(select(TASKS))).mappings()]
 
 
 async def put_back(store: Store, rows: list[dict[str, object]]) -> None:
-    """Restore it under the service, by hand, so that no number is given for it."""
+    """Restore the rows under a running service, by hand, so that the restore gets no number."""
     assert isinstance(store, SqlStore)
     async with store.engine.begin() as connection:
         await connection.execute(delete(TASKS))
@@ -159,7 +159,7 @@ async def test_in_a_new_epoch_everything_is_read_again(opener: Opener) -> None:
 
 
 async def by_hand(store: Store) -> None:
-    """A write without a number, as one of an older version."""
+    """Write without a number, as an older version does."""
     assert isinstance(store, SqlStore)
     async with store.engine.begin() as connection:
         await connection.execute(text("UPDATE hai_tasks SET held = (1 = 1), version = version + 1"))
@@ -195,7 +195,7 @@ async def test_after_an_error_of_the_database_everything_is_read_again(opener: O
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("most", [5, 300])
-def test_a_list_is_patched_as_it_would_be_made_anew(seed: int, most: int) -> None:
+def test_a_patched_list_is_as_one_that_is_made_from_scratch(seed: int, most: int) -> None:
     choose = random.Random(seed)
     there = {TaskId(n): a_task(n) for n in choose.sample(range(1, 400), 200)}
     changed = {

@@ -33,7 +33,7 @@ async def write(logs: KeptLogs, *pieces: bytes, rank: int = 0, keep: int = MUCH,
 
 
 async def read_all(logs: KeptLogs, *, limit: int, rank: int = 0, offset: int = 0) -> bytes:
-    """The log, read in steps; no step may be empty before the end, nor much larger than the limit."""
+    """The log, read in steps. Steps before the end must not be empty, and no step may be much larger than the limit."""
     found = b""
     while True:
         chunk = await logs.read(RUN, rank, offset=offset, limit=limit, ended=True)

@@ -83,7 +83,7 @@ class TestTransactions:
                 assert list(await older.unfinished_tasks()) == [task]
                 assert list(await newer.unfinished_tasks()) == [newest]
 
-    async def test_what_is_not_committed_is_seen_by_nobody_else(self, store: Store) -> None:
+    async def test_what_is_not_committed_is_seen_by_no_other_transaction(self, store: Store) -> None:
         (task,) = await add(store, a_task())
         async with store.write() as tx:
             await tx.save_task(replace(task, held=True))
@@ -166,11 +166,11 @@ class TestTransactions:
         assert checked_out(store) == 0
         async with asyncio.timeout(60), store.write() as tx:
             now = await tx.get_task(task.id)
-            # All of it or nothing.
+            # A transaction is written as a whole or not at all.
             assert (now.held, await tx.last_event_seq()) in [(False, 0), (True, 1)]
             await tx.save_task(now)
 
-    async def test_one_who_gives_up_waiting_for_his_turn_stands_in_nobodys_way(self, opener: Opener) -> None:
+    async def test_a_writer_that_gives_up_waiting_for_its_turn_does_not_block_others(self, opener: Opener) -> None:
         one, other = await opener(), await opener()
 
         async def write(store: Store) -> None:

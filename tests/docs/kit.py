@@ -1,4 +1,4 @@
-"""What the repository consists of, and what its pages say."""
+"""Files of the repository, and parts of its pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SPAN = re.compile(r"`([^`]+)`")
 
 @cache
 def files() -> tuple[Path, ...]:
-    """Every file that belongs to the repository: those that git knows or would take."""
+    """Every file of the repository: the files that git tracks, and untracked files that git does not ignore."""
     words = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split("\0")
     return tuple(sorted(ROOT / name for name in set(listed) if name and (ROOT / name).is_file()))
@@ -34,7 +34,7 @@ def text_of(name: str) -> str:
 
 
 def blocks(text: str) -> list[str]:
-    """Blocks of code in no language: what one types."""
+    """Blocks of code without a language, which show commands."""
     return [body for language, body in _FENCE.findall(text) if language in ("", "sh", "bash")]
 
 
@@ -44,12 +44,12 @@ def prose(text: str) -> str:
 
 
 def spans(text: str) -> list[str]:
-    """What stands between back ticks."""
+    """The texts between back ticks."""
     return _SPAN.findall(prose(text))
 
 
 def anchors(text: str) -> set[str]:
-    """The anchors that headings get where Markdown is shown."""
+    """The anchors that headings get when the Markdown is rendered."""
     found: set[str] = set()
     for heading in re.findall(r"^#+ (.+)$", prose(text), re.MULTILINE):
         plain = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", heading).lower()

@@ -36,7 +36,7 @@ def path_of(module: str) -> Path:
 
 
 def first_line(module: str) -> str:
-    """What a module or package says of itself."""
+    """The first line of the docstring of a module or package."""
     path = path_of(module)
     file = path / "__init__.py" if path.is_dir() else path
     said = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
@@ -45,7 +45,7 @@ def first_line(module: str) -> str:
 
 
 def rooms() -> str:
-    """The part of the page."""
+    """The part of the page that lists the rooms."""
     return "".join(_lines())
 
 

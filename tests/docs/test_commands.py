@@ -1,4 +1,4 @@
-"""What pages tell people to type is there: verbs and options of `hai`, options of `hai up`, targets of make."""
+"""Commands on pages exist: verbs and options of `hai`, options of `hai up`, targets of make."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages name what the code has: words, numbers, variables. What is made by programs is up to date."""
+"""Words, numbers and variables on pages agree with the code; generated files are up to date."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def written(value: object) -> set[str]:
 def test_every_policy_number_is_there_with_its_default(field: dataclasses.Field[object]) -> None:
     shown = re.search(rf"\*{field.name}\*[ ,]*\(?([\d,.]+(?: s| min| h)?)", SCHEDULING.replace("\n", " "))
     assert shown is not None, f"{field.name} is not in docs/scheduling.md"
-    # A user has the weight 1 unless he is given another: there is no default mapping to show.
+    # A user without an entry has the weight 1: there is no default mapping to show.
     default = 1 if field.name == "weights" else field.default
     assert shown[1] in written(default)
 
@@ -118,7 +118,7 @@ def test_no_variable_is_promised_that_a_rank_does_not_get() -> None:
         "HAI_PROVIDE",
         "HAI_TOKEN",
         "HAI_URL",
-        # This is what the user gives: a rank has it from him.
+        # The user gives this value: a rank gets it from the user.
         pythons.VENV,
     }
 

@@ -40,7 +40,7 @@ def minutes(spans: list[Span]) -> list[tuple[float, float]]:
     return [(span.begin / 60, span.end / 60) for span in spans]
 
 
-def test_the_picture_of_turns_shows_that_nobody_leaves_before_his_slice() -> None:
+def test_the_picture_of_turns_shows_that_no_task_leaves_before_its_slice() -> None:
     chart = chart_of(turns())
     assert minutes(runs(chart, "A"))[0] == (0, 30)
     assert minutes(runs(chart, "C"))[0] == (30, 60)

@@ -1,4 +1,4 @@
-"""What holds for every file of the repository."""
+"""Rules for every file of the repository."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from docs.kit import ROOT, files, name_of
 
 CODE = (".py", ".ts", ".tsx", ".css", ".mjs", ".mts", ".toml")
 LONGEST = 500
-#: Methods of a class of the core.
+#: The most methods of a class of the core.
 WIDEST = 20
 #: Put together, so that this file does not hold them.
 FORBIDDEN = (

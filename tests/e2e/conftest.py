@@ -23,13 +23,13 @@ BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[2]
 #: The example training, held until a file exists.
 HELD = Path(__file__).with_name("held_digits.py")
-#: Seconds after which what has not come never will: much longer than anything takes on a machine that is busy with
-#: other work too. Nothing is measured with it.
+#: Seconds; an event that has not come by then never comes. It is much longer than any step takes on a busy machine,
+#: and is not used to measure.
 PATIENCE = 240.0
 
 
 def wait_for(what: str, look: Callable[[], T], seconds: float = PATIENCE) -> T:
-    """The first true value of `look`; a failure that says what was waited for after that many seconds."""
+    """The first true result of `look`; fails after `seconds` with a message that names `what`."""
     ends = time.monotonic() + seconds
     while True:
         value = look()
@@ -47,7 +47,7 @@ def free_port() -> int:
 
 
 def processes_with(text: str) -> dict[int, str]:
-    """Command lines, by pid, of the processes that were started with that text in their arguments."""
+    """The command lines, by pid, of the processes with that text in their arguments."""
     found = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -69,7 +69,7 @@ class Platform:
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[str] | None = None
     tokens: dict[str, str] = field(default_factory=dict)
-    #: Further words of `hai up`.
+    #: Further options of `hai up`.
     options: tuple[str, ...] = ()
 
     @property
@@ -86,7 +86,7 @@ class Platform:
         return keep | {"XDG_CONFIG_HOME": str(self.home / "config"), "XDG_STATE_HOME": str(self.home / "xdg-state")}
 
     def launch(self) -> Callable[[], bool]:
-        """Start its process; what tells whether it has said that it is ready."""
+        """Start the process; returns a function that tells whether the process has said that it is ready."""
         output = self.home / "up.log"
         command = [str(BIN / "hai"), "up", "--port", str(self.port), "--state-dir", str(self.state)]
         command += ["--nodes", str(self.nodes), "--user", "ann", "--password", "a long enough word"]
@@ -108,18 +108,18 @@ class Platform:
         return ready
 
     def start(self) -> None:
-        """Start it and wait until it says that it is ready."""
+        """Start the platform and wait until it says that it is ready."""
         wait_for("hai up to be ready", self.launch())
 
     def interrupt(self, seconds: float = PATIENCE) -> str:
-        """Ctrl-C; what it printed."""
+        """Send Ctrl-C, and wait for the end; returns the output."""
         assert self.process is not None
         self.process.send_signal(signal.SIGINT)
         self.process.wait(seconds)
         return (self.home / "up.log").read_text()
 
     def end(self) -> None:
-        """However it stands, leave no process behind."""
+        """End the platform in any state, and leave no process behind."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             try:
@@ -133,7 +133,7 @@ class Platform:
     def hai(
         self, *words: str, user: str = "ann", cwd: Path = ROOT, check: bool = True
     ) -> subprocess.CompletedProcess[str]:
-        """The `hai` command in a terminal of that user."""
+        """Run the `hai` command as in a terminal of that user."""
         env = self.env
         if user != "ann":
             env |= {"HAI_URL": self.url, "HAI_TOKEN": self.token(user)}
@@ -145,11 +145,11 @@ class Platform:
         return done
 
     def json(self, *words: str, user: str = "ann") -> Any:
-        """What `hai ... --json` prints."""
+        """The parsed output of `hai ... --json`."""
         return json.loads(self.hai("--json", *words, user=user).stdout)
 
     def token(self, user: str) -> str:
-        """Let the user in, as an admin does, and give him a token."""
+        """Add the user as an admin does; returns a token of the user."""
         if user not in self.tokens:
             if user == "ann":
                 self.tokens[user] = json.loads((self.home / "config/hai/config.json").read_text())["token"]
@@ -162,7 +162,7 @@ class Platform:
         return Client(self.url, self.token(user))
 
     def service_pid(self, role: str = "api") -> int:
-        """The scheduler's process of that role, `loop` or `api`."""
+        """The id of the scheduler's process with that role, `loop` or `api`."""
         words = f"-m hai_scheduler --role {role}"
         found = [pid for pid, line in processes_with(str(self.state)).items() if words in line]
         assert len(found) == 1, found

@@ -1,4 +1,4 @@
-"""A gang whose second rank fails: everybody who looks is shown that rank, and one who reads all reads both."""
+"""A gang whose second rank fails: every view shows that rank's last lines; `-r all` shows both."""
 
 from __future__ import annotations
 

@@ -45,14 +45,14 @@ def submit(
 
 @pytest.fixture(scope="module")
 def undisturbed(platform: Platform) -> str:
-    """The hash of the weights of a run that nobody disturbs."""
+    """The hash of the weights of a run that is not interrupted."""
     task = submit(platform, "ann", "undisturbed", "NORMAL", "python", "examples/train_digits.py", *DIGITS)
     wait_for("the undisturbed run", lambda: state_of(platform, task, "ann") == "succeeded")
     return hash_of(platform, task, "ann")
 
 
 def train(platform: Platform, name: str, gate: Path, epochs: int, *, deaf: bool = False) -> dict[str, int]:
-    """A training of bob and one of cy, which both hold after that many epochs until the gate is there."""
+    """Start trainings of bob and of cy, which both wait after `epochs` epochs for the file `gate`."""
     held = ["python", str(HELD), str(gate), str(epochs), *(["--deaf"] if deaf else []), "--", *DIGITS]
     if deaf:
         held.append("--ignore-notice")
@@ -64,7 +64,7 @@ def train(platform: Platform, name: str, gate: Path, epochs: int, *, deaf: bool 
 
 
 def trained(platform: Platform, task: int, user: str) -> int:
-    """How many epochs its log tells of."""
+    """The number of epochs in the log of the task."""
     try:
         return sum(line.text.startswith("epoch ") for line in platform.client(user).logs(task))
     except Unavailable:

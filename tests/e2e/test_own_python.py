@@ -1,4 +1,4 @@
-"""A user's own Python, his notebooks and his lines of shell on the whole platform; `hai` from other Pythons."""
+"""Users' own Python, notebooks and shell lines on the whole platform; `hai` from other Pythons."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module")
 def venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A venv with a package that nobody else has."""
+    """A venv with a package that no other environment has."""
     folder = tmp_path_factory.mktemp("own") / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     (site,) = folder.glob("lib/python*/site-packages")

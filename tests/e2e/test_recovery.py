@@ -1,4 +1,4 @@
-"""What runs goes on while the Hub, the service or `hai up` is killed, and everything is reached again by itself."""
+"""Running tasks and servers go on while the Hub, the service or `hai up` is killed, and can be reached again."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ COUNTING = "import time\nfor n in range(100_000):\n    print('line', n, flush=Tr
 
 @dataclass(frozen=True)
 class Seen:
-    """What must stay as it is: processes by their pid, and what they say of themselves."""
+    """Facts that must not change: the ids of processes, and what the processes say of themselves."""
 
-    #: Its keeper and its supervisor.
+    #: The ids of the rank's keeper and supervisor.
     rank: tuple[int, ...]
     lab: int
     spot: int
@@ -91,7 +91,7 @@ def _kill_up(platform: Platform) -> None:
 
 
 def _seen(platform: Platform, ann: Ann, task: int) -> Seen | None:
-    """None while something cannot be reached."""
+    """The facts now; None while a part of the platform cannot be reached."""
     try:
         answers = [ann.ask("GET", path) for path in ("/user/ann/api/kernels", f"/user/ann/{SERVER}/hai-lab/spot")]
         found = platform.client().task(task)

@@ -25,7 +25,7 @@ SERVER = "gpu"
 
 
 class Ann:
-    """Ann at the Hub: its REST interface, and her servers through its proxy, with a token of her own."""
+    """A client of the user ann: the Hub's REST interface, and ann's servers through the proxy, with ann's token."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
@@ -52,7 +52,7 @@ class Ann:
             connection.close()
 
     def server(self) -> dict[str, Any]:
-        """Her spot server as the Hub shows it; empty while it is not active."""
+        """Ann's spot server as the Hub shows it; empty while it is not active."""
         status, user = self.ask("GET", "/hub/api/users/ann")
         assert status == 200, user
         found: dict[str, Any] = user["servers"].get(SERVER, {})
@@ -62,7 +62,7 @@ class Ann:
         wait_for("the server to be ready", lambda: self.server().get("ready"))
 
     def spot(self) -> dict[str, Any]:
-        """What the Lab's server extension says."""
+        """The answer of the Lab's server extension about the spot container."""
         status, found = self.ask("GET", f"/user/ann/{SERVER}/hai-lab/spot")
         assert status == 200, found
         return dict(found)
@@ -118,7 +118,7 @@ def test_a_spot_container_lives_through_turns(platform: Platform) -> None:
     first = submit(platform, "first", "NORMAL")
     wait_for_state(platform, first, "bob", "running")
 
-    # It waits, and the page says why.
+    # The server waits, and the page says why.
     path = f"/hub/api/users/ann/servers/{SERVER}"
     status, said = ann.ask("POST", path, {"user_options": {"spot": {"priority": "LOW"}}})
     assert status == 202, said
@@ -140,9 +140,9 @@ def test_a_spot_container_lives_through_turns(platform: Platform) -> None:
     log = platform.hai("logs", str(task["id"])).stdout
     assert "JupyterLab starts on port" in log
     assert "API_TOKEN" not in log
-    assert ann.ask("POST", f"/user/ann/{SERVER}/hai-lab/spot/leave")[0] == 409, "nobody needs the node"
+    assert ann.ask("POST", f"/user/ann/{SERVER}/hai-lab/spot/leave")[0] == 409, "no task needs the node"
 
-    # Somebody needs the node: a countdown, and the server goes on until its user has saved.
+    # A task needs the node: the user sees a countdown, and the server runs until the user has saved.
     urgent = submit(platform, "urgent", "HIGH")
     notice = wait_for("the notice in the Lab", lambda: ann.spot()["notice"])
     assert (notice["kind"], notice["reason"]) == ("suspend", "preempted")
@@ -155,7 +155,7 @@ def test_a_spot_container_lives_through_turns(platform: Platform) -> None:
     task = task_of(platform)
     assert (task["state"], task["held"], task["runs"][-1]["left"]) == ("suspended", False, "saved")
 
-    # It comes back by itself, as the same task and the same server.
+    # The server comes back by itself, as the same task and the same server.
     platform.hai("stop", str(urgent), user="bob")
     ann.wait_until_ready()
     again = task_of(platform)

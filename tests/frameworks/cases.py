@@ -1,4 +1,4 @@
-"""Other people's training code, as it is: how each way is started, what it needs, and how it must come out.
+"""Training code of common frameworks, unchanged: how each way is started, what it needs, and how it must end.
 
 A case is one training of `scripts/` on the real platform. It is interrupted by an urgent task in the middle, started
 again, and compared (`drive.py`, `checks.py`). The table of docs/frameworks.md is made of what comes out (`table.py`).
@@ -13,7 +13,7 @@ from typing import Final
 
 SCRIPTS: Final = Path(__file__).with_name("scripts")
 STEPS: Final = 80
-#: How a task may have left: its work is saved; it left by itself, and nobody knows of a saving; it was ended.
+#: How a run may have left: its work is saved; it left by itself without evidence of a save; it was ended.
 SAVED, UNKNOWN, ENDED = "saved", "unknown", "ended"
 RESUMES, WORD = "resumes", "word"
 LIGHTNING_HOLDS: Final = "holds at step 13"
@@ -23,9 +23,9 @@ LIGHTNING_HOLDS: Final = "holds at step 13"
 class Case:
     """One way of training."""
 
-    #: What it is called in tests and in results.
+    #: The name of the case in tests and in results.
     name: str
-    #: What the table calls it.
+    #: The title of the case in the table.
     title: str
     #: Packages whose versions the table shows.
     packages: tuple[str, ...] = ()
@@ -39,17 +39,17 @@ class Case:
     world: int = 1
     #: The last step.
     steps: int = STEPS
-    #: It is interrupted when rank 0 has printed this.
+    #: The case is interrupted when rank 0 has printed this.
     middle: str = "step 12"
-    #: What may rightly be said about its saving. Whether it is true is looked up on the disk in any case.
+    #: What HAI may say about the save. The test checks on the disk in any case whether it is true.
     left: frozenset[str] = frozenset({SAVED})
-    #: Whether it begins again at step 0, because it never saves.
+    #: Whether the training begins again at step 0, because it never saves.
     from_start: bool = False
-    #: Where it writes what it prints, if not into the log of the task: files below its folder.
+    #: The files below its folder into which the training prints, if not into the log of the task.
     own_log: str = ""
-    #: Whether its launcher brings lines to the log a second time, at times.
+    #: Whether the launcher sometimes writes lines to the log twice.
     repeats: bool = False
-    #: Steps of each of its stages; none that begins after the notice may do any.
+    #: Steps of each stage; a stage that begins after the notice may do none.
     stage_steps: int = 0
     #: What the platform lacks for a check to pass, by check.
     missing: Mapping[str, str] = field(default_factory=dict)

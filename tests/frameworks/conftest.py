@@ -17,7 +17,7 @@ from frameworks.drive import ROOT, VENV, Driver, Outcome
 from groups import scheduling
 
 RESULTS = ROOT / "test-results" / "frameworks.json"
-#: What is known of each case so far, by name.
+#: The results of each case so far, by name.
 KNOWN: dict[str, dict[str, Any]] = {}
 ABSENT = f"{VENV.name} is not there: make test-frameworks installs the frameworks"
 
@@ -31,14 +31,14 @@ def versions(names: tuple[str, ...]) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def results() -> dict[str, dict[str, Any]]:
-    """What is known of each case that this process has run."""
+    """The results of the cases that this process has run."""
     KNOWN.clear()
     return KNOWN
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write what is known of each case when all tests are over; a worker hands it to the process that started it."""
+    """Write the results of the cases after all tests; a worker hands its results to the process that started it."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["frameworks"] = KNOWN
     elif KNOWN:
@@ -49,24 +49,24 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """One worker runs a case, and asks all of what came out."""
+    """A scheduler that keeps all tests of a case on one worker."""
     return scheduling(config, log, group_of)
 
 
 def group_of(nodeid: str) -> str:
-    """The case of a test, by its id; any other test is a group by itself."""
+    """The name of the case of a test, by the id of the test; any other test is a group by itself."""
     found = re.search(r"::test_a_case\[(.+)-\w+\]$", nodeid)
     return found[1] if found else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take what a worker knows; one that has crashed says nothing."""
+    """Take the results of a worker; a crashed worker has none."""
     KNOWN.update(getattr(node, "workeroutput", {}).get("frameworks", {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what was measured in this session."""
+    """Print the measurements of this session."""
     for name, one in KNOWN.items():
         if "leave_s" in one:
             terminalreporter.write_line(
@@ -92,7 +92,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
 
 @pytest.fixture(scope="session")
 def seen(driver: Driver, results: dict[str, dict[str, Any]]) -> Callable[[Case], Outcome]:
-    """What comes out of a case; it is run when it is first asked for."""
+    """A function that returns the outcome of a case; the first call runs the case."""
     known: dict[str, Outcome | BaseException] = {}
 
     def look(case: Case) -> Outcome:

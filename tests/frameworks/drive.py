@@ -20,9 +20,9 @@ from hai_client.errors import Unavailable
 from hai_client.wire.schema import TaskRequest
 
 ROOT = Path(__file__).parents[2]
-#: Where `make test-frameworks` has installed them.
+#: The virtual environment that `make test-frameworks` makes.
 VENV = Path(os.environ.get("HAI_TEST_FRAMEWORKS", ROOT / ".venv-frameworks"))
-#: What an admin calls it on the platform.
+#: The name of the environment on the platform.
 ENVIRONMENT = "frameworks"
 #: What launchers put before a line: srun with labels, and Ray, which colours it as well.
 BEFORE = re.compile(r"^(\d+: |(\x1b\[[0-9;]*m)*\(\w+ pid=\d+\)(\x1b\[[0-9;]*m)* )")
@@ -32,7 +32,7 @@ OVER = ("succeeded", "failed", "stopped")
 
 
 class Broken(Exception):
-    """The case did not come to its end; says what was seen."""
+    """The case did not come to its end; the message says what was seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +49,26 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was seen of a case."""
+    """The outcome of a case."""
 
     #: The task, as `hai status --json` shows it in the end.
     task: dict[str, Any]
-    #: What `hai decisions` said of it.
+    #: The output of `hai decisions` for the task.
     decisions: str
     lines: tuple[Line, ...]
     #: When the newest file of its checkpoints was changed, at the moment when its first run was over; seconds.
     newest: float | None
-    #: When the last process of the job was gone, seconds; None if they were gone before anybody looked.
+    #: When the last process of the job was gone, seconds; None if all were gone before the first look.
     gone: float | None
 
     @property
     def runs(self) -> list[dict[str, Any]]:
-        """Its runs."""
+        """The runs of the task."""
         return list(self.task["runs"])
 
     @property
     def left(self) -> str | None:
-        """The word about the saving of the first run."""
+        """How the first run has left: saved, unknown or ended."""
         left: str | None = self.runs[0]["left"]
         return left
 
@@ -79,18 +79,18 @@ class Outcome:
 
     @property
     def leave_s(self) -> float:
-        """From the notice until its nodes were free."""
+        """Seconds from the notice until the nodes of the run were free."""
         return seconds(self.runs[0]["ended_at"]) - self.told_at
 
     @property
     def job_s(self) -> float:
-        """From the notice until the job's last checkpoint was whole; 0 if it saved nothing after it."""
+        """Seconds from the notice until the job's last checkpoint was whole; 0 if it saved nothing after the notice."""
         after = [at for _, at in self.saved(1) if at >= self.told_at]
         return after[-1] - self.told_at if after else 0.0
 
     @property
     def platform_s(self) -> float | None:
-        """What is the platform's alone of it: until all ranks were told, and after the job's last process was gone."""
+        """The platform's share: seconds until all ranks were told, plus those after the job's last process was gone."""
         if self.gone is None:
             return None
         first = self.runs[0]
@@ -111,25 +111,25 @@ class Outcome:
         return [(int(number), at) for number, at in self.numbers(r"saved step (\d+) in [0-9.]+ s", run)]
 
     def saving_s(self) -> float:
-        """How long the last saving of the first run took, by its own account."""
+        """Seconds of the last save of the first run, as the run itself says."""
         found = self.numbers(r"saved step \d+ in ([0-9.]+) s", 1)
         return found[-1][0] if found else 0.0
 
     def log(self) -> str:
-        """All of it, for messages."""
+        """The whole log, for messages."""
         return "\n".join(f"{line.run} {'[hai] ' if line.platform else ''}{line.text}" for line in self.lines)
 
 
 def seconds(text: str) -> float:
-    """Seconds since the epoch."""
+    """A time of the API as seconds since the epoch."""
     return datetime.fromisoformat(text).timestamp()
 
 
 class Driver:
-    """Cases, one after the other, on one platform."""
+    """Runs cases, one after the other, on one platform."""
 
     def __init__(self, platform: Platform, folder: Path) -> None:
-        #: Where they run; its user is ann, and dee has the urgent tasks.
+        #: The platform; ann is the user of the cases, and dee of the urgent tasks.
         self.platform = platform
         self._folder = folder
         platform.token("dee")
@@ -137,13 +137,13 @@ class Driver:
         platform.hai("admin", "environments", "set", ENVIRONMENT, "--for", "public", "--python", python)
 
     def run(self, case: Case) -> Outcome:
-        """Start it, interrupt it, resume it, and look.
+        """Start a case, interrupt it, let it resume, and return the outcome.
 
         Raises:
             Broken: It could not be submitted, or ended too soon, or in another state than `succeeded`.
         """
         place = self._folder / case.name
-        # The user's own folder, with everything in it.
+        # The user's own folder has all files of the case.
         shutil.copytree(SCRIPTS, place, ignore=shutil.ignore_patterns("__pycache__"))
         gates = {name: place / f".{name}" for name in ("pace", "urgent")}
         live: dict[str, int] = {}
@@ -183,7 +183,7 @@ class Driver:
         return int(json.loads(done.stdout)["id"] if not case.shell else done.stdout.split()[-1])
 
     def _in_shell(self, words: list[str], place: Path, added: dict[str, str]) -> subprocess.CompletedProcess[str]:
-        """A command in a shell of ann, whose venv is active."""
+        """Run a command in a shell of ann with an active venv."""
         path = f"{VENV / 'bin'}{os.pathsep}{ROOT / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
         env = self.platform.env | {"PATH": path, "VIRTUAL_ENV": str(VENV), "PWD": str(place)} | added
         return subprocess.run(
@@ -191,7 +191,7 @@ class Driver:
         )  # fmt: skip
 
     def _urgent(self, line: str) -> int:
-        """An urgent task of dee on all nodes that does a line of shell."""
+        """Submit an urgent task of dee on all nodes that runs a line of shell; returns its id."""
         request = TaskRequest(
             name="urgent",
             command=("sh", "-c", line),
@@ -203,7 +203,7 @@ class Driver:
         return self.platform.client("dee").submit(request).id
 
     def _wait_until_it_has_left(self, number: int, place: Path) -> float | None:
-        """Wait until the first run is over; when the last process of the job was gone."""
+        """Wait until the first run is over; returns when the last process of the job was gone."""
         seen, ends = None, time.monotonic() + PATIENCE
         while True:
             if works_in(place):
@@ -249,7 +249,7 @@ class Driver:
         return "\n".join(self.platform.hai("logs", str(number), "-r", str(rank), check=False).stdout for rank in ranks)
 
     def _story(self, case: Case, place: Path, number: int) -> tuple[Line, ...]:
-        """Its log, and its own one; of lines that a launcher has brought twice, the first."""
+        """The lines of the task's log and of its own log files; of lines that a launcher wrote twice, the first."""
         lines = self._lines(number)
         if case.own_log:
             lines += own_lines("".join(file.read_text() for file in sorted(place.glob(case.own_log))))
@@ -272,7 +272,7 @@ class Driver:
 
 
 def own_lines(text: str) -> list[Line]:
-    """The lines of a log that a training writes itself: without times; the second run is known by its first words."""
+    """The lines of a log that a training writes itself, without times; a line with `resumed` begins run 2."""
     lines, run = [], 1
     for line in text.splitlines():
         run = 2 if line.startswith("resumed") else run

@@ -55,7 +55,7 @@ def split(resolved: str) -> dict[str, str]:
 
 
 def main(options: Iterable[str]) -> None:
-    """Resolve, and write the locks anew. What is locked already stays as it is, unless uv is told otherwise."""
+    """Resolve, and write the locks again. Versions that are locked stay, unless the options for uv say otherwise."""
     uv = Path(sys.executable).with_name("uv")
     known = HERE / "all.txt"
     locks = sorted(HERE.glob("*.lock"))

@@ -41,7 +41,7 @@ def rows(results: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def row(case: Case, found: Mapping[str, Any]) -> tuple[str, ...]:
-    """What is known of a case, in words."""
+    """The row of a case, as texts."""
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     passed = found["passed"]
     resumes = ("begins again" if case.from_start else "yes") if RESUMES in passed else f"not yet{why(case, RESUMES)}"
@@ -53,7 +53,7 @@ def row(case: Case, found: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def why(case: Case, check: str) -> str:
-    """What is lacking for a check."""
+    """What the platform lacks for a check to pass."""
     return f": {case.missing[check]}" if check in case.missing else ": it failed"
 
 
@@ -76,7 +76,7 @@ def within(page: str) -> str:
 
 
 def main() -> int:
-    """Write it into the page."""
+    """Write the table into the page."""
     if not RESULTS.exists():
         print(f"{RESULTS} is not there: make test-frameworks writes it", file=sys.stderr)
         return 1

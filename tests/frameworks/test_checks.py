@@ -1,4 +1,4 @@
-"""The checks refuse what must not be: forged stories of a training, each wrong in one way."""
+"""The checks refuse forged stories of a training, each of which is wrong in one way."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_word_that_the_disk_does_not_bear_out_is_refused(seen: Outcome) -> Non
         ("-- run 1 suspended without having saved at 12:00:00 UTC --", False),
     ],
 )
-def test_nothing_may_claim_a_saving_that_nobody_knows_of(text: str, claims: bool) -> None:
+def test_nothing_may_claim_a_save_without_evidence(text: str, claims: bool) -> None:
     seen = story(left=UNKNOWN, newest=None, lost_s=1.0)
     seen = dataclasses.replace(seen, lines=(*seen.lines, Line(1, LEFT_AT, True, text)))
     if claims:

@@ -1,7 +1,7 @@
 """Scripts in the style of those for the original on the real platform: two nodes, two trainers on each.
 
 An urgent task interrupts them in the middle. They save, leave and are resumed, and come to the weights of a training
-that nobody disturbs, to the last digit.
+without interruption, to the last digit.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def said(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def alone() -> dict[str, str]:
-    """What comes out without a pipeline."""
+    """The results of the training without a pipeline."""
     return said(run("pipelines.py", "alone", 1))
 
 

@@ -62,7 +62,7 @@ def weights(text: str) -> str:
 
 
 @pytest.mark.parametrize("profile", ["sigterm", "slurm"])
-def test_a_loop_ends_with_the_weights_of_a_run_that_nobody_interrupted(rehearse, environ, tmp_path, profile) -> None:
+def test_a_loop_ends_with_the_weights_of_an_uninterrupted_run(rehearse, environ, tmp_path, profile) -> None:
     script = str(ROOT / "examples/train_ddp.py")
     done = rehearse(*TORCHRUN, script, "--steps", "400", "--seconds-per-step", "0.04", when="step 50/", profile=profile)
     assert done.code == 0, done.text
@@ -109,6 +109,6 @@ def test_the_trainer_callback_saves_and_goes_on_at_the_step(rehearse) -> None:
     assert done.code == 0, done.text
     assert 0 < done.step() < 300
     assert f"checkpoint-{done.step()}/" in done.facts["second"]["path"]
-    # What comes after `train` is left to the run that trains to the end.
+    # The run that trains to the end also does the code after `train`.
     assert "run 1 | ended" not in done.text
     assert "run 2 | ended at step 300" in done.text

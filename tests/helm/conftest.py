@@ -31,7 +31,7 @@ def helm() -> str:
 def run_helm(helm: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs a verb of helm with values; nothing of this account's own Helm or kubeconfig has a say.
 
-    Without a cluster nobody can be asked where the API server is: it is here, unless the values say something of it.
+    Without a cluster the chart cannot look up the API server: this gives an address of it, unless the values do.
     """
     home = tmp_path_factory.mktemp("helm")
 

@@ -59,7 +59,7 @@ def named(entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
     return found
 
 
-def test_the_defaults_make_a_hub_on_kubernetes_that_lets_nobody_in(hub: Make) -> None:
+def test_the_defaults_make_a_hub_on_kubernetes_that_lets_no_user_in(hub: Make) -> None:
     made = hub()
     assert made.proxy_class.__name__ == "ConfigurableHTTPProxy"
     assert made.spawner_class.__name__ == "HaiSpotKubeSpawner"
@@ -238,7 +238,7 @@ def test_a_wrong_size_ends_the_hub_at_its_start(hub: Make) -> None:
         hub({"singleuser": {"sizes": {"big": {"cpu": -1, "memory": "1Gi"}}}})
 
 
-def test_servers_end_when_nobody_uses_them_unless_that_is_off(hub: Make) -> None:
+def test_unused_servers_end_unless_that_is_off(hub: Make) -> None:
     service = named(hub({"cull": {"timeout": 60, "maxAge": 0}}).services, "hai-culler")
     assert service["url"] == "http://hub.platform.svc:8083"
     assert '"idle": 60.0' in service["environment"]["HAI_CULLER_TERMS"]

@@ -1,4 +1,4 @@
-"""What pods may take of their nodes, and what everybody may hold of the cluster."""
+"""What pods may take of their nodes, and what each user may hold of the cluster."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def quota(render: Render, **given: Any) -> Object:
     return made
 
 
-def test_the_namespace_of_the_workloads_has_no_quota_and_no_defaults_unless_somebody_wants_them(render: Render) -> None:
+def test_the_namespace_of_the_workloads_has_no_quota_and_no_defaults_unless_set(render: Render) -> None:
     made = render({})
     assert made.all("ResourceQuota") == made.all("LimitRange") == []
 
@@ -79,7 +79,7 @@ def test_defaults_are_for_containers_that_say_nothing(render: Render) -> None:
     ],
     ids=["the default", "nothing", "a number", "all"],
 )
-def test_what_everybody_may_hold_is_what_the_values_say(
+def test_what_all_users_may_hold_is_what_the_values_say(
     render: Render, tmp_path: Any, scheduler: dict[str, Any], nodes: int | None
 ) -> None:
     file = tmp_path / "config.json"

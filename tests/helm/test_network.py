@@ -114,13 +114,13 @@ def test_databases_are_reached_by_those_who_use_them(render: Render) -> None:
     assert "egress" not in policy(render, "redis", values)
 
 
-def test_nobody_reaches_the_scheduling_loop_and_it_does_not_reach_the_hub(render: Render) -> None:
+def test_no_pod_reaches_the_scheduling_loop_and_it_does_not_reach_the_hub(render: Render) -> None:
     spec = policy(render, "scheduler", {"scheduler": {"separate": True}})
     assert spec["ingress"] == []
     assert "hub" not in {name for rule in spec["egress"] for name in components(rule.get("to", []))}
 
 
-def test_whoever_answers_for_the_scheduler_lets_tasks_in(render: Render) -> None:
+def test_the_pod_that_answers_for_the_scheduler_lets_tasks_in(render: Render) -> None:
     for separate, name in ((False, "hub"), (True, "api")):
         spec = policy(render, name, {"scheduler": {"separate": separate}})
         labels = [peer["podSelector"]["matchLabels"] for peer in reached(spec["ingress"], "scheduler")]

@@ -34,7 +34,7 @@ def test_every_hai_command_is_one_that_the_command_takes(run_helm: Run) -> None:
         found = find(words[1])
         assert found is not None
         build(found).parse_args(words[2:])
-    assert "--cwd" in given[1], "the folder of whoever types it is not there in the pod"
+    assert "--cwd" in given[1], "the folder in which the user types it does not exist in the pod"
 
 
 @pytest.mark.parametrize(

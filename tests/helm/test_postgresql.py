@@ -214,7 +214,7 @@ def test_the_hook_says_why_it_fails_and_ends(server: PostgresServer, make_roles:
     assert "attempt 10 to make the roles failed" in said
 
 
-def test_nobody_else_is_told_the_superusers_password(render: Render) -> None:
+def test_no_other_pod_is_told_the_superusers_password(render: Render) -> None:
     for values in ({}, {"scheduler": {"separate": True}}):
         for name, pod in render(values).pods():
             sources = [
@@ -243,7 +243,7 @@ def test_a_password_that_is_written_makes_the_others_which_stay_the_same(render:
     assert again["hub-password"] not in one.values()
 
 
-def test_the_server_is_told_its_rules_and_lets_nobody_in_before_the_roles_are_there(render: Render) -> None:
+def test_the_server_is_told_its_rules_and_takes_no_login_before_the_roles_are_there(render: Render) -> None:
     (container,) = dict(render({}).pods())["postgresql"]["containers"]
     assert container["args"] == ["-c", "hba_file=/etc/hai/postgresql/pg_hba.conf"]
     assert container["lifecycle"]["postStart"]["exec"]["command"] == ["sh", "/etc/hai/postgresql/roles.sh"]

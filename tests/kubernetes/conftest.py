@@ -54,7 +54,7 @@ LONGEST = ("cpus", "test_contract real kubelets", "gpus")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """One worker runs a group."""
+    """A scheduler that keeps each group of tests on one worker."""
     return scheduling(config, log, group_of)
 
 
@@ -67,13 +67,13 @@ def group_of(nodeid: str) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest."""
+    """Put the longest tests first."""
     items.sort(key=lambda item: item.path.parent == Path(__file__).parent and group_of(item.nodeid) not in LONGEST)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Add the tests that have failed to the file that is named."""
+    """Add the failed tests to the file that the environment names."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     file = os.environ.get("HAI_TEST_FAILED")
     if not file or reporter is None or hasattr(session.config, "workeroutput"):
@@ -84,14 +84,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip everything here in one place, so that it is one line of the summary."""
+    """Skip all tests of this folder in one place, so that the summary has one line for them."""
     if not os.environ.get("KUBECONFIG"):
         pytest.skip(ABSENT)
 
 
 @pytest.fixture(scope="module")
 def shared_place() -> Iterator[Place]:
-    """For the tests of a module that have a platform in common."""
+    """A namespace for the tests of a module, which share a platform."""
     from kubernetes_kit.place import make_place, remove_place
 
     made = asyncio.run(make_place())
@@ -101,7 +101,7 @@ def shared_place() -> Iterator[Place]:
 
 @pytest.fixture
 async def place() -> AsyncIterator[Place]:
-    """Of one test: the next need not wait until all that this one has started is gone."""
+    """A namespace for one test: the next test need not wait until the pods of this one are gone."""
     from kubernetes_kit.place import make_place, remove_place
 
     made = await make_place()

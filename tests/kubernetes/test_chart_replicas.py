@@ -38,7 +38,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
 
 
 def leaders(platform: Platform) -> dict[str, str]:
-    """What each replica itself says of who leads, by the name of its pod; '' from one that does not answer.
+    """The leader that each replica names, by the name of the replica's pod; '' for a replica that does not answer.
 
     Only the loops lead, and no Service is in front of them: each is asked through the API server.
     """
@@ -66,7 +66,7 @@ def agreed(said: dict[str, str]) -> bool:
 
 
 def containers(platform: Platform, task: str) -> list[Any]:
-    """What a restart, a new pod or a lost container would change."""
+    """Facts of the containers that a restart, a new pod or a lost container would change."""
     pods = platform.objects("pods", platform.work, f"hai.jupyter.org/task={task}")
     return [(pod["metadata"]["uid"], pod["status"]["containerStatuses"]) for pod in pods]
 

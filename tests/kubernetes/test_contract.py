@@ -19,7 +19,7 @@ from contract.test_cluster import (  # noqa: F401
     test_a_rank_is_pending_or_running_until_it_has_ended,
     test_a_run_has_addresses_when_all_of_it_is_up,
     test_a_run_that_a_later_one_has_followed_is_not_started_by_a_late_launch,
-    test_a_run_that_was_killed_and_never_launched_confuses_nobody_and_can_be_forgotten,
+    test_a_run_that_was_killed_and_never_launched_is_no_trouble_and_can_be_forgotten,
     test_a_run_that_was_killed_before_its_launch_is_never_started,
     test_a_run_that_was_killed_is_not_started_by_a_late_launch,
     test_a_settled_run_keeps_its_log,

@@ -1,4 +1,4 @@
-"""What may go wrong on a real cluster, done to it."""
+"""Faults that are caused on a real cluster."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ async def test_a_run_that_was_launched_is_found_by_a_service_that_never_heard_of
 
 @pytest.fixture
 async def door(tmp_path: Path) -> AsyncIterator[tuple[Passage, str]]:
-    """A way to the API server that can be shut, and a kubeconfig that takes it."""
+    """A proxy to the API server that can be shut, and a kubeconfig that uses it."""
     config = yaml.safe_load(await asyncio.to_thread(Path(os.environ["KUBECONFIG"]).read_text))
     name = next(each["context"]["cluster"] for each in config["contexts"] if each["name"] == config["current-context"])
     target = next(each["cluster"] for each in config["clusters"] if each["name"] == name)

@@ -88,7 +88,7 @@ async def test_a_taint_that_takes_a_running_rank_away_is_not_the_ranks_doing(har
     await harness.taint_away(POD)
     rank = await gone(harness, cluster)
     assert (rank.state, rank.exit_code, rank.start_error) == (RankState.EXITED, 143, None)
-    assert rank.leaving_by is not None, "somebody has taken it away"
+    assert rank.leaving_by is not None, "the pod was deleted"
 
 
 async def test_a_taint_that_takes_a_rank_away_before_it_starts_is_said_in_the_clusters_own_words(
@@ -98,7 +98,7 @@ async def test_a_taint_that_takes_a_rank_away_before_it_starts_is_said_in_the_cl
     await harness.taint_away(POD)
     rank = await gone(harness, cluster)
     assert (rank.state, rank.start_error) == (RankState.LOST, None)
-    assert rank.leaving_by is not None, "somebody has taken it away; its node has not lost it"
+    assert rank.leaving_by is not None, "the pod was deleted; its node has not lost it"
     assert rank.message == TAINTED
 
 
@@ -108,7 +108,7 @@ async def test_a_taint_that_kills_a_rank_without_a_last_word_says_who_has_taken_
     await harness.taint_away(POD)
     rank = await gone(harness, cluster)
     assert (rank.state, rank.exit_code, rank.message) == (RankState.LOST, None, TAINTED)
-    assert rank.leaving_by is not None, "somebody has taken it away; its node has not lost it"
+    assert rank.leaving_by is not None, "the pod was deleted; its node has not lost it"
 
 
 async def test_a_pod_that_an_admin_deletes_before_it_starts_was_taken_away(harness, cluster) -> None:
@@ -117,7 +117,7 @@ async def test_a_pod_that_an_admin_deletes_before_it_starts_was_taken_away(harne
     rank = await gone(harness, cluster)
     assert (rank.state, rank.start_error) == (RankState.LOST, None)
     assert rank.message == "its pod was deleted before its container had started"
-    assert rank.leaving_by is not None, "somebody has taken it away; its node has not lost it"
+    assert rank.leaving_by is not None, "the pod was deleted; its node has not lost it"
 
 
 @pytest.mark.parametrize("starts", [True, False], ids=["runs", "waits"])
@@ -142,7 +142,7 @@ async def test_an_eviction_by_the_node_says_why_and_can_be_ended_and_forgotten(h
     assert await observed(cluster, "1.1") is None
 
 
-async def test_the_rest_of_a_gang_of_which_one_waits_can_be_killed_and_nobody_is_lost(harness, cluster) -> None:
+async def test_the_rest_of_a_gang_of_which_one_waits_can_be_killed_and_no_rank_is_lost(harness, cluster) -> None:
     """One rank runs, the other's container is not made yet: both have ended, each in its own way."""
     harness.kubelets.hold(harness.node("node-2"))
     await cluster.launch(harness.launch(1, harness.waits(), "node-1", "node-2"))

@@ -28,7 +28,7 @@ async def test_a_cluster_without_runs_shows_none(cluster) -> None:
 
 
 def kept(sent: Any, stored: Any, path: str = "") -> list[str]:
-    """The places where what is stored differs from what was sent; what the server adds is its own business."""
+    """The places where a stored object differs from the sent one; fields that the server adds do not count."""
     if isinstance(sent, dict) and isinstance(stored, dict):
         return [place for key, value in sent.items() for place in kept(value, stored.get(key), f"{path}.{key}")]
     if isinstance(sent, list) and isinstance(stored, list) and len(sent) <= len(stored):
@@ -37,7 +37,7 @@ def kept(sent: Any, stored: Any, path: str = "") -> list[str]:
             for number, (one, other) in enumerate(zip(sent, stored, strict=False))
             for place in kept(one, other, f"{path}[{number}]")
         ]
-    # The server writes quantities its own way: `0Mi` as `0`, `1024Mi` as `1Gi`.
+    # The server writes quantities in its own form: `0Mi` as `0`, `1024Mi` as `1Gi`.
     quantities_are_equal = ".resources." in path and stored is not None and parse(sent) == parse(stored)
     return [] if sent == stored or quantities_are_equal else [f"{path}: {sent!r} is stored as {stored!r}"]
 

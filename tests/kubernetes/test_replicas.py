@@ -53,12 +53,12 @@ class Pair:
         return [f"{self.name}-{name}" for name in names]
 
     async def submit(self, replica: Replica, name: str, **more: Any) -> int:
-        """Submit what waits for its gate; its id."""
+        """Submit a task that waits for its gate; returns its id."""
         (own,) = self.inside([name])
         return await replica.submit(name, "", command=list(self.world.command(own)), **more)
 
     async def said(self, name: str, word: str, count: int) -> None:
-        """Wait until so many ranks of that name have said that."""
+        """Wait until `count` ranks of the task called `name` have written `word`."""
         (own,) = self.inside([name])
 
         async def enough() -> bool:
@@ -98,7 +98,7 @@ def world(shared_place: Place) -> Iterator[World]:
 
 @pytest.fixture
 async def hub() -> AsyncIterator[str]:
-    """The Hub's answer to who a token is: `NAME-token` is NAME, and may do everything."""
+    """A stand-in for the Hub's API of tokens: `NAME-token` belongs to the user NAME, with all scopes."""
 
     async def user(request: web.Request) -> web.Response:
         name = request.headers["Authorization"].split(" ", 1)[1].removesuffix("-token")
@@ -123,7 +123,7 @@ async def pair(
     environ = service_environment(hub, database, redis)
     async with aiohttp.ClientSession() as client:
         made = [Replica(name, tmp_path / f"{name}.log", [], environ, client) for name in ("one", "other")]
-        # As a Service of Kubernetes is in front of replicas.
+        # It stands for the Service of Kubernetes in front of the replicas.
         address = Passage(*(("127.0.0.1", replica.port) for replica in made), listen="0.0.0.0")
         try:
             redis.start()

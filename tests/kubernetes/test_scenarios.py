@@ -55,7 +55,7 @@ def nodes(platform: PodPlatform) -> Iterator[Nodes]:
 
 @pytest.fixture
 def machines(nodes: Nodes) -> Nodes:
-    """The same where they may be killed."""
+    """The same nodes; skips the test where nodes must not be killed."""
     if not control.PROGRAM:
         pytest.skip(control.ABSENT)
     return nodes
@@ -87,7 +87,7 @@ def trained_for(platform: PodPlatform, task: int, user: str, epochs: int) -> boo
 
 @pytest.fixture(scope="module")
 def undisturbed(platform: PodPlatform) -> str:
-    """The hash of the weights of a training that nobody disturbs."""
+    """The hash of the weights of a training that is not interrupted."""
     if not TRAINING_IMAGE and not TRAINING_PACKAGES:
         pytest.skip(NO_TRAINING)
     task = train(platform, "ann", "undisturbed")
@@ -135,7 +135,7 @@ def test_an_interrupted_training_over_two_nodes_ends_with_the_weights_of_an_undi
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_service_that_is_killed_while_it_creates_a_gang_starts_it_once(platform: PodPlatform, moment: str) -> None:
-    """The API server has taken a part of it, and nothing of that has been recorded."""
+    """The API server has accepted a part of the gang, and the service has recorded nothing of it."""
     name, before = f"killed-{moment}", platform.service_pid("loop")
     trap = platform.world.trap(moment)
     task = platform.submit(name, nodes=2)
@@ -150,7 +150,7 @@ def test_a_service_that_is_killed_while_it_creates_a_gang_starts_it_once(platfor
 
 
 def assert_started_once(platform: PodPlatform, name: str, task: Task) -> None:
-    """Every rank of every run of the task has started its command once."""
+    """Check that every rank of every run of the task has started its command once."""
     wanted = {(run.id, str(rank.rank)): 1 for run in task.runs for rank in run.ranks}
     assert platform.world.starts(name) == wanted
 
@@ -237,7 +237,7 @@ def test_a_killed_node_costs_runs_and_no_task(platform: PodPlatform, machines: N
     (lost,) = the_task(platform, gang).runs
     assert lost.reason == "node_lost"
     assert [rank.state for rank in lost.ranks if rank.node == dead] == ["lost"]
-    # What fits on the other node goes on there.
+    # The task that fits on the other node goes on there.
     platform.until_lines("lost-one", 2, "started")
     assert last_run(platform, singles["lost-one"]).nodes == (places["lost-other"],)
     waiting = the_task(platform, gang)

@@ -102,7 +102,7 @@ async def test_a_pod_is_started_answers_through_the_hub_and_is_gone_when_it_is_s
         ({"profile": "small", "image": "evil"}, 400, ["'image'", "no such option"]),
         ({"environment": "secret"}, 400, ["use one of plain"]),
     ],
-    ids=["no capacity", "not his", "unknown option", "unknown environment"],
+    ids=["no capacity", "not allowed", "unknown option", "unknown environment"],
 )
 async def test_what_cannot_start_is_refused_at_once_and_makes_no_pod(
     hub: Hub, core: Any, namespace: str, options: dict[str, str], status: int, words: list[str]

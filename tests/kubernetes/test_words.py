@@ -1,4 +1,4 @@
-"""What a real API server and a real kube-scheduler say of a run that does not come up reaches whoever asks."""
+"""What a real API server and a real kube-scheduler say of a run that does not start is shown to the user."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def api() -> AsyncIterator[Api]:
 
 @pytest.fixture
 async def quota(api: Api, harness: KubernetesHarness) -> AsyncIterator[None]:
-    """No pod may be made in the namespace."""
+    """A ResourceQuota with which no pod can be created in the namespace."""
     path = f"{harness.place.path}/resourcequotas"
     await api.request("POST", path, body={"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}})
     yield
@@ -36,7 +36,7 @@ async def quota(api: Api, harness: KubernetesHarness) -> AsyncIterator[None]:
 
 
 async def words(harness: KubernetesHarness, cluster: Any) -> str:
-    """What the first rank that says anything says."""
+    """The message of the first rank that has one."""
 
     async def look() -> str:
         ranks = [rank for run in await cluster.observe() if run.run_id == RUN for rank in run.ranks]
@@ -83,7 +83,7 @@ async def test_an_image_that_is_nowhere_is_named_while_the_run_is_starting(harne
 @pytest.mark.usefixtures("quota")
 async def test_a_quota_that_is_used_up_is_said_at_once_and_is_no_nodes_fault(harness, cluster) -> None:
     async def launched() -> bool:
-        # Until its use has been counted, the server says of a new quota that its status is unknown.
+        # Until the server has counted the use of a new quota, it says that the status of the quota is unknown.
         with suppress(Temporary):
             await cluster.launch(harness.launch(1, harness.waits()))
             return True

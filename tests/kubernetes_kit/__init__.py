@@ -1,1 +1,1 @@
-"""What the tests on a real Kubernetes are made of. They take any cluster from KUBECONFIG."""
+"""Helpers of the tests on a real Kubernetes, which take any cluster from KUBECONFIG."""

@@ -1,4 +1,4 @@
-"""What happens to the machines of a cluster: nodes that die, an API server that is killed, a node that is drained.
+"""Faults of the machines of a cluster: nodes that die, an API server that is killed, a node that is drained.
 
 HAI_TEST_CLUSTER_CONTROL names a program that does it on this cluster. Its words are `kill-node NODE`,
 `heal-node NODE`, `kill-server` and `heal-server`; it returns when that is done, not when Kubernetes has noticed.
@@ -22,7 +22,7 @@ ABSENT = "nodes and the API server of this cluster are not ours to kill: name a 
 
 
 def ask(method: str, path: str, **options: Any) -> Any:
-    """One request to the API server with the rights of KUBECONFIG."""
+    """Send a request to the API server with the rights of KUBECONFIG; returns the body of the answer."""
 
     async def once() -> Any:
         async with admin() as api:
@@ -32,7 +32,7 @@ def ask(method: str, path: str, **options: Any) -> Any:
 
 
 class Nodes:
-    """Nodes by name, as they were found; `restore` makes them so again."""
+    """The nodes by name, as they were found; `restore` brings them back to that state."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._devices = {name: _devices(self._node(name)) for name in names}
@@ -55,7 +55,7 @@ class Nodes:
         _control("kill-server")
 
     def cordon(self, name: str) -> None:
-        """Let nothing new be put there."""
+        """Mark the node as unschedulable, so that no new pods are put there."""
         self._cordoned.add(name)
         self._unschedulable(name, True)
 
@@ -73,7 +73,7 @@ class Nodes:
         self._cordoned.clear()
 
     def is_ready(self, name: str) -> bool:
-        """What Kubernetes says of it."""
+        """Whether Kubernetes says that the node is ready."""
         return readiness(self._node(name))[0]
 
     def _as_before(self) -> bool:
@@ -89,7 +89,7 @@ class Nodes:
 
 
 def _devices(node: Any) -> dict[str, str]:
-    """What device plugins have told of it, such as GPUs."""
+    """Resources of the node that device plugins have announced, such as GPUs."""
     return {name: amount for name, amount in node["status"]["allocatable"].items() if "/" in name}
 
 

@@ -23,7 +23,7 @@ from kubernetes_kit.place import SOON, Place, admin
 from kubernetes_kit.ranks_service import RanksService
 
 T = TypeVar("T")
-#: In front of every command of the tests: it says that it was started, and can ask whether it may go.
+#: Code before every command of the tests: it tells the service of its start, and can ask whether it may exit.
 PREAMBLE = """
 import os, signal, sys, time, urllib.request
 def ask(path):
@@ -34,9 +34,9 @@ WAIT = 'print("up")\nwhile ask("/go") != 200: time.sleep(0.1)\n'
 
 
 class BreakingApi(Api):
-    """The API server, which on demand fails to answer one request to make a pod, after so many that it has answered."""
+    """The API server; on demand, one request to create a pod fails after `pods_left` such requests have succeeded."""
 
-    #: How many it answers before; None is all.
+    #: How many such requests are still answered; None: all.
     pods_left: int | None = None
 
     async def request(self, method: str, path: str, **more: Any) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class KubernetesHarness(ClusterHarness):
         return await self.open_with()
 
     async def open_with(self, *, acts: bool = True, **settings: Any) -> KubernetesCluster:
-        """A cluster with other settings than the harness's own; `acts` as of `open_cluster`."""
+        """A cluster with `settings` besides the harness's own; `acts` is as in `open_cluster`."""
         chosen = self.place.settings(f"{self.service.url}/api", **{**self._settings, **settings})
         clock = SystemClock()
         api = BreakingApi(await connect(chosen), clock, parallel=chosen.parallel)
@@ -87,7 +87,7 @@ class KubernetesHarness(ClusterHarness):
         await self.service.close()
 
     async def _end_pods(self) -> None:
-        """End everything soon. The namespace is removed with all that is in it, which need not be waited for."""
+        """Delete all pods soon, without a wait: the namespace is removed with all its objects."""
         async with admin() as api:
             soon = {"gracePeriodSeconds": 1}
             await api.request("DELETE", f"{self.place.path}/pods", query={"labelSelector": SELECTOR}, body=soon)
@@ -130,7 +130,7 @@ class KubernetesHarness(ClusterHarness):
         return self._script("signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + WAIT)
 
     def saves(self, step: int, state: str) -> tuple[str, ...] | None:
-        # What a job says reaches the service over REST; the cluster knows of it when the pod has ended.
+        # Reports of a job reach the service over REST; the cluster shows them when the pod has ended.
         return None
 
     def devices(self) -> tuple[str, ...] | None:

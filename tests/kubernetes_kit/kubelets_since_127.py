@@ -3,7 +3,7 @@
 What they write is what pkg/kubelet/status/status_manager.go (TerminatePod), pkg/kubelet/kubelet_pods.go and
 pkg/kubelet/eviction of Kubernetes 1.27 write for a pod of one container that is never restarted:
 
-- of a container that was not made before its pod was deleted, that it ended with 137 for a reason that nobody knows;
+- of a container that was not made before its pod was deleted, that it ended with 137 for an unknown reason;
 - of one that ran, its real status, in a phase that is the pod's last, and only then the pod is removed;
 - of a pod that the node evicts, why, with the condition `DisruptionTarget`.
 
@@ -27,36 +27,36 @@ from kubernetes_kit.simulated_nodes import SimulatedNodes, Thing, now, path_of
 from unit.adapters.kubernetes.things import unlocated
 
 T = TypeVar("T")
-#: A pod of this image waits for ever for its container: the image takes its time.
+#: The container of a pod with this image is never created: the image is still being pulled.
 SLOW_IMAGE = "registry.invalid/hai-slow:1"
-#: The condition by which Kubernetes says that somebody takes a pod away.
+#: The condition by which Kubernetes says that a pod is about to be evicted, preempted or deleted.
 DISRUPTED = "DisruptionTarget"
 _LAST = ("Failed", "Succeeded")
 
 
 class Play(ABC):
-    """What a rank's container does, with the Secret of its run."""
+    """The work of a rank's container, with the Secret of its run."""
 
     @abstractmethod
     async def run(self, pod: Thing, secret: Thing, told: asyncio.Event) -> tuple[int, str]:
-        """Run until the command ends, or soon after `told`, which is SIGTERM; its status and termination message."""
+        """Run until the command ends, or soon after `told` (SIGTERM); returns exit status and termination message."""
 
 
 @dataclass(slots=True)
 class _Life:
-    """One pod on its node."""
+    """A pod on its node."""
 
-    #: As it was seen last.
+    #: The pod as it was seen last.
     pod: Thing
-    #: It was deleted, or its node evicts it.
+    #: Set when the pod was deleted, or its node evicts it.
     told: asyncio.Event = field(default_factory=asyncio.Event)
     deleted: asyncio.Event = field(default_factory=asyncio.Event)
-    #: Why its node evicts it.
+    #: Why the node evicts the pod; empty if it does not.
     evicted: str = ""
 
 
 class KubeletsSince127(SimulatedNodes):
-    """One worker for each pod, as in kubelets: what happens to a pod happens one after the other."""
+    """Stand-ins of kubelets. As in a kubelet, each pod has a worker: the events of a pod come one after the other."""
 
     def __init__(self, api: Api, nodes: Mapping[str, Mapping[str, str]], *, play: Play, **more: Any) -> None:
         super().__init__(api, nodes, **more)
@@ -82,24 +82,24 @@ class KubeletsSince127(SimulatedNodes):
             self.start(self._live(life))
 
     def hold(self, node: str) -> None:
-        """Let every container that is to be made on a node from now on take for ever."""
+        """Let no container be created on `node` from now on."""
         self._held.add(node)
 
     def evict(self, name: str, why: str) -> None:
-        """Let the node of a pod evict it, as it does when it is short of something."""
+        """Let the node of a pod evict the pod, as a node does that is short of memory or disk."""
         (life,) = (life for life in self._lives.values() if life.pod["metadata"]["name"] == name)
         life.evicted = why
         life.told.set()
 
     async def _live(self, life: _Life) -> None:
-        """From the pod's first sight to its end. What has ended before, by a kubelet of before a restart, is over."""
+        """Play the kubelet of a pod from its first sight to its end; a pod that has ended already is left as it is."""
         if life.pod.get("status", {}).get("phase") not in _LAST:
             await self.show(life.pod, self._last(life, await self._until_its_end(life)))
         await life.deleted.wait()
         await self.confirm(life.pod)
 
     async def _until_its_end(self, life: _Life) -> Thing:
-        """What is to be said of the container in the end."""
+        """The state of the container after its end."""
         if not life.told.is_set():
             waiting = {"waiting": {"reason": "ContainerCreating"}}
             await self.show(life.pod, {"phase": "Pending", "startTime": now(), **_container(life.pod, waiting)})
@@ -115,7 +115,7 @@ class KubeletsSince127(SimulatedNodes):
         return {"phase": "Failed" if code else "Succeeded", **_container(life.pod, terminated, made=True)}
 
     async def _mounted(self, pod: Thing) -> Thing:
-        """The Secret that the pod mounts, as soon as it is there; never if the container is not to be made."""
+        """The Secret that the pod mounts, as soon as it exists; never returns if the container is not to be made."""
         if pod["spec"]["containers"][0]["image"] == SLOW_IMAGE or pod["spec"]["nodeName"] in self._held:
             await asyncio.Event().wait()
         (name,) = (volume["secret"]["secretName"] for volume in pod["spec"]["volumes"] if "secret" in volume)
@@ -125,7 +125,7 @@ class KubeletsSince127(SimulatedNodes):
             await asyncio.sleep(0.1)
 
     def _last(self, life: _Life, ended: Thing) -> Thing:
-        """The pod's last status. Conditions that others have written stay: who takes it away has said so before."""
+        """The pod's last status. Conditions of others stay, such as the one that tells of an eviction."""
         said = [one for one in life.pod.get("status", {}).get("conditions", []) if one["type"] == DISRUPTED]
         if not life.evicted:
             return {**ended, "conditions": [_condition("Ready", "False", "PodFailed"), *said]}
@@ -138,7 +138,7 @@ def _condition(kind: str, status: str, reason: str) -> Thing:
 
 
 def _container(pod: Thing, state: Thing, *, made: bool = False) -> Thing:
-    """`containerStatuses` of the rank's container."""
+    """The `containerStatuses` of a pod with the rank's container."""
     said = {**_facts(pod), "started": "running" in state, "state": state}
     return {"containerStatuses": [{**said, "containerID": f"containerd://{pod['metadata']['uid']}" if made else ""}]}
 
@@ -154,7 +154,7 @@ def _facts(pod: Thing) -> Thing:
 
 
 async def _unless(event: asyncio.Event, work: Awaitable[T]) -> T | None:
-    """What `work` gives; None if the event comes first, and then the work is given up."""
+    """The result of `work`; None if `event` comes first, which cancels the work."""
     waits, works = asyncio.ensure_future(event.wait()), asyncio.ensure_future(work)
     try:
         await asyncio.wait((waits, works), return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""A local address that leads to others, and can be shut."""
+"""A local TCP proxy that can be shut."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Passage:
         self.port = 0
 
     async def open(self) -> None:
-        """Listen, each time on the same port."""
+        """Listen; every time on the same port."""
         self._server = await asyncio.start_server(self._pass, self._listen, self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def shut(self) -> None:
-        """Take no more connections, and break off those that there are."""
+        """Take no more connections, and close the open ones."""
         assert self._server is not None
         self._server.close()
         for pump in list(self._pumps):

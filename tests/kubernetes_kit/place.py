@@ -1,4 +1,4 @@
-"""A namespace of a real cluster, and what is to be known of that cluster."""
+"""A namespace of a real cluster, with facts about that cluster."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from hai_scheduler.adapters.system.clock import SystemClock
 #: An image with python3 3.8 or newer, and how it gets to the nodes.
 IMAGE = os.environ.get("HAI_TEST_IMAGE", "python:3.12-slim")
 PULL_POLICY = os.environ.get("HAI_TEST_PULL_POLICY", "IfNotPresent")
-#: The image that brings the supervisor; without one a ConfigMap does.
+#: The image with the supervisor; if empty, a ConfigMap holds the supervisor.
 INIT_IMAGE = os.environ.get("HAI_TEST_INIT_IMAGE", "")
 CONFIG_MAP = "hai-client"
-#: Seconds: longer than anything takes, on the slowest cluster.
+#: Seconds: longer than any step takes on the slowest cluster.
 SOON = float(os.environ.get("HAI_TEST_PATIENCE", "300"))
 
 
@@ -40,11 +40,11 @@ class Place:
 
     @property
     def path(self) -> str:
-        """Of the namespace in the API."""
+        """The path of the namespace in the API."""
         return f"/api/v1/namespaces/{self.namespace}"
 
     def settings(self, api_url: str = "http://127.0.0.1:9/api", **fields: Any) -> ClusterSettings:
-        """Settings for it: every node is a training node, and nothing but what is asked for is requested."""
+        """Settings for this cluster: every node is a training node, and pods request only what tasks ask for."""
         defaults: dict[str, Any] = {
             "namespace": self.namespace,
             "api_url": api_url,
@@ -62,7 +62,7 @@ class Place:
 
 @asynccontextmanager
 async def admin() -> AsyncIterator[Api]:
-    """The API server with the rights of KUBECONFIG."""
+    """A client of the API server with the rights of KUBECONFIG."""
     api = Api(await connect(ClusterSettings(namespace="default", api_url="")), SystemClock())
     try:
         yield api
@@ -100,7 +100,7 @@ def _client() -> dict[str, Any]:
 
 
 async def _service_account(api: Api, namespace: str) -> None:
-    """No pod is taken before the controllers have made it."""
+    """Wait for the namespace's service account: the API server accepts no pod before controllers have made it."""
     async with asyncio.timeout(SOON):
         while True:
             with suppress(Missing):
@@ -110,7 +110,7 @@ async def _service_account(api: Api, namespace: str) -> None:
 
 
 def _towards(address: str) -> str:
-    """The address that this machine has for whoever is at another."""
+    """The address of this machine on the network that leads to `address`."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((address, 9))
         return str(probe.getsockname()[0])

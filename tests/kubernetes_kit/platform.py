@@ -52,21 +52,21 @@ for name, value in {settings!r}.items():
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What a platform is given of a cluster: two nodes, and a folder that their pods share with this machine."""
+    """The part of a cluster that a platform gets: two nodes, and a folder that their pods share with this machine."""
 
     place: Place
     nodes: tuple[str, str]
-    #: GPUs that each of them has at least.
+    #: GPUs that each of the nodes has at least.
     gpus: int
     folder: Path
 
     @property
     def half(self) -> int:
-        """As many GPUs as fit twice on a node."""
+        """The number of GPUs that fits twice on a node."""
         return self.gpus // 2
 
     def settings(self, api_url: str) -> dict[str, object]:
-        """KubernetesSettings for it, with times that fit a test."""
+        """KubernetesSettings for these nodes, with times that fit a test."""
         return {
             "namespace": self.place.namespace,
             "kubeconfig": os.environ["KUBECONFIG"],
@@ -88,7 +88,7 @@ class World:
         }
 
     def config(self, api_url: str) -> Path:
-        """A configuration file of the scheduler service."""
+        """Write a configuration file of the scheduler service; returns its path."""
         file = self.folder / "scheduler.py"
         tests = str(Path(__file__).parents[1])
         values = {"tests": tests, "traps": str(self.folder / "traps"), "settings": self.settings(api_url)}
@@ -96,13 +96,13 @@ class World:
         return file
 
     def trap(self, moment: str) -> Path:
-        """Let the service end after the next such moment; the file is there until then (kubernetes_kit.traps)."""
+        """Let the service end after the next such moment; returns a file that exists until then (see `traps`)."""
         file = self.folder / "traps" / moment
         file.touch()
         return file
 
     def command(self, name: str) -> tuple[str, ...]:
-        """What runs kubernetes_kit.worker under that name, until its gate is opened."""
+        """The command that runs kubernetes_kit.worker under that name, until its gate is opened."""
         return ("python3", f"{INSIDE}/worker.py", INSIDE, name)
 
     def open_gate(self, *names: str) -> None:
@@ -111,7 +111,7 @@ class World:
             (self.folder / "gates" / name).touch()
 
     def lines(self, name: str) -> list[list[str]]:
-        """What the ranks of that name have said: words, then run, rank and node."""
+        """Lines that the ranks of that name have written: each is a word, then run, rank and node."""
         file = self.folder / "lines" / name
         return [line.split() for line in file.read_text().splitlines()] if file.exists() else []
 
@@ -142,14 +142,14 @@ def make_world(place: Place) -> Iterator[World]:
     try:
         for name in ("checkpoints", "lines", "saved", "gates", "traps"):
             (folder / name).mkdir()
-            # Ranks have a user id of their own.
+            # Ranks run with another user id, and must be able to write here.
             (folder / name).chmod(0o777)
         folder.chmod(0o755)
         shutil.copy(Path(__file__).with_name("worker.py"), folder)
         shutil.copy(ROOT / "examples" / "train_digits.py", folder)
         yield World(place, (usable[0], usable[1]), min(devices[name] for name in usable), folder)
     finally:
-        # What ranks have written is theirs: only root can remove all of it.
+        # Files that ranks have written belong to their user id: only root can remove all of them.
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -160,7 +160,7 @@ class PodPlatform(Platform):
     world: World = field(kw_only=True)
 
     def start(self) -> None:
-        """Start it, and let its tasks see the shared folder."""
+        """Start the platform, and mount the shared folder into its tasks."""
         api_url = f"http://{self.world.place.host}:{self.port}/services/hai/api/v1"
         self.options = ("--ip", "0.0.0.0", "--scheduler-config", str(self.world.config(api_url)))
         super().start()
@@ -175,7 +175,7 @@ class PodPlatform(Platform):
     def submit(
         self, name: str, *, user: str = "ann", nodes: int = 1, gpus: int | None = None, priority: str = "NORMAL"
     ) -> int:
-        """Submit what waits for its gate; its id."""
+        """Submit a task that waits for its gate; returns its id."""
         request = TaskRequest(
             name=name, command=self.world.command(name), cwd="/", nodes=nodes, gpus=gpus, priority=priority, grace_s=15
         )
@@ -189,7 +189,7 @@ class PodPlatform(Platform):
             return None
 
     def state_of(self, number: int, user: str = "ann") -> str:
-        """Its state; `unavailable` while the service is being started again."""
+        """The state of the task; `unavailable` while the service is being started again."""
         task = self.task(number, user)
         return "unavailable" if task is None else task.state
 
@@ -206,17 +206,17 @@ class PodPlatform(Platform):
         return found
 
     def until_lines(self, name: str, count: int, word: str) -> None:
-        """Wait until so many ranks have said that."""
+        """Wait until `count` ranks of the task called `name` have written `word`."""
         wait_for(
             f"{name}: {count} {word}", lambda: [line[0] for line in self.world.lines(name)].count(word) >= count, SOON
         )
 
     def health(self) -> str:
-        """What the service says of itself; empty if all is well."""
+        """The service's report of its health; empty if all is well."""
         found = self.client().health()
         return "" if found.status == "ok" else found.detail or found.status
 
     def pods(self) -> list[str]:
-        """Names of all pods of tasks."""
+        """The names of all pods of tasks."""
         query = {"labelSelector": "app.kubernetes.io/managed-by=hai"}
         return [pod["metadata"]["name"] for pod in ask("GET", f"{self.world.place.path}/pods", query=query)["items"]]

@@ -1,4 +1,4 @@
-"""The service as ranks see it, over one cluster and no store, and a bell for the commands of the tests."""
+"""The service as ranks see it, over one cluster and without a store; commands of tests ask it whether they may exit."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _KEEP = 1 << 30
 
 
 class RanksService:
-    """Answers the supervisors in pods."""
+    """A stand-in for the service that answers the supervisors in pods."""
 
     def __init__(self) -> None:
         self.logs = MemoryLogs()
         self.cluster: Cluster | None = None
-        #: Commands that wait may exit.
+        #: Whether commands that wait may exit.
         self.released = False
         #: How often each command was started, by run and rank.
         self.starts: Counter[str] = Counter()
-        #: What ranks have reported.
+        #: The reports of ranks.
         self.reports: list[dict[str, Any]] = []
-        #: Whether a rank that is told to leave by its node is told that its run was killed.
+        #: Whether a rank that its node tells to leave is answered that its run was killed.
         self.killed = True
         self._closing = asyncio.Event()
         self._runner: web.AppRunner | None = None

@@ -1,4 +1,4 @@
-"""The chart, installed on a real cluster: what tests of it share."""
+"""The chart, installed on a real cluster: helpers that its tests share."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ needs_images = pytest.mark.skipif(
     not VALUES, reason="no images of the chart: name a values file by HAI_TEST_CHART_VALUES to install it"
 )
 
-#: Every node is a training node, and nothing is requested of it: the cluster is not ours alone.
+#: Every node is a training node, and pods request nothing of it: others may use the cluster too.
 OURS: dict[str, Any] = {
     "hub": {
         "config": {
@@ -68,7 +68,7 @@ def tool(name: str, *words: str, check: bool = True, given: str | None = None) -
 
 
 def until(what: str, found: Callable[[], Any]) -> Any:
-    """Wait for something that takes a real cluster a while."""
+    """Wait until `found` returns something true; returns that. Fails with `what` after the time for a real cluster."""
     end = time.monotonic() + PATIENCE
     while not (there := found()):
         assert time.monotonic() < end, f"{what} did not happen within {PATIENCE:.0f} s"
@@ -81,9 +81,9 @@ VERBS = (*LOOK, "create", "delete", "deletecollection", "patch", "update")
 
 
 def allowed(account: str, resource: str, namespace: str) -> set[str]:
-    """What the API server itself says that an account may do: SubjectAccessReviews, one a verb.
+    """The verbs that an account may use on a resource, as the API server says in a SubjectAccessReview for each.
 
-    `resource` may have a part, such as `pods/exec`.
+    `resource` may name a subresource, such as `pods/exec`.
     """
     user = f"system:serviceaccount:{account}"
     groups = ["system:serviceaccounts", "system:authenticated"]
@@ -105,7 +105,7 @@ def allowed(account: str, resource: str, namespace: str) -> set[str]:
 
 @dataclass
 class Platform:
-    """An installation of its own."""
+    """An installation of the chart."""
 
     namespace: str
     values: tuple[Path, ...]
@@ -119,7 +119,7 @@ class Platform:
 
     @property
     def hub(self) -> str:
-        """The account of the Hub, and of the scheduler where that is in the Hub's pod."""
+        """The service account of the Hub, and of the scheduler where the scheduler runs in the Hub's pod."""
         return f"{self.namespace}:hub"
 
     def helm(self, *more: str) -> None:
@@ -129,7 +129,7 @@ class Platform:
         tool("helm", *words, "--wait", "--timeout", f"{PATIENCE:.0f}s", *more)
 
     def open(self) -> None:
-        """Reach the proxy through the API server."""
+        """Forward a local port to the proxy through the API server."""
         self.close()
         places = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
         kubectl = shutil.which("kubectl", path=places)
@@ -168,7 +168,7 @@ class Platform:
 
 
 async def log_in(url: str, user: str, password: str) -> str:
-    """Log in as a browser does, and get a token."""
+    """Log in as a browser does; returns a token of the user."""
     jar = aiohttp.CookieJar(unsafe=True)
     async with aiohttp.ClientSession(cookie_jar=jar) as session:
 
@@ -192,7 +192,7 @@ async def log_in(url: str, user: str, password: str) -> str:
 
 @contextmanager
 def installed(folder: Path, more: Mapping[str, Any] | None = None) -> Iterator[Platform]:
-    """An installation of its own, which is gone at the end. `more` are values besides ours."""
+    """An installation of the chart that is removed at the end. `more` are values besides those of the tests."""
     values = folder / "values.yaml"
     values.write_text(yaml.safe_dump(OURS))
     besides = folder / "more.yaml"
@@ -218,7 +218,7 @@ def assert_computes(client: Client, ended: Task, line: str) -> None:
 
     Args:
         client: Of a user.
-        ended: A task of his that has printed the line.
+        ended: A task of this user that has printed the line.
         line: Part of the line.
     """
     request = TaskRequest(command=("true",), nodes=1, name="thought-of", cwd="/tmp")

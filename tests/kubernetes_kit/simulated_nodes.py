@@ -1,6 +1,6 @@
-"""Nodes without a kubelet on a real API server: they are ready, and somebody plays the kubelets of their pods.
+"""Nodes without a kubelet on a real API server: they are ready, and a test plays the kubelets of their pods.
 
-Only the machines are pretended: the API server, its scheduler and every object are real. `kwok` does the same and more.
+Only the machines are simulated: the API server, its scheduler and every object are real. `kwok` does the same and more.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any, Self
 from hai_scheduler.adapters.kubernetes.client import Api, Exists, Expired, Missing, Refused
 from hai_scheduler.ports.errors import Temporary
 
-#: Requests under way at once, for pods and for signs of life each.
+#: Requests under way at once, for pods and for heartbeats each.
 AT_ONCE = 16
-#: Kubelets show that they live every 10 seconds.
+#: Seconds between two heartbeats of a kubelet.
 BEAT_S = 10.0
 CAPACITY = {"cpu": "128", "memory": "512Gi", "pods": "110"}
 NODES = "/api/v1/nodes"
@@ -28,7 +28,7 @@ Thing = dict[str, Any]
 
 
 def now() -> str:
-    """The time as the API server writes it."""
+    """The time of day as the API server writes it."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -37,12 +37,12 @@ def _renewal() -> Thing:
 
 
 def path_of(pod: Thing) -> str:
-    """Of a pod in the API."""
+    """The path of a pod in the API."""
     return f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
 
 
 class SimulatedNodes(ABC):
-    """Nodes by name, each with its labels. What becomes of the pods on them is what a subclass makes of `take_pod`."""
+    """Nodes by name, each with its labels. A subclass plays their pods in `take_pod`."""
 
     def __init__(
         self,
@@ -66,11 +66,11 @@ class SimulatedNodes(ABC):
 
     @abstractmethod
     def take_pod(self, kind: str, pod: Thing) -> None:
-        """A pod on one of these nodes was added, modified or deleted."""
+        """Take in that a pod on one of these nodes was added, modified or deleted."""
 
     @contextlib.asynccontextmanager
     async def up(self) -> AsyncIterator[Self]:
-        """Create them, play their kubelets, remove them again. Raises what has gone wrong in the play, in the end."""
+        """A context in which the nodes exist and their kubelets are played. Its end raises errors of the play."""
         await self._for_all(self._create, self._limit)
         what = (self._renew(), self._watch("/api/v1/pods", {"fieldSelector": "spec.nodeName!="}, self._take_pod))
         mine: dict[str, str | int] = {"labelSelector": self._marked}
@@ -88,7 +88,7 @@ class SimulatedNodes(ABC):
     # -- requests -----------------------------------------------------------------------------------------
 
     def start(self, work: Awaitable[object]) -> None:
-        """Let it go on beside everything else."""
+        """Run `work` in the background."""
         job = asyncio.create_task(_quietly(work))
         self._jobs.add(job)
         job.add_done_callback(self._done)
@@ -104,7 +104,7 @@ class SimulatedNodes(ABC):
             await self.api.request("PATCH", f"{path_of(pod)}/status", body={"status": status})
 
     async def confirm(self, pod: Thing) -> None:
-        """Let a pod vanish that was deleted: it has ended."""
+        """Let a deleted pod vanish, as a kubelet does when the pod has ended."""
         only = {"uid": pod["metadata"]["uid"]}
         async with self._limit:
             await self.api.request("DELETE", path_of(pod), body={"gracePeriodSeconds": 0, "preconditions": only})
@@ -120,7 +120,7 @@ class SimulatedNodes(ABC):
 
     async def _create(self, name: str) -> None:
         body = {"metadata": {"name": name, "labels": dict(self._nodes[name])}, "spec": {"taints": self._taints}}
-        with contextlib.suppress(Exists):  # it is there from a run that was cut short
+        with contextlib.suppress(Exists):  # the node is left from a run that was cut short
             await self.api.request("POST", NODES, body=body)
         await self._is_well(name, {"capacity": self._have, "allocatable": self._have})
         lease = {"holderIdentity": name, "leaseDurationSeconds": 40, **_renewal()}
@@ -155,7 +155,7 @@ class SimulatedNodes(ABC):
                         take(event["type"], event["object"])
 
     def _take_node(self, kind: str, node: Thing) -> None:
-        """A sign of life that came late: the node controller does not put it right by itself."""
+        """Remove what a late heartbeat has led to: the node controller does not do that by itself."""
         ready = [one["status"] for one in node["status"].get("conditions", []) if one["type"] == "Ready"]
         if kind != "DELETED" and ready == ["Unknown"]:
             self.start(self._revive(node["metadata"]["name"]))
@@ -170,6 +170,6 @@ class SimulatedNodes(ABC):
 
 
 async def _quietly(work: Awaitable[object]) -> None:
-    """What is there, or gone, already is as it should be; the rest is tried again with the next sign of life."""
+    """Await `work` without errors: an object may exist or be gone already, and the next heartbeat tries again."""
     with contextlib.suppress(Exists, Missing, Refused, Temporary):
         await work

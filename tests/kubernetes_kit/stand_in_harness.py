@@ -21,7 +21,7 @@ from kubernetes_kit.place import CONFIG_MAP, Place, admin
 from kubernetes_kit.simulated_nodes import NODES, Thing, now
 
 LABEL = "hai.jupyter.org/stand-in"
-#: Nobody else's pods come to these nodes.
+#: The taint keeps other pods away from these nodes.
 TAINT = {"key": LABEL, "value": "true", "effect": "NoSchedule"}
 #: How long a command that ignores SIGTERM takes until it is killed, in seconds.
 RESISTS_S = 0.5
@@ -30,7 +30,7 @@ SILENT = ("silent",)
 
 
 class Script(Play):
-    """What supervisor and command of the suite's jobs would do; the logs go where the supervisor's would."""
+    """Plays the supervisor and the command of the suite's jobs; logs go where a supervisor would write them."""
 
     def __init__(self, harness: StandInHarness) -> None:
         self._harness = harness
@@ -40,7 +40,7 @@ class Script(Play):
         rank = int(pod["metadata"]["labels"][RANK])
         self._harness.started[f"{spec['run_id']}-{rank}"] += 1
         code = await self._command(RunId(spec["run_id"]), rank, spec["command"], told)
-        # A supervisor that is killed with its command says nothing.
+        # A supervisor that is killed with its command reports nothing.
         return code, "" if spec["command"] == list(SILENT) else json.dumps({"schema": 1, "exit_code": code})
 
     async def _command(self, run_id: RunId, rank: int, command: list[str], told: asyncio.Event) -> int:
@@ -70,7 +70,7 @@ class Script(Play):
 
 
 class StandInHarness(KubernetesHarness):
-    """Three nodes of its own, which come and go with it; commands are names of behaviours."""
+    """A harness with three nodes of its own, which it creates and removes; commands are names of behaviours."""
 
     def __init__(self, place: Place, **settings: Any) -> None:
         self._mark = secrets.token_hex(3)
@@ -97,14 +97,14 @@ class StandInHarness(KubernetesHarness):
         await self.settle(self._usable)
 
     async def _usable(self) -> bool:
-        """Whether the controllers of Kubernetes have seen that the nodes are ready: a new one is tainted until then."""
+        """Whether Kubernetes' controllers have seen that the nodes are ready: a new node is tainted until then."""
         found = [await self._api.request("GET", f"{NODES}/{name}") for name in self._names]
         return all(not_ready_since(node) is None and len(node["spec"]["taints"]) == 1 for node in found)
 
     async def close(self) -> None:
         async with self._stack:
             await super().close()
-            # Without its kubelet no pod would ever be gone.
+            # Without its kubelet a deleted pod would never vanish.
             await self.settle(self._no_pods)
 
     async def _no_pods(self) -> bool:
@@ -136,11 +136,11 @@ class StandInHarness(KubernetesHarness):
     # -- what happens to pods -----------------------------------------------------------------------------
 
     async def pod(self, name: str) -> Thing:
-        """As the API server has it."""
+        """The pod as the API server has it."""
         return await self._api.request("GET", f"{self.place.path}/pods/{name}")
 
     async def taint_away(self, name: str) -> None:
-        """Delete a pod as the controller of taints does since 1.26: it says first that it does."""
+        """Delete a pod as the controller of taints does since 1.26: first it writes a condition that says so."""
         said = (await self.pod(name)).get("status", {}).get("conditions", [])
         taken = {
             "type": DISRUPTED,

@@ -1,4 +1,4 @@
-"""Lets a scheduler service end as by `kill -9` at chosen moments of a launch. Its configuration file calls this."""
+"""Lets a scheduler service end as by `kill -9` at chosen moments of a launch; its configuration file calls this."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from hai_scheduler.adapters.kubernetes.launching import Launcher
 
-#: What the API server has just taken when the service ends.
+#: The moments, named after the objects that the API server has just accepted.
 MOMENTS: Final = ("services", "secrets", "pods", "record")
 
 
 def set_traps(folder: Path) -> None:
-    """From now on the service ends after the first of those moments that the folder has a file of the name of."""
+    """Let the service end after the first moment for which the folder has a file of that name."""
     service, create, annotate = Launcher._service, Launcher._create, Launcher.annotate
 
     def spring(moment: str) -> None:

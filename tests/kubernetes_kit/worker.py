@@ -1,4 +1,4 @@
-"""What the tasks of the scenarios run: a line for each start, notice and end, and an end when its gate is opened.
+"""The command of the scenarios' tasks: it writes a line for each start, notice and end, and ends at an open gate.
 
     python3 worker.py FOLDER NAME
 
@@ -16,7 +16,7 @@ from hai_client import job
 
 
 def main() -> None:
-    """Wait for the gate, or save and leave when told."""
+    """Wait for the gate, or save and leave after a notice."""
     folder, name = Path(sys.argv[1]), sys.argv[2]
     lines, saved, gate = folder / "lines" / name, folder / "saved" / name, folder / "gates" / name
 

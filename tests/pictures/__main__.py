@@ -1,4 +1,4 @@
-"""Write docs/pictures anew: `make pictures`."""
+"""Write docs/pictures again: `make pictures`."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class _Drawing:
         return (span.end - span.begin) / self._chart.until * _SPAN
 
     def _tiny(self, span: Span) -> bool:
-        """Whether nobody could see what is in it."""
+        """Whether the span is too narrow to show what is in it."""
         return self._points(span) < 2
 
     def _x(self, seconds: float) -> float:

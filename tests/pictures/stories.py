@@ -34,7 +34,7 @@ def turns() -> Story:
 
 
 def levels() -> Story:
-    """Tasks sink through the levels (O2), their turns grow (P2), and nobody starves."""
+    """Tasks sink through the levels (O2), their turns grow (P2), and no task starves."""
     now_and_then, without_end = (300, 480), range(820, 1120, 25)
     return Story(
         name="levels",

@@ -182,7 +182,7 @@ def test_what_cannot_be_restored_changes_nothing(state: Path, tmp_path: Path, sp
     assert fill(state / "hai.sqlite") == before
 
 
-def test_marks_that_cannot_be_read_are_no_reason_to_begin_anew(state: Path, tmp_path: Path) -> None:
+def test_marks_that_cannot_be_read_are_no_reason_to_begin_again(state: Path, tmp_path: Path) -> None:
     file = tmp_path / "copy"
     run_backup(words(state, file))
     marks = Marks(state / "runs")

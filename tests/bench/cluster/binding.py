@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from kubernetes.aio import client, watch
 
-#: Nothing here takes longer, seconds.
+#: Seconds; no step of the benchmark takes longer.
 PATIENCE_S = 600
 
 
@@ -28,7 +28,7 @@ class Bindings:
 
     @contextlib.asynccontextmanager
     async def watching(self) -> AsyncIterator[Bindings]:
-        """Look on."""
+        """A context in which the pods are watched."""
         task = asyncio.create_task(self._watch())
         try:
             yield self
@@ -52,7 +52,11 @@ class Bindings:
         self._changed.set()
 
     async def until(self, met: Callable[[Bindings], bool], what: str) -> None:
-        """Wait until that is so. Raises TimeoutError that says what did not happen."""
+        """Wait until `met` is true.
+
+        Raises:
+            TimeoutError: It is not true in time; the message says `what` did not happen.
+        """
         try:
             async with asyncio.timeout(PATIENCE_S):
                 while not met(self):

@@ -1,4 +1,4 @@
-"""Many simulated nodes for the benchmark: what is bound to them is shown as running, and is gone once it is deleted."""
+"""Many simulated nodes for the benchmark: pods that are bound to them count as running, and vanish when deleted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def name_of(number: int) -> str:
 
 
 class FakeNodes(SimulatedNodes):
-    """So many nodes of one group. Pods do nothing, and are gone as soon as they are deleted."""
+    """`count` simulated nodes of one group. Their pods do nothing, and are gone as soon as they are deleted."""
 
     def __init__(self, api: Api, count: int, group: str) -> None:
         nodes = {name_of(number): _labels(number, group) for number in range(count)}
@@ -67,7 +67,7 @@ async def _main(count: int, group: str) -> None:
         async with FakeNodes(api, count, group).up():
             print("up", flush=True)
             with contextlib.suppress(EOFError):
-                await asyncio.to_thread(input)  # until whoever started it closes the pipe, or writes a line
+                await asyncio.to_thread(input)  # until the parent process closes the pipe or writes a line
     finally:
         await api.close()
 

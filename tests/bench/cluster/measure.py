@@ -40,7 +40,7 @@ BINDINGS = ("affinity", "direct")
 
 
 def measure(report: Report, nodes: int = NODES) -> None:
-    """All of it; skipped without a cluster."""
+    """Measure everything; skipped without a cluster."""
     kubeconfig = os.environ.get("KUBECONFIG", "")
     if not kubeconfig:
         report.skip("kubernetes", "KUBECONFIG names no cluster")
@@ -76,7 +76,7 @@ async def _measure(report: Report, kubeconfig: str, nodes: int) -> None:
 
 @contextlib.asynccontextmanager
 async def _fake_nodes(nodes: int) -> AsyncIterator[None]:
-    """In a process of their own, so that they cost the measured one nothing but time."""
+    """The simulated nodes in another process, so that their CPU time does not count for this one."""
     pipe = asyncio.subprocess.PIPE
     words = (sys.executable, "-m", "bench.cluster.fake_nodes", str(nodes), GROUP)
     child = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe)
@@ -108,13 +108,13 @@ async def _is_gone(core: client.CoreV1Api, namespace: str) -> bool:
 
 async def _until(met: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(PATIENCE_S):
-        while not await met():  # noqa: ASYNC110  # the API server rings no bell for it
+        while not await met():  # noqa: ASYNC110  # the API server does not tell of it
             await asyncio.sleep(0.2)
 
 
 @dataclass(slots=True)
 class Round:
-    """All that is measured of HAI with one way of binding."""
+    """The measurements of HAI with one way of binding pods to nodes."""
 
     report: Report
     hai: Service
@@ -123,7 +123,7 @@ class Round:
     nodes: int
 
     async def measure(self, stock: float) -> None:
-        """One thing after the other; each begins and ends with an empty cluster, but for the urgent tasks."""
+        """Measure one thing after the other; but for the urgent tasks, each begins and ends with an empty cluster."""
         await self._nodes_are_known()
         requests = Requests()
         with requests.counted():
@@ -155,7 +155,7 @@ class Round:
         return sum(node.group == GROUP for node in self.hai.parts.cycle.watch.nodes) >= self.nodes
 
     async def _start(self, what: str, tasks: int, size: int) -> float:
-        """Queue them while nothing starts, then let go; nodes bound a second."""
+        """Queue `tasks` tasks of `size` nodes while starts are paused, then resume; returns nodes bound a second."""
         await self.hai.pause()
         for number in range(tasks):
             await self.hai.submit(f"{what}-{number}".replace(" ", "-"), size)
@@ -169,7 +169,7 @@ class Round:
         return tasks * size / taken
 
     async def _urgent(self) -> None:
-        """The cluster is full of tasks that run, and that leave at once."""
+        """Measure urgent tasks on a cluster that is full of running tasks, which leave at once."""
         await _until(self._all_run)
         times = []
         for number in range(URGENT):
@@ -183,7 +183,7 @@ class Round:
         self._add(f"{name}, max", max(times) * 1000, "ms")
 
     async def _urgent_in_a_start(self) -> None:
-        """Urgent tasks one after the other, each on a free node, while all others are being started."""
+        """Measure urgent tasks one after the other, each on a free node, while all other tasks are being started."""
         await self.hai.pause()
         others = self.nodes - AMID
         for number in range(others):
@@ -192,7 +192,7 @@ class Round:
         await self.hai.go_on()
         times, left = [], []
         for number in range(AMID):
-            # Spread over the first two thirds of the start: behind the last ones there is no queue any more.
+            # They are spread over the first two thirds of the start: towards its end there is no queue any more.
             some = before + others * 2 * (number + 1) // (3 * (AMID + 1))
             await self.seen.until(lambda b, some=some: len(b.bound) >= some, "a part of a start")
             began = time.monotonic()
@@ -219,14 +219,14 @@ class Round:
 
 
 class Requests:
-    """How many requests this process sends to the API server."""
+    """A counter of the requests that this process sends to the API server."""
 
     def __init__(self) -> None:
         self.count = 0
 
     @contextlib.contextmanager
     def counted(self) -> Iterator[None]:
-        """Count them meanwhile."""
+        """A context in which requests are counted."""
         real = rest.RESTClientObject.request
 
         async def request(*words: object, **more: object) -> object:

@@ -40,7 +40,7 @@ class Service:
     world: World
 
     async def submit(self, name: str, nodes: int, priority: Priority = Priority.NORMAL) -> TaskId:
-        """A task that saves nothing and leaves at once."""
+        """Submit a task that saves nothing and leaves at once; returns its id."""
         task = await self.parts.services.submissions.submit(
             USER,
             Submission(
@@ -57,20 +57,20 @@ class Service:
         return task.id
 
     async def pause(self) -> None:
-        """Start nothing."""
+        """Pause the platform, so that no task starts."""
         await self.parts.services.administration.pause(ADMIN)
 
     async def go_on(self) -> None:
-        """Start what waits."""
+        """End the pause, so that waiting tasks start."""
         await self.parts.services.administration.unpause(ADMIN)
 
     async def tasks(self) -> list[Task]:
-        """Those that have not ended."""
+        """The tasks that have not ended."""
         async with self.world.store.read() as tx:
             return list(await tx.unfinished_tasks())
 
     async def stop(self, tasks: Iterable[TaskId]) -> None:
-        """End them, as many users would: all at once."""
+        """Stop the tasks all at once, as many users would."""
         await asyncio.gather(*(self.parts.services.submissions.stop(USER, str(task)) for task in tasks))
 
 

@@ -1,4 +1,4 @@
-"""The stock kube-scheduler, given the same pods."""
+"""The stock kube-scheduler with the same pods."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pod(number: int, gpus: int, resource: str) -> dict[str, Any]:
 
 
 async def pods_a_second(api: client.ApiClient, namespace: str, count: int, gpus: int, resource: str) -> float:
-    """From the first request until all are bound."""
+    """Pods bound a second, from the first request until all pods are bound."""
     core, limit = client.CoreV1Api(api), asyncio.Semaphore(AT_ONCE)
 
     async def create(number: int) -> None:

@@ -1,4 +1,4 @@
-"""What the chaos run asks of a platform."""
+"""The interface of a platform for the chaos run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from chaos.processes import Process, find, send
 from hai_client import Client
 
-#: Turns that are short beside tasks of some seconds, and no node or task that is given up because of the strikes.
+#: Turns are short for tasks of some seconds, and no node or task is given up because of the strikes.
 POLICY = {
     "min_run": '"2s"',
     "slice": '"4s"',
@@ -21,21 +21,21 @@ POLICY = {
     "max_failed_starts": "1000",
 }
 USERS = ("ann", "bob", "cy", "dee")
-#: The user whose rights suffice for everyone's tasks and events.
+#: An admin, who may read all users' tasks and events.
 ADMIN = "ann"
-#: Seconds for a process that was told to end.
+#: Seconds that a process gets to end after it was told to.
 ENDS_S = 60.0
 
 
 class Platform(ABC):
-    """A platform in a folder of its own. Everything that it starts carries the folder in arguments or environment."""
+    """A platform in a folder of its own, which all its processes have in their arguments or environment."""
 
     def __init__(self, home: Path, nodes: int) -> None:
         self.home = home
         self.nodes = nodes
         self.config = home / "policy.py"
         self.config.write_text("".join(f"c.SchedulingPolicy.{name} = {value}\n" for name, value in POLICY.items()))
-        #: What ended by itself or under a strike and was started again by us, in words.
+        #: Processes that ended by themselves or by a strike and that the chaos run started again, in words.
         self.revived: list[str] = []
 
     @property
@@ -45,27 +45,27 @@ class Platform(ABC):
 
     @abstractmethod
     def start(self) -> None:
-        """Start it and wait until it is healthy."""
+        """Start the platform and wait until it is healthy."""
 
     @abstractmethod
     def tend(self) -> None:
-        """Start again what has ended and what nobody else starts: the part that Kubernetes, systemd or a person has."""
+        """Start ended processes that the platform does not start itself, as Kubernetes, systemd or an admin would."""
 
     @abstractmethod
     def urls(self) -> list[str]:
-        """Addresses at which it serves, as `HAI_URL` has them."""
+        """The addresses of the API, as `HAI_URL` has them."""
 
     @abstractmethod
     def token(self, user: str) -> str:
-        """A user's token."""
+        """The token of a user."""
 
     @abstractmethod
     def healthy(self) -> bool:
-        """Whether somebody serves and decides, as it says at this moment; quick in any case."""
+        """Whether an API answers and a loop leads, as they say at this moment; returns quickly in any case."""
 
     @abstractmethod
     def end(self) -> None:
-        """Stop all of it in order."""
+        """Stop all processes of the platform in order."""
 
     def environ(self, user: str, turn: int = 0) -> dict[str, str]:
         """The environment of the `hai` command of that user, at one of the addresses."""
@@ -79,12 +79,12 @@ class Platform(ABC):
         return Client(urls[turn % len(urls)], self.token(user))
 
     def processes(self, *roles: str) -> list[Process]:
-        """Its processes of those roles, all of them if none is named, by pid."""
+        """The processes of `roles`, or all processes if no role is named, ordered by pid."""
         found = sorted(find(self.home), key=lambda process: process.pid)
         return [process for process in found if not roles or process.role in roles]
 
     def kill_all(self) -> None:
-        """Whatever is left of it."""
+        """Kill all processes that are left of the platform."""
         for _ in range(50):
             left = self.processes()
             if not left:
@@ -94,7 +94,7 @@ class Platform(ABC):
             time.sleep(0.1)
 
     def wait_healthy(self, seconds: float) -> bool:
-        """Tend it until it is healthy; whether it became so in time."""
+        """Tend the platform until it is healthy; returns whether it was healthy within `seconds`."""
         ends = time.monotonic() + seconds
         while time.monotonic() < ends:
             self.tend()

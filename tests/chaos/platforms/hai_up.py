@@ -19,7 +19,7 @@ _REVIVE_S = 1.0
 
 
 class HaiUp(Platform):
-    """`hai up`, started again by us whenever it has ended."""
+    """`hai up`, which the chaos run starts again whenever it has ended."""
 
     def __init__(self, home: Path, nodes: int) -> None:
         super().__init__(home, nodes)
@@ -35,7 +35,7 @@ class HaiUp(Platform):
         self._up.start()
         for user in USERS:
             self._up.token(user)
-        # A stopped service answers nobody: whoever asks often must not wait for it.
+        # A stopped service does not answer; questions that come often must not wait for it.
         self._quick = Transport(f"{self._up.url}/services/hai/api/v1", None, timeout_s=1.0, delays_s=())
 
     def tend(self) -> None:

@@ -29,7 +29,7 @@ _REVIVE_S = 1.0
 
 
 class _Hub(BaseHTTPRequestHandler):
-    """The Hub's answer to who a token is: `NAME-token` is NAME, and may do everything."""
+    """A stand-in for the Hub's API of tokens: `NAME-token` belongs to the user NAME, with all scopes."""
 
     def do_GET(self) -> None:
         name = self.headers["Authorization"].split(" ", 1)[1].removesuffix("-token")
@@ -42,7 +42,7 @@ class _Hub(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *args: Any) -> None:
-        """Nothing: nobody reads it."""
+        """Log nothing: no test reads it."""
 
 
 class Replica:
@@ -60,11 +60,11 @@ class Replica:
 
     @property
     def process(self) -> subprocess.Popen[bytes] | None:
-        """The scheduling loop."""
+        """The process of the scheduling loop."""
         return self.running.get("loop")
 
     def launch(self, *roles: str) -> None:
-        """Start the processes of those roles, both if none is named."""
+        """Start the processes of `roles`, or both processes if none is named."""
         for role in roles or ("loop", "api"):
             self._ended.pop(role, None)
             words = [sys.executable, "-m", "hai_scheduler", "--role", role, *self._words, "--port", str(self.port)]
@@ -79,7 +79,7 @@ class Replica:
                 )
 
     def dead(self, seconds: float) -> list[tuple[str, int]]:
-        """The roles that have been dead for so long, with their exit status."""
+        """The roles whose processes have been dead for `seconds`, with their exit status."""
         now, found = time.monotonic(), []
         for role, process in self.running.items():
             status = process.poll()
@@ -88,14 +88,14 @@ class Replica:
         return found
 
     def leader(self) -> str | None:
-        """Who leads as its loop says: `this`, `another` or `nobody`; None while it is not ready."""
+        """Which loop leads, as this loop says: `this`, `another` or `nobody`; None while this loop is not ready."""
         try:
             return str(self._loop.call("GET", "/health/ready")["leader"])
         except (HaiError, KeyError, TypeError):
             return None
 
     def serves(self) -> bool:
-        """Whether its API answers, and says that all is well."""
+        """Whether the API of this replica answers, and says that all is well."""
         try:
             return bool(self._quick.call("GET", "/health")["status"] == "ok")
         except (HaiError, KeyError, TypeError):
@@ -157,7 +157,7 @@ class Replicas(Platform):
         return f"{user}-token"
 
     def roles(self) -> tuple[Replica | None, Replica | None]:
-        """The leader and the follower as they say, each None if nobody says so."""
+        """The leader and the follower, as the loops say; each is None if no loop says so."""
         said = {replica.leader(): replica for replica in self.replicas}
         return said.get("this"), said.get("another")
 

@@ -1,6 +1,6 @@
 """In the style of GPT for the original, sharded (`fsdp`) or in two pipelines of two stages (`pipeline`).
 
-All ranks agree to leave, save what is theirs to save, and all of them go.
+All ranks agree to leave, save their own parts, and leave together.
 """
 
 import os

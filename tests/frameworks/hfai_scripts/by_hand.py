@@ -1,4 +1,4 @@
-"""In the style of BERT for the original: rank 0 alone asks, saves all of it, and speaks for everybody."""
+"""In the style of BERT for the original: rank 0 alone polls, saves the whole state, and reports for all ranks."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ PATH = Path(os.environ.get("SAVE_TO", "output"), "model.pt")
 
 
 class Trainer:
-    """Trains, and keeps what belongs to it."""
+    """A trainer with its model, its optimizer and its state."""
 
     def __init__(self, model):
         self.model = model

@@ -1,4 +1,4 @@
-"""What the scripts share: joining the others, weights as a text, and a gate that holds a training for a test."""
+"""Helpers of the scripts: joining the other trainers, a digest of the weights, and a gate that holds a training."""
 
 import hashlib
 import os
@@ -26,7 +26,7 @@ def join(local_rank):
 
 
 def digest(tensors):
-    """What the weights are, to the last digit."""
+    """A digest of the weights that changes with the last digit."""
     total = hashlib.sha256()
     for name, tensor in sorted(tensors.items()):
         total.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())
@@ -46,7 +46,7 @@ def hold(epoch, step):
         time.sleep(0.05)
 
 
-#: PyTorch lays gradients out anew after the first step of each process, unless it looks for unused parameters. Four
+#: PyTorch rebuilds gradient buckets after the first step of each process, unless it looks for unused parameters. Four
 #: ranks then add them in another order, and the last digits of a resumed training differ, with or without HAI.
 SAME_LAYOUT = {"find_unused_parameters": True}
 

@@ -49,7 +49,7 @@ def layers():
 
 
 def criterion(output, label, weight):
-    """A mean over the batch: the chunks' sum of it is that of the whole."""
+    """A mean over the batch, such that the sum over the chunks is the mean of the whole batch."""
     return (weight * (output - label) ** 2).mean() / CHUNKS
 
 
@@ -63,7 +63,7 @@ def batches(shard=0, shards=1):
 
 
 def alone(shards):
-    """The same training without a pipeline, in the same chunks; gradients are the mean over so many batches."""
+    """Train the same without a pipeline, in the same chunks; gradients are the mean over `shards` batches."""
     model = layers()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     losses = []
@@ -88,7 +88,7 @@ def alone(shards):
 
 
 def report(weights, losses, value):
-    """Print what came out."""
+    """Print the results of the training."""
     print("weights", digest(weights))
     print("losses", *(f"{loss:.6f}" for loss in losses))
     print("value", *(f"{number:.6f}" for number in value.flatten().tolist()), flush=True)
@@ -124,7 +124,7 @@ def plain_names(model, rank, ranks, method):
 
 
 def main(local_rank, method):
-    """One trainer."""
+    """Run one trainer."""
     rank, world = join(local_rank)
     group = make_subgroups(2) if method == "DDP" else (None, None)
     data, pipeline = (dist.get_rank(group[0]), dist.get_rank(group[1])) if method == "DDP" else (0, rank)

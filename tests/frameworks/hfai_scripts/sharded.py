@@ -37,7 +37,7 @@ class Model(torch.nn.Module):
 
 
 def wrap(model, kind):
-    """Make it parallel."""
+    """Wrap the model for parallel training of that kind."""
     if kind == "torch":
         return DistributedDataParallel(model)
     policy = partial(size_based_auto_wrap_policy, min_num_params=1500)
@@ -103,7 +103,7 @@ def main(local_rank, kind, first, last):
     dist.barrier()
     dist.destroy_process_group()
     sys.stdout.flush()
-    # All is done. Threads of PyTorch that wake up while the interpreter ends abort it, at times, on a busy machine.
+    # The work is done. On a busy machine, threads of PyTorch that wake up at exit sometimes abort the interpreter.
     os._exit(0)
 
 

@@ -57,7 +57,7 @@ class Trainer:
             self.say("step", epoch * STEPS_PER_EPOCH + number)
 
     def say(self, *words):
-        """Print it once."""
+        """Print a line on rank 0 only."""
         if self.rank == 0:
             print(*words, flush=True)
 

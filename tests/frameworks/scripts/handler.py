@@ -17,7 +17,7 @@ told = False
 
 
 def on_sigterm(number, frame):
-    """Remember it: the loop saves at the end of the step."""
+    """Remember the signal: the loop saves at the end of the step."""
     global told
     told = True
 

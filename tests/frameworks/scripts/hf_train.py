@@ -30,7 +30,7 @@ class Model(torch.nn.Module):
 
 
 class TimedTrainer(Trainer):
-    """Says how long saving takes."""
+    """A trainer that prints how long a save takes."""
 
     def _save_checkpoint(self, *args, **options):
         began = time.perf_counter()
@@ -41,7 +41,7 @@ class TimedTrainer(Trainer):
 
 
 class Steps(TrainerCallback):
-    """Says how far it is."""
+    """A callback that prints each step."""
 
     trainer = None
 
@@ -51,14 +51,14 @@ class Steps(TrainerCallback):
         return any(manager is not None and manager.is_checkpoint_requested for manager in managers)
 
     def on_train_begin(self, args, state, control, **more):
-        """Say where it begins."""
+        """Print the first step."""
         if state.is_world_process_zero:
             print("world of", args.world_size, flush=True)
             if state.global_step:
                 print("resumed at step", state.global_step, flush=True)
 
     def on_step_end(self, args, state, control, **more):
-        """Say how far it is."""
+        """Print the step."""
         if args.enable_jit_checkpoint and state.global_step == HOLD_AT:
             hold(until=self.wants_to_save)
         pace()

@@ -1,5 +1,6 @@
-"""A loop that saves in place, as many tutorials do, into a store that takes its time: whoever ends it meanwhile leaves
-half a file.
+"""A loop that saves in place, as many tutorials do, into slow storage.
+
+A run that is ended during a save leaves half a file.
 
     python in_place.py
 """

@@ -34,13 +34,13 @@ class Module(lightning.LightningModule):
         return -self.layer(points).mean()
 
     def on_train_start(self):
-        """Say where it begins."""
+        """Print the first step."""
         self.print("world of", self.trainer.world_size, flush=True)
         if self.global_step:
             self.print("resumed at step", self.global_step, flush=True)
 
     def on_train_batch_end(self, outputs, batch, number):
-        """Say how far it is."""
+        """Print the step."""
         if self.global_step == HOLD_AT and not self.saved:
             self.trainer.strategy.barrier()
             self.print("holds at step", self.global_step, flush=True)
@@ -58,7 +58,7 @@ class Module(lightning.LightningModule):
 
 
 class TimedIO(TorchCheckpointIO):
-    """Says how long saving takes."""
+    """A plugin that prints how long a save takes."""
 
     def save_checkpoint(self, checkpoint, path, storage_options=None):
         """Save it."""
@@ -93,7 +93,7 @@ def main():
     if trainer.global_step == STEPS:
         module.print("finished step", trainer.global_step, "weight", module.layer.weight.item(), flush=True)
     if torch.distributed.is_initialized():
-        # Who leaves first breaks the connections of the others, which gloo does not forgive.
+        # A process that ends first breaks the connections of the others, and gloo then fails.
         torch.distributed.barrier()
         torch.distributed.destroy_process_group()
 

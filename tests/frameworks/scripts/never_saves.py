@@ -1,4 +1,4 @@
-"""A training that never saves and knows nothing of signals: whoever interrupts it takes all that it has done.
+"""A training that never saves and handles no signal: an interruption loses all that it has done.
 
 python never_saves.py
 """

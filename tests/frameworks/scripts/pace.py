@@ -1,6 +1,6 @@
-"""Slows a training down until a file is there, so that a test can interrupt it in the middle, whatever the machine.
+"""Slows a training down until a file exists, so that a test can interrupt it in the middle on any machine.
 
-It is no part of a recipe. Where nobody sets `PACE_UNTIL`, it does nothing.
+It is no part of a recipe. Without `PACE_UNTIL` in the environment, it does nothing.
 """
 
 import os
@@ -8,7 +8,7 @@ import time
 
 
 def pace(seconds=0.15):
-    """Take as long for a step as a bigger model would, until the file `PACE_UNTIL` is there."""
+    """Sleep as if the step were that of a bigger model, until the file `PACE_UNTIL` exists."""
     gate = os.environ.get("PACE_UNTIL")
     if gate and not os.path.exists(gate):  # noqa: PTH110
         time.sleep(seconds)

@@ -1,4 +1,4 @@
-"""A loop of PyTorch that saves now and then, whole or not at all, and knows nothing of signals.
+"""A loop of PyTorch that saves now and then, whole or not at all, and handles no signal.
 
     python plain_loop.py
 

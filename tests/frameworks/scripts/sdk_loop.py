@@ -16,7 +16,7 @@ STEPS = 80
 
 
 class TimedLoop(Loop):
-    """Says how long saving takes."""
+    """A loop that prints how long a save takes."""
 
     def save(self):
         """Save it."""
@@ -28,7 +28,7 @@ class TimedLoop(Loop):
 
 
 def say(*words):
-    """Print it once."""
+    """Print a line on rank 0 only."""
     if dist.get_rank() == 0:
         print(*words, flush=True)
 
@@ -51,5 +51,5 @@ with TimedLoop(model=model, optimizer=optimizer, folder="checkpoints") as loop:
         pace()
         say("step", step + 1)
 say("finished step", STEPS, "weight", model.weight.item())
-dist.barrier()  # whoever went first would break the others' connections
+dist.barrier()  # a rank that ended first would break the connections of the others
 dist.destroy_process_group()

@@ -21,7 +21,7 @@ class Training:
         self.step, self.weight = 0, 0.0
 
     def __call__(self):
-        """Train what is left."""
+        """Train the steps that are left."""
         if self.step:
             print("resumed at step", self.step, flush=True)
         while self.step < STEPS:
@@ -34,7 +34,7 @@ class Training:
         return self.weight
 
     def checkpoint(self):
-        """Called when the job is to be preempted: what is to be submitted again."""
+        """Save before a preemption; returns the call that submitit submits again."""
         began = time.perf_counter()
         Path(self.path).parent.mkdir(exist_ok=True)
         Path(self.path).write_text(f"{self.step} {self.weight}")

@@ -83,7 +83,7 @@ def _user(name: str, *scopes: str, kind: str = "user", groups: tuple[str, ...] =
 
 
 class FakeHub:
-    """What the service asks of a Hub: who a token is, and a token for a login."""
+    """A stand-in for the Hub's API: the user of a token, and a token for a login."""
 
     def __init__(self) -> None:
         self.tokens = {
@@ -120,7 +120,7 @@ class _Token(RequestHandler):
 
 
 class FakeCluster:
-    """Logs by run and rank; nothing ever runs."""
+    """A cluster with logs by run and rank, on which no process runs."""
 
     def __init__(self) -> None:
         self.logs: dict[tuple[str, int], bytes] = {}
@@ -138,7 +138,7 @@ class FakeCluster:
         return LogChunk(start=offset, next=offset + len(data), data=data, final=False)
 
     def log_place(self, _run_id: str) -> None:
-        """Nobody else can read them."""
+        """Return None: other processes cannot read these logs."""
 
     async def addresses(self, run_id: str) -> tuple[str, ...] | None:
         if run_id not in self.up:
@@ -187,7 +187,7 @@ class World:
         return f"{self.root}{PREFIX}api/v1"
 
     def ask(self, method: str, path: str, who: str | None = "alice", **options: Any) -> Any:
-        """A request with the token of `who`."""
+        """Send a request with the token of `who`."""
         headers = dict(options.pop("headers", {}))
         if who is not None:
             headers.setdefault("Authorization", f"Bearer {who}-token")
@@ -226,13 +226,13 @@ class World:
             await tx.put_setting(SETTING, LoopStatus(**well | told).text)
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Wait for something that nobody rings a bell for."""
+        """Poll until `condition` is true, for at most 60 s; for changes that ring no bell."""
         async with asyncio.timeout(60):
             while not condition():  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
 
     def listeners(self, topic: str) -> int:
-        """How many wait for the topic now."""
+        """The number of listeners to the topic now."""
         return len(self.bus._listeners.get(topic, ()))
 
     async def submit(self, name: str = "train", user: str = "alice", **options: Any) -> Task:

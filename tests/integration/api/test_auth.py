@@ -1,4 +1,4 @@
-"""Who may ask, and what he may ask for."""
+"""Who may use the interface, and which requests they may make."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLOSED = [route for route in ROUTES if route.access != OPEN]
 
 
 @pytest.mark.parametrize("route", CLOSED, ids=lambda r: f"{r.method} {r.path}")
-async def test_nobody_gets_in_without_a_token(world, route) -> None:
+async def test_no_request_gets_in_without_a_token(world, route) -> None:
     async with world.ask(route.method, path_of(route), None) as response:
         assert response.status == 401
         assert response.headers["WWW-Authenticate"].startswith("Bearer")

@@ -44,7 +44,7 @@ BODIES: dict[str, tuple[str, str, Any, int, str, str | None]] = {
     "a list instead of an object": ("POST", "/tasks", [TASK], 400, "invalid", ""),
     "no such priority": ("PUT", "/tasks/t/priority", {"priority": 30}, 400, "invalid", "priority"),
     "no order": ("PUT", "/tasks/t/order", {}, 400, "invalid", "before"),
-    "an order behind nobody": ("PUT", "/tasks/t/order", {"after": 99}, 400, "invalid", "after"),
+    "an order behind no task": ("PUT", "/tasks/t/order", {"after": 99}, 400, "invalid", "after"),
     "an enormous id": ("PUT", "/tasks/t/order", {"after": 2**70}, 400, "invalid", "after"),
     "a body where there is none": ("POST", "/tasks/t/stop", {"force": True}, 400, "invalid", None),
     "a subject of no kind": ("PUT", "/quotas", {**ROW, "subject": "x"}, 400, "invalid", "subject"),
@@ -193,11 +193,11 @@ async def test_health_tells_when_the_cluster_cannot_be_seen(world) -> None:
     await world.loop_says(trouble="the API server of 10.0.0.1 does not answer", blind=True)
     _, health = await world.json("GET", "/health", None)
     assert (health["status"], "cannot be seen" in health["detail"]) == ("degraded", True)
-    assert "10.0.0.1" not in health["detail"], "anybody may ask"
+    assert "10.0.0.1" not in health["detail"], "anyone may read this"
 
 
 async def test_health_tells_when_what_is_wanted_does_not_go_through(world) -> None:
     await world.loop_says(trouble="run 1.1 cannot be started: No space left on device")
     _, health = await world.json("GET", "/health", None)
     assert health["status"] == "degraded"
-    assert "space" not in health["detail"], "anybody may ask"
+    assert "space" not in health["detail"], "anyone may read this"

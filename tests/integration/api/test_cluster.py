@@ -110,7 +110,7 @@ async def test_health_tells_of_a_scheduler_that_is_silent(world) -> None:
     await world.loop_says(policy_trouble="slice of alice's group")
     health = (await world.json("GET", "/health", None))[1]
     assert (health["status"], "`hai policy`" in health["detail"]) == ("degraded", True)
-    assert "alice" not in health["detail"], "anybody may ask"
+    assert "alice" not in health["detail"], "anyone may read this"
     await world.loop_says(last_tick=None)
     health = (await world.json("GET", "/health", None))[1]
     assert (health["status"], health["last_tick_s"]) == ("degraded", None)

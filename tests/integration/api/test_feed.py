@@ -30,7 +30,7 @@ async def test_a_reader_hears_what_happens_from_now_on(world) -> None:
         assert (kind, ident, data["task_id"], data["user"]) == ("task.submitted", "2", task.id, "alice")
 
 
-async def test_a_reader_goes_on_where_he_was(world) -> None:
+async def test_a_reader_goes_on_where_it_was(world) -> None:
     for name in "abcd":
         await world.submit(name)
     async with feed(world, last="2") as messages:
@@ -119,7 +119,7 @@ async def test_the_history_and_decisions_of_a_task_hold_its_own_events_alone(wor
     assert {event["task_id"] for event in events} == {mine.id}
 
 
-def test_what_everybody_is_told_is_a_short_list() -> None:
+def test_what_all_users_are_told_is_a_short_list() -> None:
     assert {"node.mark", "cluster.paused", "cluster.resumed", "policy.changed"} == FOR_EVERYBODY
 
 
@@ -145,7 +145,7 @@ async def test_an_open_stream_ends_when_its_scope_is_taken_away(world, monkeypat
     assert (kind, problem["code"]) == ("problem", "forbidden")
 
 
-async def test_an_admin_who_is_one_no_more_has_to_begin_anew(world, monkeypatch) -> None:
+async def test_a_user_who_is_no_longer_an_admin_has_to_begin_again(world, monkeypatch) -> None:
     monkeypatch.setattr(endpoint, "LOOKS_AGAIN", 0.0)
     async with feed(world, "?user=*", "admin") as messages:
         await anext(messages)

@@ -97,7 +97,7 @@ async def test_a_method_that_there_is_not_is_refused_once_its_body_has_gone_by(w
     reader, writer = await asyncio.open_connection(me.host, me.port)
     body = b"x" * 300_000
     head = f"{method} {me.path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
-    for _ in range(3):  # on one connection: who cuts a sender off has not let him read why
+    for _ in range(3):  # on one connection: a server that cuts it would not let the sender read why
         writer.write(head.encode())
         await writer.drain()
         writer.write(body)

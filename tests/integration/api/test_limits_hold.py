@@ -1,4 +1,4 @@
-"""No way in lies beside the limits, and who brings no token holds up nobody whose token is new."""
+"""Limits hold for every way in, and requests without a token do not delay users whose token is new."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_the_link_to_the_service_asks_the_hub_no_more_often_than_other_req
 
 
 @pytest.mark.parametrize("path", ["/services/hai/", "/services/hai/api/v1/me"])
-async def test_requests_without_a_token_hold_up_nobody_whose_token_is_new(world, path: str) -> None:
+async def test_requests_without_a_token_do_not_delay_users_whose_token_is_new(world, path: str) -> None:
     async def look() -> int:
         async with world.client.get(world.root + path, allow_redirects=False) as answer:
             return answer.status

@@ -10,7 +10,7 @@ ROW = {"subject": "public", "group": "training", "priority": "HIGH", "limit": 2}
 OWN = {"group": "training", "priority": "HIGH"}
 
 
-async def test_a_user_raises_his_quota_up_to_the_ceiling(world) -> None:
+async def test_a_user_raises_their_quota_up_to_the_ceiling(world) -> None:
     assert (await world.json("PUT", "/quotas", "admin", json={**ROW, "ceiling": 3}))[1]["ceiling"] == 3
     status, own = await world.json("PUT", "/me/quota", json={**OWN, "limit": 3})
     assert (status, own["limit"], own["source"], own["ceiling"], own["used"]) == (200, 3, "user:alice", 3, 0)

@@ -88,7 +88,7 @@ class Pods:
         return [line.partition(" ")[2] for line in chunk.data.decode().splitlines()]
 
     async def wrote(self, rank: int, lines: int) -> None:
-        """Wait until the service has so many lines."""
+        """Wait until the service has `lines` lines of the log of the rank."""
         async with asyncio.timeout(60):
             while True:
                 try:

@@ -26,7 +26,7 @@ async def test_every_number_is_shown_with_its_meaning_and_where_it_comes_from(wo
     assert (policy["trouble"], policy["warnings"]) == (None, [])
 
 
-async def test_an_admin_changes_numbers_and_everybody_reads_them(world) -> None:
+async def test_an_admin_changes_numbers_and_all_users_read_them(world) -> None:
     async with world.stream("/events", "bob") as feed:
         assert (await anext(feed))[0] == "hello"
         change = {"group": "training", "set": {"slice": "1h", "worth": 5, "weights": {"alice": 2, "bbo": 1}}}

@@ -28,7 +28,7 @@ async def test_ready_says_who_leads_and_tells_no_names(world) -> None:
         await tx.acquire_lease(another, now=now, length=timedelta(hours=1))
     assert await ready() == {"status": "ready", "leader": "another"}
     world.watch.leading = True
-    assert await ready() == {"status": "ready", "leader": "another"}, "it has been lost, and nobody has noticed yet"
+    assert await ready() == {"status": "ready", "leader": "another"}, "it has been lost, and no service has noticed yet"
     async with world.store.write() as tx:
         await tx.release_lease(another)
         await tx.acquire_lease(this, now=now, length=timedelta(hours=1))

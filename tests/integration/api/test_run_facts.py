@@ -1,4 +1,4 @@
-"""Whoever holds a run's token learns whose run it is and where it can be reached, and nothing of other runs."""
+"""The token of a run gives access to its owner's name and the addresses of its ranks, and to nothing of other runs."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ async def test_all_ranks_are_told_to_send_their_signals_at_one_moment_a_little_a
     assert (await notice(world, running, "rank=1"))[1]["notice"]["signal_at"] == first["signal_at"]
     await report(world, running, kind="saving", seconds=600)
     later = (await notice(world, running, "rank=0&seen=1"))[1]["notice"]
-    assert (later["revision"], later["signal_at"]) == (2, None), "nobody is told anew"
+    assert (later["revision"], later["signal_at"]) == (2, None), "no rank is told again"
 
 
 async def test_of_one_rank_there_are_no_peers_to_wait_for(world) -> None:

@@ -39,7 +39,7 @@ async def test_an_admin_writes_lists_and_removes_rules(world) -> None:
     assert (await world.json("DELETE", "/mounts/data", "admin"))[0] == 404
 
 
-async def test_an_admin_writes_environments_and_everybody_sees_his(world) -> None:
+async def test_an_admin_writes_environments_and_users_see_theirs(world) -> None:
     body = {**TORCH, "python": "/opt/bin/python", "variables": {"A": "{user}"}, "description": "d", "default": True}
     status, one = await world.json("PUT", "/environments/torch", "admin", json=body)
     assert (status, one) == (200, {**body, "name": "torch", "chosen": True, "warnings": []})
@@ -159,8 +159,8 @@ WRONG: dict[str, tuple[str, str, Any, str]] = {
     "a variable's field": ("PUT", "/environments/x", {**TORCH, "variables": {"A": "{home}"}}, "variables.A"),
     "a variable's NUL": ("PUT", "/environments/x", {**TORCH, "variables": {"A": "\0"}}, "variables"),
     "a number": ("PUT", "/environments/x", {**TORCH, "variables": {"A": 1}}, "variables.A"),
-    "nobody": ("PUT", "/environments/x", {**TORCH, "subjects": []}, "subjects"),
-    "somebody odd": ("PUT", "/environments/x", {**TORCH, "subjects": ["total:ml"]}, "subjects"),
+    "an empty list of subjects": ("PUT", "/environments/x", {**TORCH, "subjects": []}, "subjects"),
+    "an odd subject": ("PUT", "/environments/x", {**TORCH, "subjects": ["total:ml"]}, "subjects"),
     "no user": ("GET", "/places", None, "user"),
     "an empty user": ("GET", "/places?user=", None, "user"),
     "groups that are no JSON": ("GET", "/places?user=a&groups=ml,nlp", None, "groups"),

@@ -1,4 +1,4 @@
-"""The interface around the real scheduler: what a user reads while a task of higher priority takes his nodes."""
+"""The interface around the real scheduler: what users read while a task of higher priority takes their nodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 TASK = {"command": ["python", "train.py"], "cwd": "/w", "nodes": 2}
 
 
-async def test_a_user_reads_why_his_task_lost_its_nodes_and_when_it_goes_on(platform) -> None:
+async def test_a_user_reads_why_their_task_lost_its_nodes_and_when_it_goes_on(platform) -> None:
     world, cycle = platform
 
     async def tick_until(ref: str, state: str, who: str = "alice") -> dict:

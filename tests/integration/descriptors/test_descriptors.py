@@ -1,4 +1,4 @@
-"""A server whose file descriptors run out: nobody waits for an answer that cannot come, nothing spins or floods."""
+"""A server that runs out of file descriptors: no client waits in vain, no loop spins, and no log is flooded."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def free_port() -> int:
 
 @dataclass
 class Up:
-    """One `hai up` and what can be seen of it."""
+    """A running `hai up`, and what a test can see of it."""
 
     home: Path
     port: int = field(default_factory=free_port)
@@ -108,7 +108,7 @@ class Up:
         return self.process
 
     def start(self, *words: str) -> None:
-        """Start it and wait until it is ready."""
+        """Start the platform and wait until it is ready."""
         process = self.launch(*words)
 
         def ready() -> bool:
@@ -119,13 +119,13 @@ class Up:
         wait_for("hai up", ready)
 
     def send(self, number: signal.Signals) -> int:
-        """Send a signal and wait for the end; its exit status."""
+        """Send a signal and wait for the end; returns the exit status."""
         assert self.process is not None
         self.process.send_signal(number)
         return self.process.wait(60)
 
     def left(self) -> dict[int, str]:
-        """Processes that have anything to do with this folder."""
+        """The command lines, by pid, of the processes that name this folder."""
         found = {}
         for entry in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):

@@ -104,7 +104,7 @@ async def environment(hub: Any) -> dict[str, str]:
         ({"profile": "staff"}, 403, "is for group staff"),
         ({"profile": "gpu"}, 503, "These would start now: small, large."),
     ],
-    ids=["no such size", "no text", "no such option", "not his", "no device"],
+    ids=["no such size", "no text", "no such option", "not allowed", "no device"],
 )
 async def test_what_cannot_start_is_refused_over_rest_with_its_status(
     hub: Any, options: dict[str, Any], status: int, words: str

@@ -1,4 +1,4 @@
-"""Who is who on a platform that runs: nobody becomes somebody else, and each login leaves a record."""
+"""Logins on a running platform: no user can act as another, and each login leaves a record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCOPES = ["custom:hai:tasks:write", "access:services!service=hai"]
 
 
 def hai(up: Up, *words: str, stdin: str = "", home: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """The `hai` command, as the admin or as somebody with a home of his own."""
+    """Run the `hai` command, as the admin or with the settings in `home` of another user."""
     environ = up.environ | ({} if home is None else {"XDG_CONFIG_HOME": str(home)})
     return subprocess.run(
         [sys.executable, "-m", "hai_client.cli", *words],
@@ -29,7 +29,7 @@ def hai(up: Up, *words: str, stdin: str = "", home: Path | None = None) -> subpr
 
 
 def add(up: Up, name: str) -> str:
-    """Invite somebody; his password."""
+    """Add a user; returns their password."""
     made = hai(up, "admin", "user", "add", name)
     assert made.returncode == 0, made.stderr
     assert "shown only now" in made.stderr
@@ -65,7 +65,7 @@ async def test_guessing_is_slowed_for_that_name_and_logins_are_recorded(up: Up) 
     assert "guess" not in text
 
 
-async def test_nobody_can_become_somebody_else(up: Up, tmp_path: Path) -> None:
+async def test_no_user_can_become_another(up: Up, tmp_path: Path) -> None:
     bobs, carols = add(up, "bob"), add(up, "carol")
     assert len({bobs, carols, up.password}) == 3
     assert await form(up, "bob", bobs) == 302
@@ -73,7 +73,7 @@ async def test_nobody_can_become_somebody_else(up: Up, tmp_path: Path) -> None:
     for name, password in (("ann", bobs), ("ann", carols), ("carol", bobs), ("bob", carols), ("bob", up.password)):
         assert await form(up, name, password) == 403, name
         assert await token(up, name, name, password) == 403, name
-        # With his own name and password, for somebody else.
+        # With their own name and password, for another user.
         if password == bobs:
             assert await token(up, name, "bob", bobs) == 403
     assert await token(up, "bob", "bob", bobs) == 201
@@ -89,7 +89,7 @@ async def test_nobody_can_become_somebody_else(up: Up, tmp_path: Path) -> None:
     assert who["name"] == "bob"
     assert "custom:hai:tasks:write" in who["scopes"]
     assert "custom:hai:admin" not in who["scopes"]
-    # He can make nobody's password, not even his own.
+    # A user can make no password, not even their own.
     for name in ("ann", "carol", "bob"):
         assert hai(up, "admin", "user", "password", name, home=tmp_path).returncode == 3
 
@@ -113,7 +113,7 @@ async def test_a_new_password_ends_the_old_one_and_its_sessions(up: Up) -> None:
         assert word in refused.stderr
 
 
-async def test_who_gets_a_deleted_users_name_does_not_get_his_password(up: Up) -> None:
+async def test_a_new_user_with_the_name_of_a_deleted_one_does_not_get_the_old_password(up: Up) -> None:
     before = add(up, "eve")
     async with up.api(up.login["token"]) as api:
         async with api.delete("/hub/api/users/eve") as answer:

@@ -42,7 +42,7 @@ async def test_the_local_user_alone_may_log_in_with_the_password(
     assert got == status
 
 
-async def test_a_user_that_the_administrator_adds_may_use_his_own_tasks_only(up: Up) -> None:
+async def test_a_user_that_the_administrator_adds_may_use_their_own_tasks_only(up: Up) -> None:
     async with up.api(up.login["token"]) as api:
         async with api.post("/hub/api/users/bob", json={"admin": False}) as answer:
             assert answer.status == 201

@@ -23,12 +23,12 @@ from hai_client.archive import build
 from hai_client.rank.processes import read_environment, read_table, send
 
 T = TypeVar("T")
-#: Seconds after which what has not come never will, on a machine that is busy with other work too.
+#: Seconds; on a busy machine too, an event that has not come by then never comes.
 DEADLINE_S = 60.0
 
 
 def eventually(look: Callable[[], T], *, within: float = DEADLINE_S) -> T:
-    """What `look` returns as soon as it is true."""
+    """The first true result of `look`."""
     end = time.monotonic() + within
     while True:
         seen = look()
@@ -44,7 +44,7 @@ def _printed(log: str) -> list[str]:
 
 
 class FakeService:
-    """The endpoints that a supervisor speaks to."""
+    """A stand-in for the service, with the endpoints that a supervisor calls."""
 
     def __init__(self) -> None:
         self.port = _free_port()
@@ -52,12 +52,12 @@ class FakeService:
         self.tokens: set[str] = set()
         self.polls = 0
         self.refuse_reports = 0
-        #: What a rank is told that asks where the others are; and one that asks why it is being ended.
+        #: Answers to a rank: addresses of the others and their status; the status for a rank that asks why it is ended.
         self.addresses: list[str] | None = None
         self.wanted = 200
         self.leaving = 204
         self.log = b""
-        #: Whether only those who do not wait for a notice are told of it, as of one that nobody was rung up for.
+        #: Whether requests that wait for a notice are left waiting, as when no ring announces the notice.
         self.silent = False
         self._notice: dict[str, Any] | None = None
         self._changed = threading.Condition()
@@ -154,7 +154,7 @@ class FakeService:
         return 200
 
     def gather(self, *addresses: str) -> None:
-        """All ranks are up."""
+        """Let all ranks be up, at these addresses."""
         with self._changed:
             self.addresses = list(addresses)
             self._changed.notify_all()
@@ -185,7 +185,7 @@ class FakeService:
 
 
 class Pod:
-    """One rank as a pod has it: a Secret, an environment, and the zip application."""
+    """A rank in a pod: a Secret, an environment, and the zip application."""
 
     def __init__(self, folder: Path, service: FakeService, archive: Path) -> None:
         self.folder = folder
@@ -198,7 +198,7 @@ class Pod:
     def start(
         self, *command: str, env: dict[str, str] | None = None, task_env: dict[str, str] | None = None, **changes: Any
     ) -> subprocess.Popen[bytes]:
-        """Start the container: `env` is its environment, the rest is of the Secret, `task_env` the task's variables."""
+        """Start the container: `env` is its environment, `task_env` the task's variables; the rest is the Secret's."""
         secret = self.folder / "spec"
         secret.mkdir(parents=True)
         (secret / "token").write_text("run:41.2:abc")
@@ -251,17 +251,17 @@ class Pod:
         return json.loads(path.read_text()) if path.exists() and path.stat().st_size else {}
 
     def log(self, folder: Path | None = None) -> list[str]:
-        """The lines in the pod's own folder, without their times and the one that says why it was told to leave."""
+        """The lines of the log in the pod's folder, without times and without the line with the reason of a notice."""
         parts = sorted((folder or self.run / "log").glob("*.log"))
         return _printed("".join(part.read_text() for part in parts))
 
     def sent(self) -> list[str]:
-        """The lines that the service has, as `log` gives them."""
+        """The lines that the service has got, in the form of `log`."""
         return _printed(self.service.log.decode())
 
     def clean_up(self) -> None:
         if self.process is not None and self.process.poll() is None:
-            # Its descendants die with it, as those of a container do.
+            # Descendants die with the process, as in a container.
             self.process.send_signal(signal.SIGTERM)
             self.process.send_signal(signal.SIGTERM)
             try:
@@ -272,7 +272,7 @@ class Pod:
 
 
 class Bench:
-    """One rank's folder and the supervisors on it."""
+    """The folder of a rank, and the supervisors on it."""
 
     def __init__(self, folder: Path, service: FakeService) -> None:
         self.folder = folder
@@ -334,7 +334,7 @@ class Bench:
         return self.start(sys.executable, "-c", code, **changes)
 
     def run(self, *command: str, **changes: Any) -> dict[str, Any]:
-        """Start and wait for the end; the last status."""
+        """Start a supervisor and wait for its end; returns the last status of the rank."""
         supervisor = self.start(*command, **changes)
         assert supervisor.wait(DEADLINE_S) == 0, (self.folder / "supervisor.log").read_text()
         return self.status()
@@ -352,11 +352,11 @@ class Bench:
         return "".join(part.read_text() for part in parts)
 
     def lines(self) -> list[str]:
-        """Log lines without their times, and without the one that says why the job was told to leave."""
+        """The lines of the log, without times and without the line with the reason of a notice."""
         return _printed(self.log())
 
     def story(self) -> list[str]:
-        """All log lines, without their times."""
+        """All lines of the log, without times."""
         return [line.partition(" ")[2] for line in self.log().splitlines()]
 
     def printed(self, text: str) -> None:
@@ -364,7 +364,7 @@ class Bench:
         eventually(lambda: text in self.lines())
 
     def processes(self) -> list[int]:
-        """Processes of the rank, the supervisor left out."""
+        """The ids of the processes of the rank, without the supervisor."""
         table = read_table()
         mark = self.mark.encode()
         return [pid for pid in table if read_environment(pid).get(b"MARK") == mark]
@@ -415,7 +415,7 @@ def pod(tmp_path: Path, service: FakeService, archive: Path) -> Iterator[Pod]:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 512 KiB, where this machine lets us have one."""
+    """A file system of 512 KiB; skips the test where this machine allows none."""
     mount, umount = shutil.which("mount"), shutil.which("umount")
     place = tmp_path / "small"
     place.mkdir()

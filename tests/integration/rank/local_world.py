@@ -1,4 +1,4 @@
-"""A folder with a local cluster on it, for tests of what is the local cluster's own."""
+"""A folder with a local cluster on it, for tests of what only the local cluster does."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def settle(look: Callable[[], Awaitable[Any]]) -> Any:
 
 
 class World:
-    """A folder, settings, and the clusters on it."""
+    """A folder with settings, and the local clusters on it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -73,7 +73,7 @@ class World:
         return self.settings.runs_dir / "5" / "1" / str(rank)
 
     def processes(self) -> list[int]:
-        """Processes of ranks, the supervisors left out."""
+        """The ids of the processes of ranks, without the supervisors."""
         here = os.fsencode(self.settings.runs_dir)
         table = read_table()
         return [pid for pid in table if read_environment(pid).get(b"HAI_RUNTIME_DIR", b"").startswith(here)]

@@ -1,4 +1,4 @@
-"""The profile auto: what a job gets that was not written for the platform, each way with real processes."""
+"""The profile auto: how jobs that were not written for the platform are told to leave, with real processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-#: Longer than any of these tests: what happens sooner did not wait for it.
+#: Seconds; longer than any of these tests, so an event that happens during a test did not wait for it.
 LONG_S = 300
 
 NAIVE = "import time\nprint('up', flush=True)\ntime.sleep(600)\n"
@@ -117,7 +117,7 @@ time.sleep(600)
     ids=lambda value: "-".join(value) if isinstance(value, list) else str(value),
 )
 def test_which_of_the_caught_signals_is_sent(bench, service, caught, slurm, sent) -> None:
-    """Lightning and submitit under Slurm's variables save on SIGUSR1 or SIGUSR2, and pass SIGTERM over."""
+    """Lightning and submitit under Slurm's variables save on SIGUSR1 or SIGUSR2, and ignore SIGTERM."""
     env = {"SLURM_JOB_ID": "41"} if slurm else {}
     bench.start(sys.executable, "-c", TWO, *caught, profile="auto", patience_s=LONG_S, env=env)
     bench.printed("up")
@@ -329,7 +329,7 @@ def test_of_torchruns_workers_the_one_with_a_handler_is_told_and_the_other_waits
         "import os, signal, sys, time\n"
         "def save(*_):\n    print('saving', flush=True); time.sleep(2); print('saved', flush=True); os._exit(0)\n"
         "if os.environ['LOCAL_RANK'] == '1':\n    signal.signal(signal.SIGTERM, save)\n"
-        # In one piece: the workers write to the same pipe.
+        # One write for the whole line: the workers write to the same pipe.
         "os.write(1, b'up %s\\n' % os.environb[b'LOCAL_RANK'])\ntime.sleep(600)\n"
     )
     bench.start(sys.executable, "torchrun", profile="auto", patience_s=0.2)

@@ -22,7 +22,7 @@ from hai_scheduler.core.model.run import RankState
 from integration.rank.test_local_cluster import RUN, Crash, World, settle
 
 NEIGHBOUR = RunId("6.1")
-#: What a file may have become. The token of another run, or a part of its own, is not to be told from the right one.
+#: Ways in which a file may be damaged. The token of another run, or a part of a token, looks like a right one.
 DAMAGE: dict[str, Callable[[Path], None]] = {
     "missing": lambda path: path.unlink(),
     "empty": lambda path: path.write_bytes(b""),
@@ -53,14 +53,14 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 async def neighbour(world: World, cluster: LocalCluster) -> None:
-    """A run that has nothing to do with it, and goes on."""
+    """Start a run beside the damaged one, which must go on."""
     launch = world.launch(COUNTS + "sleep 600", "node-2")
     await cluster.launch(replace(launch, run_id=NEIGHBOUR, task_id=TaskId(6)))
     await state_of(cluster, NEIGHBOUR, RankState.RUNNING)
 
 
 async def state_of(cluster: LocalCluster, run: RunId, *states: RankState) -> Any:
-    """The run's rank as soon as it is in one of the states."""
+    """The rank of the run, as soon as it is in one of the states."""
 
     async def look() -> Any:
         ranks = [rank for seen in await cluster.observe() if seen.run_id == run for rank in seen.ranks]
@@ -70,13 +70,13 @@ async def state_of(cluster: LocalCluster, run: RunId, *states: RankState) -> Any
 
 
 def platform_of(world: World) -> list[int]:
-    """The keeper and the supervisor of the rank."""
+    """The ids of the keeper and the supervisor of the rank."""
     keeper = int((world.rank_folder() / "lock").read_text())
     return [keeper, *children_of(read_table()).get(keeper, ())]
 
 
 def cut_the_power(world: World) -> None:
-    """Kill everything of the rank at the same moment."""
+    """Kill all processes of the rank at the same moment."""
     everything = [*platform_of(world), *(pid for pid in world.processes() if neighbours(pid, world) is False)]
     for pid in everything:
         os.kill(pid, signal.SIGSTOP)
@@ -211,7 +211,7 @@ async def test_names_that_are_none_of_ours_are_left_alone(world: World) -> None:
     assert [run.run_id for run in await cluster.observe()] == [RUN]
 
 
-async def test_a_folder_that_cannot_be_read_keeps_what_was_known_and_stops_nobody(
+async def test_a_folder_that_cannot_be_read_keeps_what_was_known_and_stops_no_other_run(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hai_scheduler.adapters.local.folders import RankFolder

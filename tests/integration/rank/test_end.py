@@ -1,4 +1,4 @@
-"""Ending: no process of a rank is left behind, whatever it does."""
+"""The end of a rank leaves no process behind, whatever the rank does."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ def test_a_stopped_process_is_ended_too(bench) -> None:
     assert bench.wait()["exit_code"] == 143
 
 
-def test_repeating_the_order_to_end_does_not_start_the_wait_anew(bench) -> None:
+def test_repeating_the_order_to_end_does_not_restart_the_wait(bench) -> None:
     supervisor = bench.start(sys.executable, "-c", STUBBORN, "stay", term_wait_s=1)
     bench.printed("away")
     before = time.monotonic()
     while supervisor.poll() is None:
         supervisor.terminate()
         time.sleep(0.1)
-        assert time.monotonic() - before < 60, "each order began the wait anew"
+        assert time.monotonic() - before < 60, "each order began the wait again"
     assert bench.processes() == []
 
 
@@ -109,7 +109,7 @@ def test_output_written_just_before_the_end_is_in_the_log(bench) -> None:
 def test_a_command_that_has_ended_was_told_nothing_however_late_the_notice_and_the_order_to_end_come(
     bench, service, eventually
 ) -> None:
-    """What it has left behind takes its time to go: both come meanwhile."""
+    """Processes that the command left behind take long to end; the notice and the order come during that time."""
     supervisor = bench.start(sys.executable, "-c", STUBBORN, "leave", term_wait_s=3)
     bench.printed("away")
     pid = bench.status()["pid"]

@@ -25,7 +25,7 @@ NODES = tuple(LocalNode(node=Node(name=f"node-{number}")) for number in (1, 2))
 
 
 class Trainer:
-    """Runs one task again and again."""
+    """Runs a task again and again."""
 
     def __init__(self, folder: Path, service) -> None:
         self._folder = folder
@@ -34,7 +34,7 @@ class Trainer:
         self.cluster = LocalCluster(LocalSettings(runs_dir=folder / "runs", nodes=NODES, api_url=service.url))
 
     async def run(self, *options: str, tell_at: str | None = None, profile: str = "sigterm"):
-        """The ranks and the log of rank 0 after a run; told to leave when its log holds a text."""
+        """Do a run, with a notice when its log has `tell_at`; returns the ranks and the log of rank 0."""
         self._number += 1
         self._service._notice = None
         run_id = RunId(f"7.{self._number}")

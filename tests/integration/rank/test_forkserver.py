@@ -1,4 +1,4 @@
-"""Ranks that a process forks which is ready for it: the same as those for which a Python is started."""
+"""Ranks that the fork server starts are the same as ranks for which a new Python is started."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def alive(pid: int) -> bool:
 
 
 async def running(world: World, cluster: LocalCluster, script: str = "sleep 600") -> tuple[int, int, int]:
-    """Start a rank; its keeper, its supervisor and its command."""
+    """Start a rank; returns the ids of its keeper, its supervisor and its command."""
     await cluster.launch(world.launch(script))
     await world.ranks(cluster, RankState.RUNNING)
     return together(world)
@@ -61,12 +61,12 @@ def working_folder(pid: int) -> Path:
 
 
 def opened(pid: int) -> dict[str, str]:
-    """What a process has open, by file descriptor."""
+    """The open files of a process, by file descriptor."""
     return {path.name: str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir()}
 
 
 def mine() -> int:
-    """How many files this process has open."""
+    """The number of open files of this process."""
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
@@ -189,7 +189,7 @@ async def test_a_keeper_that_has_ended_leaves_no_zombie_and_no_handle(world: Wor
     await world.ranks(cluster, RankState.EXITED)
     keeper = int((world.rank_folder() / "lock").read_text())
     await settle(lambda: asyncio.sleep(0, read_process(keeper) is None))
-    # The line to the server stays.
+    # The connection to the fork server stays.
     await settle(lambda: asyncio.sleep(0, mine() <= before + 1))
 
 
@@ -207,7 +207,7 @@ def test_many_threads_at_once_get_each_their_own_and_a_second_start_is_none(tmp_
         while not all(one.ended() for one in started) and deadline:
             deadline -= 1
             signal.sigtimedwait([], 0.02)
-        # Nothing is written in these folders: each supervisor has said so, once.
+        # Nothing can be written in these folders; each supervisor has said so once.
         said = [(folder / "status.json").exists() for folder in folders]
         assert said == [True] * 30
     finally:

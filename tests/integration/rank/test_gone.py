@@ -1,13 +1,13 @@
-"""When all have said that they are gone, what is left of them is not waited for."""
+"""When all ranks have said that they are done, their remaining processes are not waited for."""
 
 from __future__ import annotations
 
 import time
 from datetime import datetime
 
-#: Far more than all of this takes.
+#: Seconds; far longer than these tests take.
 LONG_S = 300
-#: Passes SIGTERM over, as Lightning does under Slurm's variables, and trains on.
+#: A job that ignores SIGTERM, as Lightning does under Slurm's variables, and goes on training.
 BYPASSES = """
 import os, signal, time
 signal.signal(signal.SIGTERM, lambda *_: print("Bypassing SIGTERM", flush=True))
@@ -28,7 +28,7 @@ def test_a_rank_that_is_done_is_killed_soon_though_it_passes_sigterm_over(bench,
 
 
 def test_and_so_are_the_others_when_one_spoke_for_them(bench, service) -> None:
-    """The run is ended before its deadline: nobody else is waited for."""
+    """The run is ended before its deadline: no other rank is waited for."""
     supervisor = bench.python(BYPASSES, profile="slurm", term_wait_s=LONG_S)
     bench.printed("up")
     service.notify(deadline="2126-01-01T00:02:00Z")

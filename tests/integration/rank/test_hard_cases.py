@@ -1,4 +1,4 @@
-"""The local cluster against ranks that are stopped, that kill who looks after them, or whose disk is full."""
+"""The local cluster with ranks that are stopped, that kill their supervisor, or whose disk is full."""
 # ruff: noqa: F811
 # The fixture is imported.
 
@@ -19,14 +19,14 @@ from integration.rank.test_local_cluster import RUN, World, settle, world  # noq
 
 
 def platform_of(world: World) -> list[int]:
-    """The keeper and the supervisor of the rank."""
+    """The ids of the keeper and the supervisor of the rank."""
     keeper = int((world.rank_folder() / "lock").read_text())
     return [keeper, *children_of(read_table()).get(keeper, ())]
 
 
 @pytest.fixture
 def nap() -> str:
-    """Seconds to sleep for that nobody else sleeps: by them a process is known that has no environment."""
+    """A number of seconds that no other process sleeps: it identifies a process that has no environment."""
     return str(random.SystemRandom().randrange(10**6, 10**9))
 
 
@@ -36,7 +36,7 @@ def named(word: str) -> list[int]:
 
 
 @pytest.mark.parametrize("who", [[0], [1], [0, 1]], ids=["keeper", "supervisor", "both"])
-async def test_whoever_stops_the_platforms_processes_does_not_delay_the_end(world: World, who: list[int]) -> None:
+async def test_a_rank_that_stops_the_platforms_processes_does_not_delay_its_end(world: World, who: list[int]) -> None:
     cluster = world.open()
     await cluster.launch(world.launch("sleep 600"))
     await world.ranks(cluster, RankState.RUNNING)
@@ -96,7 +96,7 @@ async def test_lines_lost_on_a_full_disk_are_told_in_the_log_and_in_the_ranks_me
 
 
 def kill_both_at_once(world: World) -> None:
-    """Neither has a moment left in which it could end anything."""
+    """Kill keeper and supervisor at the same moment, so that neither can end any process."""
     keeper, supervisor = platform_of(world)
     os.kill(keeper, signal.SIGSTOP)
     for pid in (supervisor, keeper):

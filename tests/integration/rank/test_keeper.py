@@ -15,18 +15,18 @@ from hai_client.rank.processes import read_arguments, read_process, read_table
 
 @pytest.fixture
 def nap() -> str:
-    """Seconds to sleep for that nobody else sleeps: by them a process is known that has no environment."""
+    """A number of seconds that no other process sleeps: it identifies a process that has no environment."""
     return str(random.SystemRandom().randrange(10**6, 10**9))
 
 
 def named(word: str) -> list[int]:
-    """Processes that sleep so long, the ones that only start them left out."""
+    """The ids of the processes that sleep `word` seconds, without the processes that started them."""
     table = read_table()
     return [pid for pid in table if not table[pid].zombie and read_arguments(pid) == ["sleep", word]]
 
 
 def supervisor_of(bench) -> int:
-    """The supervisor, as the command sees it: its parent."""
+    """The id of the supervisor, which is the parent of the command."""
     command = bench.status().get("pid")
     process = read_process(command) if command else None
     return process.parent if process else 0
@@ -55,7 +55,7 @@ def test_the_keeper_ends_what_a_killed_supervisor_leaves(bench, nap, eventually)
     assert keeper.wait(60) == 128 + signal.SIGKILL
     assert (named(nap), bench.processes()) == ([], [])
     assert is_free(bench)
-    assert bench.status()["state"] == "running", "nobody has seen an end: it counts as lost"
+    assert bench.status()["state"] == "running", "no end was seen: the rank counts as lost"
     assert "the supervisor was killed by signal 9" in (bench.folder / "supervisor.log").read_text()
 
 
@@ -76,7 +76,7 @@ def test_while_anything_of_the_rank_is_left_it_counts_as_supervised(bench, nap, 
     eventually(lambda: named(nap))
     pid = supervisor_of(bench) if target == "supervisor" else keeper.pid
     os.kill(pid, signal.SIGKILL)
-    # Whenever the lock is free, nothing is left: asked in that order, so that the answer cannot be outdated.
+    # Whenever the lock is free, no process is left. The lock is read first, so that the answer cannot be outdated.
     eventually(lambda: is_free(bench))
     assert (named(nap), bench.processes()) == ([], [])
 

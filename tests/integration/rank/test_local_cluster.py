@@ -41,7 +41,7 @@ async def test_folders_and_files_are_for_their_owner_only(world: World) -> None:
 
 
 class Crash(BaseException):
-    """The service dies here."""
+    """The death of the service at this point."""
 
 
 @pytest.mark.parametrize("step", range(1, 8))
@@ -93,7 +93,7 @@ async def test_when_the_supervisor_is_killed_no_process_is_left_and_the_rank_is_
     assert world.processes() == []
     assert rank.exit_code is None
     assert rank.supervisor_killed
-    # The same for a service that comes later, and for ever; but it cannot know what else has died with the rank (H4).
+    # A service that starts later always sees the same; but it cannot know what else has died with the rank (H4).
     (again,) = await world.ranks(world.open(), RankState.LOST)
     assert again == replace(rank, supervisor_killed=False)
     await cluster.launch(world.launch(stubborn))
@@ -199,7 +199,7 @@ async def test_supervisors_leave_no_zombie_in_the_service(world: World) -> None:
 
 
 def zombies() -> set[int]:
-    """Children of this process that nobody has collected."""
+    """The ids of the zombies among the children of this process."""
     return {process.pid for process in read_table().values() if process.parent == os.getpid() and process.zombie}
 
 
@@ -242,7 +242,7 @@ async def test_a_rank_whose_service_ended_before_it_was_started_is_started_by_th
 async def test_a_launcher_that_was_paused_before_it_starts_the_supervisor_starts_no_command(
     world: World, monkeypatch
 ) -> None:
-    """It has seen that the run is wanted. Meanwhile another service ends the run, and finds no rank to end."""
+    """The launcher has seen that the run is wanted; then another service ends the run, and finds no rank to end."""
     paused, other = world.open(shared=True), world.open(shared=True)
     spawn = LocalRank._spawn
 

@@ -1,4 +1,4 @@
-"""What a rank of the local cluster sees, and what its supervisor is told."""
+"""The environment of a rank of the local cluster, and the orders to its supervisor."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def venv(tmp_path: Path) -> Path:
 
 
 async def test_the_users_own_python_runs_and_finds_the_in_job_api(world: World, venv: Path) -> None:
-    """Of the platform it has nothing but the client, as one file."""
+    """From the platform, that Python has only the client, as one file."""
     code = "import sys, hai_client.job as job; print(sys.prefix, job.__file__, job.rank, *sys.path)"
     launch = world.launch("", "node-1", env={"HAI_VENV": str(venv), "PYTHONPATH": "/mine"})
     cluster = world.open()

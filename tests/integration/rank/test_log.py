@@ -224,7 +224,7 @@ def test_a_full_disk_costs_log_lines_and_nothing_else(bench, service, small_disk
     status = bench.wait()
     assert (status["state"], status["exit_code"]) == ("exited", 0)
     assert (status["log_lost_lines"] > 0, status["log_lost_why"]) == (True, "no space left on device")
-    # A short line may still have found room on the full disk, so that it may have been told in parts.
+    # A short line may still have fitted on the full disk, so the message may come in parts.
     sentence = re.compile(r"\[hai\] (\d+) lines? (?:was|were) lost: no space left on device")
     told = [int(match.group(1)) for match in map(sentence.fullmatch, bench.lines()) if match]
     assert sum(told) == status["log_lost_lines"]
@@ -255,7 +255,7 @@ def test_when_there_is_room_again_the_log_says_what_was_lost(bench, small_disk: 
     Path("/", f"{marker}.go").touch()
     status = bench.wait()
     assert status["log_lost_lines"] > 0
-    # A short line may still have found room on the full disk, so that there may be several.
+    # A short line may still have fitted on the full disk, so there may be several messages.
     sentence = r"\[hai\] (\d+) lines? (?:was|were) lost: no space left on device"
     told = [int(match.group(1)) for match in map(re.compile(sentence).fullmatch, bench.lines()) if match]
     assert sum(told) == status["log_lost_lines"]
@@ -263,5 +263,5 @@ def test_when_there_is_room_again_the_log_says_what_was_lost(bench, small_disk: 
 
 
 def _idle(bench) -> bool:
-    """Whether the log has grown as far as it can."""
+    """Whether the log has stopped growing."""
     return sum(part.stat().st_size for part in (bench.folder / "log").glob("*.log")) > 40_000

@@ -1,4 +1,4 @@
-"""A service that comes back on another port: ranks that run hear it, and it hears them."""
+"""A service that comes back on another port: running ranks get its notices, and it gets their reports."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def strangers() -> Iterator[list[Stranger]]:
 @pytest.mark.parametrize(
     "answer", [None, NOT_FOUND, NOT_FOUND.replace(b"404 Not Found", b"200 OK"), b"220 mail.example ESMTP\r\n"]
 )
-def test_a_rank_hears_its_notice_and_is_heard_although_the_old_port_is_somebody_elses(
+def test_a_rank_hears_its_notice_and_is_heard_although_another_program_has_the_old_port(
     bench, service, eventually, strangers, tmp_path, answer
 ) -> None:
     runs = tmp_path / "runs"
@@ -149,7 +149,7 @@ def test_services_that_start_at_the_same_moment_are_both_listed(tmp_path: Path, 
 
     def write(path: Path, text: str) -> None:
         if text == "http://a\n":
-            # The other one comes between the look at the file and the write; it is over at once, or waits its turn.
+            # The other process comes between the look at the file and the write; it ends at once, or waits.
             later.start()
             later.join(0.3)
         real(path, text)

@@ -1,4 +1,4 @@
-"""Notebooks under the profile auto: their cells count, not what runs them."""
+"""Notebooks under the profile auto: their cells count, not the program that runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notices: how the word to leave reaches a job, and what the job answers."""
+"""Notices: how a notice reaches a job, and how the job leaves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from hai_client.rank.times import rfc3339
 
-#: Says which signal came, then goes on.
+#: A job that prints which signal came, then goes on.
 EARS = """
 import os, signal, sys, time
 name = (sys.argv[1:] or ["main"])[0]
@@ -29,7 +29,7 @@ while True:
 SAVES = "import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *_: (print('told', flush=True), sys.exit(0)))\n"
 
 
-#: Writes down when its signal has come, seconds since the epoch.
+#: A job that records when its signal came, in seconds since the epoch.
 WHEN = """
 import signal, sys, time
 signal.signal(signal.SIGTERM, lambda *_: (print(repr(time.time()), flush=True), sys.exit(0)))
@@ -51,7 +51,7 @@ def test_the_signals_of_a_gang_come_at_the_moment_that_the_service_has_named(ben
 
 @pytest.mark.parametrize("signal_at", [None, "2000-01-01T00:00:00Z", "2126-01-01T00:01:00Z", "soon"])
 def test_no_moment_holds_the_signals_up(bench, service, signal_at) -> None:
-    """One that is over, of a clock that is wrong, or none."""
+    """Signals are not delayed by a moment that is over, that comes from a wrong clock, or that is missing."""
     bench.python(WHEN, profile="auto", patience_s=300)
     bench.printed("up")
     service.notify(signal_at=signal_at)
@@ -161,7 +161,7 @@ def test_workers_under_shells_get_the_signal_and_their_helpers_do_not(bench, ser
     bench.printed("worker heard SIGTERM")
     (bench.folder / "go").touch()
     status = bench.wait()
-    # That of the worker, as the shell would have ended; it is not that of the shell, which was ended with it.
+    # The status of the worker, with which the shell would have ended; not that of the shell, which was ended too.
     assert (status["exit_code"], status["signal"], status["caught"]) == (0, None, True)
     assert sorted(bench.lines()) == ["helper up", "worker heard SIGTERM", "worker up"]
 
@@ -214,7 +214,7 @@ def test_workers_that_an_agent_starts_after_the_notice_get_the_signal_too(bench,
     service.notify()
     eventually(lambda: service.reports)
     (bench.folder / "spawn").touch()
-    # A worker that is so young that it has no ears yet dies of it.
+    # A young worker without a handler yet dies of the signal.
     for name in ("worker-0", "worker-1"):
         eventually(lambda name=name: {f"{name} heard SIGTERM", f"{name} died"} & set(bench.lines()))
     (bench.folder / "go").touch()
@@ -256,7 +256,7 @@ def test_a_shell_that_dies_leaves_its_saving_worker_the_time_it_needs(bench, ser
     assert (status["exit_code"], status["signal"]) == (137, 9)
 
 
-def test_told_to_kill_it_does_not_wait_for_a_worker_that_saves_for_ever(bench, service) -> None:
+def test_told_to_kill_it_does_not_wait_for_a_worker_that_saves_without_end(bench, service) -> None:
     supervisor = bench.python(
         "import signal, time\nsignal.signal(signal.SIGTERM, lambda *_: print('told', flush=True))\n"
         "print('up', flush=True)\nwhile True: time.sleep(1)"

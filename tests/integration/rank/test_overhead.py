@@ -1,4 +1,4 @@
-"""From the last byte of a checkpoint until the rank is gone: nothing is torn for it, and no time is given away."""
+"""Time from the last byte of a checkpoint until the rank is gone: no checkpoint is torn, and no time is lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hai_client.rank.complete import QUIET_S
 from hai_client.rank.processes import read_table
 
 LONG_S = 300
-#: Where all is heard, this is enough even on a busy machine; the long rule alone takes `QUIET_S`.
+#: Seconds; enough on a busy machine where the supervisor sees all writes. The slow rule takes at least `QUIET_S`.
 SOON_S = QUIET_S - 0.1
 
 THREE = """
@@ -89,7 +89,7 @@ time.sleep(600)
 
 
 def listens(bench) -> bool:
-    """Whether the supervisor has begun to listen at folders."""
+    """Whether the supervisor has begun to watch folders."""
     keeper = bench.supervisors[-1].pid
     table = read_table()
     for pid in [pid for pid, process in table.items() if keeper in (pid, process.parent)]:
@@ -103,7 +103,10 @@ def listens(bench) -> bool:
 
 
 def begin(bench, service, eventually, checkpoints: Path, *command: str, label: str = "") -> float:
-    """Start what saves when it may, let it save twice, the second time after the notice; when it had saved then."""
+    """Start a job that saves when it may, and let it save before and after the notice.
+
+    Returns the time of the second save.
+    """
     env = {"HAI_CHECKPOINT_DIR": str(checkpoints)}
     bench.start(*command, profile="auto", patience_s=LONG_S, term_wait_s=60, env=env)
     bench.printed(f"{label}starts")
@@ -147,7 +150,7 @@ def test_a_launcher_that_is_slow_to_see_that_its_workers_were_ended_is_killed(
         command = ["bash", "-c", 'trap "echo cleaned" EXIT\n"$0" torchrun\necho after', sys.executable]
     saved = begin(bench, service, eventually, checkpoints, *command)
     status = bench.wait()
-    # The bench's own polls are in it.
+    # This includes the polls of the bench.
     assert time.time() - saved < QUIET_S + 2
     if through_shell:
         assert bench.lines()[2:] == ["cleaned"]

@@ -12,7 +12,7 @@ import pytest
 
 from interpreters import interpreter
 
-#: Says what comes; leaves when it may.
+#: A job that prints which signal came, and leaves when it may.
 EARS = """
 import os, signal, sys, time
 def say(text):
@@ -52,7 +52,7 @@ def test_the_command_starts_when_all_ranks_are_up_and_knows_the_master(pod, serv
     assert service.tokens == {"Bearer run:41.2:abc"}
 
 
-def test_a_rank_that_is_alone_waits_for_nobody(pod, service) -> None:
+def test_a_rank_that_is_alone_does_not_wait_for_others(pod, service) -> None:
     service.stop()
     pod.start("sh", "-c", "echo $MASTER_ADDR", env={**FIRST, "HAI_LOG_DIR": str(pod.folder / "shared")}, **ALONE)
     assert pod.wait() == 0
@@ -164,7 +164,7 @@ def test_the_job_in_a_pod_speaks_to_the_platform(pod, service, eventually) -> No
 
 
 class TestSigterm:
-    """The kubelet's word, whoever made it say that."""
+    """SIGTERM from the kubelet, whatever the reason for it."""
 
     @pytest.fixture
     def rank(self, pod, service, eventually):
@@ -254,7 +254,7 @@ def test_a_long_log_is_all_sent_before_the_pod_ends_though_the_service_went_away
     assert pod.sent() == [*map(str, range(1, lines + 1)), "end"]
 
 
-def test_a_pod_does_not_wait_for_ever_for_a_service_that_is_away(pod, service) -> None:
+def test_a_pod_does_not_wait_without_end_for_a_service_that_is_away(pod, service) -> None:
     service.stop()
     pod.start("echo", "lost", env={**FIRST, "HAI_TERMINATION_GRACE": "1"}, **ALONE)
     assert pod.wait() == 0

@@ -1,4 +1,4 @@
-"""Folders of a run from which somebody has taken the rights: nobody else's run has to wait, and it can be ended."""
+"""Folders of a run without their access rights: other runs do not have to wait, and the run can be ended."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from integration.rank.test_local_cluster import RUN, World
 __all__ = ["world"]
 
 _VERSION_3 = 0x20080522
-#: CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: for whoever has them, no mode is an obstacle.
+#: CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: the modes of files do not stop a process that has them.
 _PASSES = (1 << 1) | (1 << 2)
 
 
 @pytest.fixture
 def modes_matter() -> Iterator[None]:
-    """Let file modes be an obstacle for this thread, and for those that it starts, also where it is root's."""
+    """Make file modes count for this thread and its children, although it may run as root."""
     libc = ctypes.CDLL(None, use_errno=True)
     header = (ctypes.c_uint32 * 2)(_VERSION_3, 0)
     # Twice effective, permitted and inheritable: the lower half, the upper half.
@@ -38,7 +38,7 @@ def modes_matter() -> Iterator[None]:
 
 
 def take_away(world: World, what: str) -> Path:
-    """Take all rights on a part of the run."""
+    """Remove all access rights to a part of the run's folder; returns its path."""
     run = world.rank_folder().parent
     path = {"task": run.parent, "run": run, "rank": run / "0"}.get(what, run / "0" / what)
     path.chmod(0)
@@ -47,7 +47,7 @@ def take_away(world: World, what: str) -> Path:
 
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("what", ["task", "run", "rank", "status.json", "lock", "spec.json", "token"])
-async def test_a_live_run_whose_rights_are_taken_away_stops_nobody_and_can_be_ended(
+async def test_a_live_run_whose_rights_are_taken_away_stops_no_other_and_can_be_ended(
     world: World, modes_matter: None, what: str, shared: bool
 ) -> None:
     cluster = world.open(shared=shared)
@@ -78,7 +78,7 @@ async def test_where_rights_cannot_be_given_back_a_live_rank_is_neither_lost_nor
     await state_of(first, RUN, RankState.RUNNING)
     await neighbour(world, first)
     with monkeypatch.context() as patch:
-        # As if the folder belonged to somebody else.
+        # As if the folder belonged to another account.
         patch.setattr(rights, "_grant", lambda _: False)
         path = take_away(world, what)
         known = await state_of(first, RUN, RankState.RUNNING)
@@ -131,7 +131,7 @@ async def test_an_end_with_what_is_no_exit_status_has_none(world: World, code: s
     assert (later.exit_code, later.start_error) == (None, "forged")
 
 
-def test_a_folder_that_nobody_may_look_at_now_is_not_taken_for_a_removed_one(
+def test_a_folder_that_cannot_be_looked_at_now_is_not_taken_for_a_removed_one(
     tmp_path: Path, modes_matter: None
 ) -> None:
     rank = tmp_path / "run" / "0"

@@ -1,4 +1,4 @@
-"""Shells around a job: after the notice they start nothing more, and those with a trap are left to it."""
+"""Shells around a job: after the notice they start no more commands, and shells with a trap run their trap."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def test_nor_after_a_stage_that_polls(bench, service) -> None:
     assert (status["exit_code"], status["done"]) == (0, True)
 
 
-#: A stage that comes to its end by itself when the test says so.
+#: A stage that ends by itself when the test says so.
 WAITS = "import os, sys, time\nprint(sys.argv[1], 'up', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
-#: Scripts whose next stage would leave the file `began` as the first thing that it does.
+#: Scripts whose next stage would first of all write the file `began`.
 NEXT = {
     "line": '"$PYTHON" stage.py one\ntouch began\n',
     "last": '"$PYTHON" stage.py one\nexec touch began\n',
@@ -105,7 +105,7 @@ NEXT = {
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("text", NEXT.values(), ids=NEXT)
 def test_nor_after_a_stage_that_comes_to_its_end_untold(bench, service, eventually, text, shell) -> None:
-    """Nobody was told: a shell whose last command has come to its end may come to its own."""
+    """No process was told: a shell whose last command has ended by itself may end by itself too."""
     patience = 1 if "sleep" in text else LONG_S
     script(bench, text, WAITS, shell, profile="auto", patience_s=patience)
     eventually(lambda: "up" in bench.log() or bench.processes())
@@ -121,13 +121,13 @@ def test_nor_after_a_stage_that_comes_to_its_end_untold(bench, service, eventual
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_not_even_one_of_thirty(bench, service, eventually, shell) -> None:
-    """Each reads a pipe until it is closed, as quickly as anything ends, and the next would begin as quickly."""
+    """Each stage reads a pipe until its end, so stages end and begin as quickly as possible."""
     rounds = range(30)
     lines = "".join(f"( cat gate.{number}; touch began.{number} ) &\n" for number in rounds)
     script(bench, lines + "wait\n", "", shell, profile="auto", patience_s=LONG_S)
     for number in rounds:
         os.mkfifo(bench.folder / f"gate.{number}")
-    # Opened when it is read.
+    # Opening a pipe for writing waits until a reader has opened it.
     gates = [os.open(bench.folder / f"gate.{number}", os.O_WRONLY) for number in rounds]
     eventually(lambda: sum(read_program(pid) == "cat" for pid in bench.processes()) == len(rounds))
     service.notify()
@@ -140,7 +140,7 @@ def test_not_even_one_of_thirty(bench, service, eventually, shell) -> None:
 
 
 def test_a_stage_waits_for_what_still_works_beside_it(bench, service, eventually) -> None:
-    """What runs in the background is not cut because a next stage would start."""
+    """A process in the background is not ended because a next stage would start."""
     text = '"$PYTHON" stage.py other &\ncat gate\ntouch began\n'
     script(bench, text, WAITS + "print('saved', flush=True)\n", profile="auto", patience_s=LONG_S)
     os.mkfifo(bench.folder / "gate")
@@ -200,7 +200,7 @@ def test_nor_before_the_signal_of_its_own_that_a_task_is_to_get_later(bench, ser
     assert not (bench.folder / "began").exists()
 
 
-#: Traces a process, and lets all that it does go on.
+#: A debugger that traces a process, and does not disturb it.
 DEBUGGER = """
 import os, signal, sys
 from hai_client.rank import births
@@ -268,7 +268,7 @@ def test_a_script_for_sbatch_is_told_by_the_signal_of_slurm(bench, service) -> N
 
 
 def test_what_a_script_does_at_its_end_it_does_after_its_stage(bench, service) -> None:
-    """bash catches SIGTERM for the sake of an EXIT trap: that is no wish to hear of it first."""
+    """bash catches SIGTERM because of an EXIT trap; that does not mean that the script wants the signal first."""
     slow = HANDLER.replace("    sys.exit", "    time.sleep(1); print(name, 'saved', flush=True)\n    sys.exit")
     script(bench, "trap 'sleep 1; echo cleaned' EXIT\n" + STAGES, slow, term_wait_s=60)
     bench.printed("one up")
@@ -286,7 +286,7 @@ def test_a_shell_that_ignores_the_signal_starts_nothing_more_either(bench, servi
 
 
 def test_who_reads_what_a_worker_writes_goes_on_reading(bench, service) -> None:
-    """`tee` would die of the signal, and what the worker says of its save with it."""
+    """`tee` would die of the signal, and the worker's message about its save would be lost."""
     writes = HANDLER.replace(
         "    sys.exit", "    print('x' * 200_000, flush=True); print('saved', flush=True)\n    sys.exit"
     )
@@ -300,7 +300,7 @@ def test_who_reads_what_a_worker_writes_goes_on_reading(bench, service) -> None:
 
 
 def test_a_shell_that_takes_what_its_worker_writes_is_not_stopped(bench, service) -> None:
-    """The worker would wait for the shell for ever. What the shell starts next is ended, and the shell with it."""
+    """The worker would wait for a stopped shell without end. The shell's next command is ended, and so is the shell."""
     more = "    print('x' * 200_000, flush=True); print('saved', file=sys.stderr, flush=True)\n    sys.exit"
     writes = HANDLER.replace("    sys.exit", more).replace('"up"', '"up", file=sys.stderr')
     script(bench, 'result=$("$PYTHON" stage.py one)\n"$PYTHON" stage.py two\necho goes on\n', writes)

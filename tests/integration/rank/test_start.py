@@ -1,4 +1,4 @@
-"""Starting: what the command gets, and what cannot be started."""
+"""The start of a rank: what the command gets, and commands that cannot be started."""
 
 from __future__ import annotations
 
@@ -110,10 +110,10 @@ def test_the_lock_is_held_by_the_platform_alone_and_names_the_keeper(bench, even
 
 
 def held_by(descriptor: Path, file: Path) -> list[str]:
-    """The process that has this file open there, if it has."""
+    """The id of the process if it has `file` open at that descriptor, else nothing."""
     try:
         return [descriptor.parts[2]] if descriptor.readlink() == file else []
-    except OSError:  # the process has just ended, or closed it
+    except OSError:  # the process has just ended, or closed the file
         return []
 
 

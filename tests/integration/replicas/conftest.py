@@ -34,14 +34,14 @@ T = TypeVar("T")
 PREFIX = "/services/hai/"
 SECRET = "the-secret-that-all-replicas-of-these-tests-share"
 PASSWORDS = ("s3cret-of-redis", "s3cret-of-postgres", SECRET)
-#: Seconds: much longer than anything takes.
+#: Seconds; much longer than any step takes.
 SOON = 120.0
 #: Seconds within which another replica leads, on a machine that is busy with other work too.
 TAKEOVER = 60.0
 
 
 async def until(look: Callable[[], Awaitable[T]], *, within: float = SOON) -> T:
-    """What `look` returns as soon as it is true."""
+    """The first true result of `look`."""
     ends = time.monotonic() + within
     while True:
         seen = await look()
@@ -52,7 +52,7 @@ async def until(look: Callable[[], Awaitable[T]], *, within: float = SOON) -> T:
 
 
 class _User(RequestHandler):
-    """The Hub's answer to who a token is: `NAME-token` is NAME, and may do everything."""
+    """A stand-in for the Hub's API of tokens: `NAME-token` belongs to the user NAME, with all scopes."""
 
     def get(self) -> None:
         name = self.request.headers["Authorization"].split(" ", 1)[1].removesuffix("-token")
@@ -82,17 +82,17 @@ class Replica:
 
     @property
     def api_log(self) -> Path:
-        """What the API writes; `log` is the loop's."""
+        """The log of the API; `log` is the log of the loop."""
         return self.log.with_suffix(".api.log")
 
     @property
     def said(self) -> str:
-        """What both have written."""
+        """The text of both logs."""
         return "".join(log.read_text() for log in (self.log, self.api_log) if log.exists())
 
     @property
     def processes(self) -> list[asyncio.subprocess.Process]:
-        """Those of the two that have been started."""
+        """The processes of loop and API that have been started."""
         return [process for process in (self.process, self.api) if process is not None]
 
     @property
@@ -101,7 +101,7 @@ class Replica:
 
     @property
     def up(self) -> bool:
-        """Whether any of it runs."""
+        """Whether the loop or the API runs."""
         return any(process.returncode is None for process in self.processes)
 
     async def launch(self) -> None:
@@ -127,7 +127,7 @@ class Replica:
             )
 
     async def leader(self) -> str | None:
-        """Who leads as the loop says; None while it, or the API, is not ready."""
+        """Which loop leads, as this loop says; None while the loop or the API is not ready."""
         with contextlib.suppress(aiohttp.ClientError, TimeoutError):
             status, _ = await self.json("GET", "/health/ready", None)
             return await self.loop_says() if status == 200 else None
@@ -135,7 +135,7 @@ class Replica:
         return None
 
     async def loop_says(self) -> str | None:
-        """Who leads as the loop says; None while it is not ready."""
+        """Which loop leads, as this loop says; None while it is not ready."""
         url, limit = f"http://127.0.0.1:{self.health_port}/health/ready", aiohttp.ClientTimeout(total=10)
         async with self.client.get(url, timeout=limit) as response:
             return str((await response.json())["leader"]) if response.status == 200 else None
@@ -166,7 +166,7 @@ class Replica:
         return body
 
     async def submit(self, name: str, script: str, **more: Any) -> int:
-        """Submit a task of one node that runs a shell's lines; its id."""
+        """Submit a task of one node that runs shell lines; returns its id."""
         body = {"name": name, "command": ["sh", "-c", script], "cwd": "/", "nodes": 1, "priority": "NORMAL", **more}
         status, task = await self.json("POST", "/tasks", json=body)
         assert status == 201, task
@@ -182,13 +182,13 @@ class Replica:
         await until(reached, within=within)
 
     def send(self, number: signal.Signals) -> None:
-        """Send the signal to both."""
+        """Send the signal to loop and API."""
         for process in self.processes:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(number)
 
     async def end(self, number: signal.Signals = signal.SIGKILL) -> int:
-        """Send the signal to both and wait for their end; the exit status of one that ended in another way than 0."""
+        """Send the signal to both and wait for their end; returns an exit status other than 0 if one has it, else 0."""
         self.send(number)
         async with asyncio.timeout(SOON):
             statuses = [await process.wait() for process in self.processes]
@@ -206,12 +206,12 @@ class Pair:
     tokens: RunTokens
 
     async def start(self) -> tuple[Replica, Replica]:
-        """Start those that are not up, both at once; the leader and the follower."""
+        """Start the replicas that are not up, at the same time; returns the leader and the follower."""
         await asyncio.gather(*(replica.launch() for replica in (self.one, self.other) if not replica.up))
         return await self.roles()
 
     async def roles(self) -> tuple[Replica, Replica]:
-        """The leader and the follower, as soon as there are such."""
+        """The leader and the follower, as soon as there are both."""
 
         async def found() -> tuple[Replica, Replica] | None:
             for leader, follower in ((self.one, self.other), (self.other, self.one)):
@@ -225,7 +225,7 @@ class Pair:
             pytest.fail(f"there are no leader and follower:\n{self.logs()}")
 
     def counting(self, name: str, then: str = "true") -> str:
-        """A script that leaves a line in the file of that name each time it is run."""
+        """A script that adds a line to the file `name` each time it runs."""
         return f"echo ran >> {shlex.quote(str(self.folder / name))}; {then}"
 
     def count(self, name: str) -> int:
@@ -349,7 +349,7 @@ async def _stop_tasks(replica: Replica) -> None:
 
 
 def _end_ranks(state: Path) -> None:
-    """Ranks outlive their service; these must not outlive their test."""
+    """End the ranks: ranks outlive their service, but these must not outlive their test."""
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if str(state).encode() in (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes():

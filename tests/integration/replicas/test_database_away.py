@@ -24,7 +24,7 @@ SOCKET = ".s.PGSQL.5432"
 
 
 class Door:
-    """A way to the database that can be shut, and frozen: then nothing comes through, and nobody is told."""
+    """A proxy before the database that can be shut or frozen; while frozen, it passes nothing and closes nothing."""
 
     def __init__(self, folder: Path, behind: str) -> None:
         self.folder, self._behind = folder, behind
@@ -91,7 +91,7 @@ async def service(tmp_path: Path, hub: str, door: Door) -> AsyncIterator[Replica
 
 
 async def answers(service: Replica, path: str) -> tuple[int, dict | None] | None:
-    """Status and body; None while nobody listens."""
+    """Status and body of the answer; None while no service listens."""
     try:
         return await service.json("GET", path, None, seconds=5)
     except aiohttp.ClientError:

@@ -1,4 +1,4 @@
-"""A real service on a new database: what everybody may use, and that an admin's decision holds over restarts."""
+"""A real service on a new database: the quota of all users, and that an admin's change of it survives restarts."""
 
 from __future__ import annotations
 

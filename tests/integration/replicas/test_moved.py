@@ -32,7 +32,7 @@ async def test_a_running_rank_hears_its_notice_and_its_reports_arrive(single: Re
     await until(lambda: shows("up"))
     await single.end()
 
-    # Whoever has the port now takes connections and says nothing.
+    # Another process has the port now: it takes connections and does not answer.
     with socket.create_server(("127.0.0.1", single.port)):
         single.port = free_port()
         await single.launch()

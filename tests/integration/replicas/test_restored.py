@@ -19,7 +19,7 @@ from hai_client.errors import Invalid
 from hai_scheduler.state_cli.app import run_backup, run_restore
 from integration.replicas.conftest import PREFIX, SECRET, Replica, _end_ranks, _User, until
 
-#: Runs until somebody ends it.
+#: A command that runs until it is ended.
 FOREVER = "echo started; while :; do sleep 0.1; done"
 
 

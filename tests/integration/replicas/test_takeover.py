@@ -84,7 +84,7 @@ async def test_a_leader_that_is_told_to_end_hands_over_at_once(pair: Pair) -> No
     for replica in (pair.one, pair.other):
         if replica.up:
             await replica.end(signal.SIGTERM)
-        # A lease that runs out long after everything here: whoever leads next was given it.
+        # The lease lasts longer than this test, so the next leader leads only because it was given the lease.
         replica.words = [*usual, "--HaiScheduler.lease_length=10m"]
     try:
         leader, follower = await pair.start()

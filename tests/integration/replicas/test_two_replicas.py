@@ -60,7 +60,7 @@ async def test_of_two_that_start_at_once_one_leads_and_both_answer_alike(pair: P
 
     assert (await follower.json("POST", f"/tasks/{held}/stop"))[0] == 200
     await leader.wait_for(waits, "succeeded")
-    assert await pair.roles() == (leader, follower), "nobody took the lease from the other"
+    assert await pair.roles() == (leader, follower), "neither replica took the lease from the other"
 
 
 async def _explained(replica: Replica, task: int) -> Any:

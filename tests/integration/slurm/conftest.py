@@ -109,7 +109,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 def wait_for(path: Path, count: int = 1) -> list[str]:
-    """The lines of a file once there are so many."""
+    """The lines of a file, as soon as it has at least `count` of them."""
     end = time.monotonic() + LIMIT_S
     while time.monotonic() < end:
         lines = path.read_text().splitlines() if path.exists() else []

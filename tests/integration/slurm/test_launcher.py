@@ -96,7 +96,7 @@ def test_a_signal_of_the_supervisor_is_not_handed_on_a_second_time(ranks) -> Non
     assert sorted(wait_for(gang.root / "heard", 4)) == ["0 SIGUSR1", "0 up", "1 SIGUSR1", "1 up"]
 
 
-def test_a_signal_of_anybody_else_is_handed_on(ranks) -> None:
+def test_a_signal_of_another_process_is_handed_on(ranks) -> None:
     gang = ranks(1, ranks_per_node=2)
     (process,) = gang.launch(sys.executable, "-c", EARS, each=2)
     wait_for(gang.root / "heard", 2)

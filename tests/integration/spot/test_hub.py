@@ -146,7 +146,7 @@ def test_a_task_that_is_stopped_while_it_waits_ends_the_start_with_the_reason(ri
     assert "Task 1 has ended: Stopped by root." in (rig.home / "hub.log").read_text()
 
 
-def test_a_start_that_waits_keeps_nobody_else_from_starting_though_one_may_start_at_a_time(rig: Rig) -> None:
+def test_a_start_that_waits_does_not_block_others_though_one_may_start_at_a_time(rig: Rig) -> None:
     rig.request()
     submitted(rig, 1)
     other = "/hub/api/users/ann/servers/other"

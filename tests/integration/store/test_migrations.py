@@ -178,7 +178,7 @@ async def test_an_older_state_gets_a_name_and_its_runs_stay_its_own(url: str, en
         origins = await tx.origins([TaskId(1)])
     await store.close()
     assert (len(mark.database), mark.epoch, mark.steps, mark.task, mark.number) == (16, 1, 1, 2, 1)
-    assert origins == {RunId("1.1"): None}, "nobody has written down who decided it"
+    assert origins == {RunId("1.1"): None}, "it is not recorded which database decided the run"
 
 
 async def test_going_back_to_the_first_tables_keeps_what_they_can_hold(url: str, engine: AsyncEngine) -> None:

@@ -20,7 +20,7 @@ SQLITE = parse("sqlite:////srv/hai.sqlite")
 
 @pytest.fixture
 def nobody(tmp_path: Path) -> Iterator[None]:
-    """Somebody who may not do everything; root may."""
+    """The test as an account that modes of files stop; root becomes another account for it."""
     if os.geteuid() != 0:
         yield
         return

@@ -31,7 +31,7 @@ def endless() -> ForecastOrder:
 
 
 async def until(condition: Callable[[], Any]) -> None:
-    """Wait for something that nobody rings a bell for."""
+    """Poll until `condition` is true, for at most 60 s; for changes that ring no bell."""
     async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Orders in a real worker process: the same answers, in turn for all users, ended with whoever asked."""
+"""Orders in a real worker process: the same answers, in turn for all users, ended when the client has gone."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def test_facts_are_sent_again_when_they_have_changed(workers) -> None:
     assert (await workers.do("ann", gang, FACTS)).outcome != (await workers.do("ann", gang, more)).outcome
 
 
-async def test_what_is_computed_ends_with_whoever_asked_for_it(workers) -> None:
+async def test_what_is_computed_ends_with_the_client_that_asked_for_it(workers) -> None:
     asking = asyncio.create_task(workers.do("ann", endless(), FACTS))
     await until(lambda: children(workers))
     process = workers.pid
@@ -78,7 +78,7 @@ async def test_what_is_computed_ends_with_whoever_asked_for_it(workers) -> None:
     assert workers.pid == process, "what has been read and imported is still there"
 
 
-async def test_who_hangs_up_eight_times_keeps_nobody_waiting(workers) -> None:
+async def test_a_user_who_hangs_up_eight_times_keeps_no_other_waiting(workers) -> None:
     """The attack: one user's eight forecasts, each for as long as one may, and their connections closed."""
     mallory = [asyncio.create_task(workers.do("mallory", endless(), FACTS)) for _ in range(8)]
     await until(lambda: children(workers))
@@ -182,7 +182,7 @@ async def test_it_knows_no_secret_and_shows_no_address(workers, monkeypatch, tmp
     assert str(tmp_path).encode() not in (shown / "cmdline").read_bytes()
 
 
-async def test_it_goes_behind_everybody_else_in_line_for_the_processor(workers) -> None:
+async def test_it_goes_behind_all_others_in_line_for_the_processor(workers) -> None:
     asking = asyncio.create_task(workers.do("ann", endless(), FACTS))
     await until(lambda: children(workers))
     (child,) = children(workers)

@@ -69,7 +69,7 @@ def test_the_generated_files_are_what_the_models_say() -> None:
     assert stale(ROOT) == [], "run `make reference`"
 
 
-def test_a_stale_file_fails_the_check_and_is_written_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stale_file_fails_the_check_and_is_written_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for path, text in plan.files().items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, encoding="utf-8")
@@ -201,7 +201,7 @@ def test_the_pattern_of_names_is_as_long_as_its_limit(text: str, fits: bool) -> 
 _SOURCES = {"event_kinds.py", "constants.py", "constants.ts"}
 
 
-def test_nobody_writes_a_kind_of_event_as_a_bare_text() -> None:
+def test_no_code_writes_a_kind_of_event_as_a_bare_text() -> None:
     bare = re.compile("|".join(f"[\"']{re.escape(kind)}[\"']" for kind in EventKind))
     folders = ["scheduler_service/hai_scheduler", "client/hai_client", "hub_config", "spawner", "lab_extension/src"]
     files = [

@@ -78,7 +78,7 @@ def test_how_many_ranks_start_at_once_follows_from_the_kind_of_cluster(arguments
     ],
     ids=["one machine", "all", "nothing", "a number", "a cluster", "all of a cluster"],
 )
-def test_only_one_machine_is_open_to_everybody_unless_it_is_written(arguments: list[str], nodes: int | None) -> None:
+def test_only_one_machine_is_open_to_all_users_unless_it_is_written(arguments: list[str], nodes: int | None) -> None:
     kubernetes = ["--KubernetesSettings.api_url=http://hai", "--KubernetesSettings.namespace=work"]
     assert HaiScheduler().settings([*BASE, *kubernetes, *arguments]).service.default_quota == nodes
 

@@ -20,7 +20,7 @@ from hai_scheduler.app.kubernetes_config import KubernetesSettings
 from hai_scheduler.app.kubernetes_start import open_kubernetes
 
 GIVEN = {"namespace": "runs", "api_url": "http://hai.jupyter:8090/services/hai/api/v1/"}
-#: What nobody needs to set.
+#: Fields that need no setting.
 FIXED = {"log_parts"}
 
 

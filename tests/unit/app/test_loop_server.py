@@ -1,4 +1,4 @@
-"""The port at which the scheduling loop tells its health: whoever holds connections to it takes nothing from ticks."""
+"""The port at which the scheduling loop tells its health: connections that are kept open do not slow down ticks."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ async def test_the_next_one_waits_and_learns_who_died(tmp_path: Path, caplog: py
     third.free()
 
 
-async def test_replicas_of_one_folder_wait_for_nobody(tmp_path: Path) -> None:
+async def test_replicas_of_one_folder_do_not_wait(tmp_path: Path) -> None:
     kept = StateLock.try_take(tmp_path, "the first")
     assert kept is not None
     assert await take(tmp_path, "the second", alone=False, stop=asyncio.Event()) is None
@@ -66,7 +66,7 @@ async def test_a_service_that_is_told_to_end_does_not_wait_any_longer(tmp_path: 
 
 
 @pytest.mark.parametrize("left", ["", "cut of", "\n"])
-def test_nobody_is_taken_for_dead_by_half_a_name(tmp_path: Path, left: str) -> None:
+def test_no_process_is_taken_for_dead_by_half_a_name(tmp_path: Path, left: str) -> None:
     (tmp_path / FILE).write_text(left)
     lock = StateLock.try_take(tmp_path, "the next")
     assert lock is not None
@@ -88,7 +88,7 @@ async def test_the_loop_and_the_api_of_a_folder_do_not_wait_for_each_other(tmp_p
     api = await take_for_api(tmp_path, alone=True, stop=stop)
     assert loop is not None
     assert api is not None
-    assert (tmp_path / FILE).read_text() == "the loop\n", "the API names nobody"
+    assert (tmp_path / FILE).read_text() == "the loop\n", "the API does not write its name"
     loop.free()
     api.free()
 

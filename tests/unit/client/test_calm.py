@@ -13,7 +13,7 @@ def record(line: int, text: str = "line %d", *words: object) -> logging.LogRecor
     return logging.LogRecord("x", logging.INFO, "file.py", line, text, words, None)
 
 
-def test_a_place_writes_so_many_lines_and_then_says_how_many_were_left_out() -> None:
+def test_a_place_writes_some_lines_and_then_says_how_many_were_left_out() -> None:
     now = [0.0]
     calm = Calm(most=2, period_s=10, clock=lambda: now[0])
     assert [calm.filter(record(1, "line %d", number)) for number in range(5)] == [True, True, False, False, False]

@@ -1,4 +1,4 @@
-"""What somebody at a terminal sees of a platform that restarts: next to nothing."""
+"""What users at a terminal see of a platform that restarts: next to nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def starting(fake: Any) -> Any:
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody looks at stderr."""
+    """Make the command believe that its stderr is a terminal."""
     of_process = Output.of_process
 
     def of_terminal() -> Output:
@@ -59,7 +59,7 @@ def busy(fake: Any) -> Any:
 
 
 @pytest.mark.parametrize("line", ["list", "stop digits", "submit -- true", "logs -f digits"])
-def test_who_asks_too_much_waits_for_his_turn_and_is_told_so(
+def test_a_user_who_asks_too_much_waits_for_their_turn_and_is_told_so(
     hai: Hai, platform: Any, fake: Any, line: str, watched: None
 ) -> None:
     platform.add("digits")

@@ -85,7 +85,7 @@ def test_a_line_that_cannot_be_meant_is_refused(hai: Hai, platform: Any, words: 
         (["python", "train.py", "--node=$SLURM_NODEID"], "SLURM_NODEID"),
     ],
 )
-def test_a_variable_that_nobody_expands_is_explained_and_the_task_submitted(
+def test_a_variable_that_is_not_expanded_is_explained_and_the_task_submitted(
     hai: Hai, platform: Any, command: list[str], name: str
 ) -> None:
     result = hai("submit", "--", *command)

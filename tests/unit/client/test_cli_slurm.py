@@ -253,7 +253,7 @@ def test_scontrol_steers_and_shows(slurm: Run, platform: Any) -> None:
     assert "not known" in slurm("scontrol", "update", "JobId=41")[2]
 
 
-def test_srun_submits_and_starts_so_many_on_each_node(slurm: Run, platform: Any) -> None:
+def test_srun_submits_and_starts_several_on_each_node(slurm: Run, platform: Any) -> None:
     words = asked(Words(), name="x", cwd="/w", env={}).fields
     assert words["profile"] == "slurm"
     assert "nodes cannot be chosen" in slurm("srun", "-w", "node-1", "true")[2]

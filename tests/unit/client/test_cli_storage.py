@@ -78,7 +78,7 @@ def test_a_slip_of_the_pen_is_told_beside_the_answer(hai: Hai) -> None:
         (["environments", "set", "t", "--for", "public", "-e", "A-B=1"], "env: 'A-B=1' is not NAME=VALUE"),
     ],
     ids=["subject", "no source", "two sources", "write nothing", "priority", "refused", "dots", "group alone",
-         "nobody", "somebody", "variable"],
+         "no subject", "an odd subject", "variable"],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_the_remedy(hai: Hai, given: list[str], said: str) -> None:
     result = hai("admin", *given)

@@ -304,13 +304,13 @@ def test_a_day_ends_at_its_end_and_a_length_begins_now(hai: Hai, platform: Any) 
             assert low - 0.1 < (end - datetime.now(UTC)).total_seconds() / 86_400 < high
 
 
-def test_a_name_that_nobody_has_is_warned_of_and_the_row_is_written(hai: Hai, platform: Any) -> None:
+def test_a_name_that_no_user_has_is_warned_of_and_the_row_is_written(hai: Hai, platform: Any) -> None:
     result = hai("admin", "quota", "set", "user:stranger", "HIGH", "8")
     assert (result.code, result.err) == (0, "hai: HAI has never seen a user 'stranger'\n")
     assert len(platform.quotas) == 1
 
 
-def test_a_user_raises_his_own_quota_up_to_the_ceiling(hai: Hai, platform: Any) -> None:
+def test_a_user_raises_their_own_quota_up_to_the_ceiling(hai: Hai, platform: Any) -> None:
     assert hai("quota", "set", "high", "8").out == "you may hold 8 nodes of training at HIGH, and hold 2\n"
     assert platform.calls[-1].body == {"group": "training", "priority": "HIGH", "limit": 8}
     result = hai("quota", "set", "HIGH", "13", "--group", "a100")
@@ -376,7 +376,7 @@ def test_an_admin_adds_a_user_and_the_token_is_printed_once_and_alone(hai: Hai, 
     )
 
 
-def test_somebody_who_is_no_admin_is_told_so(hai: Hai, platform: Any) -> None:
+def test_a_user_who_is_no_admin_is_told_so(hai: Hai, platform: Any) -> None:
     platform.admin = False
     for words in (["admin", "pause"], ["admin", "drain", "node-1"], ["admin", "user", "add", "carol"]):
         result = hai(*words)
@@ -417,7 +417,7 @@ def test_an_admin_keeps_the_rights_of_an_admin(hai: Hai, platform: Any) -> None:
     assert len(platform.said("POST", "/tokens")) == 1
 
 
-def test_whoever_is_added_gets_a_password_that_is_printed_once_beside_what_it_means(hai: Hai, platform: Any) -> None:
+def test_a_new_user_gets_a_password_that_is_printed_once_beside_what_it_means(hai: Hai, platform: Any) -> None:
     platform.passwords = True
     result = hai("admin", "user", "add", "Dave")
     assert result.out == "made-for-dave\n"
@@ -492,7 +492,7 @@ def test_a_text_is_shortened_by_columns(text: str, width: int, short: str) -> No
     assert cut(text, width) == short
 
 
-def test_nobodys_text_can_steer_the_terminal(hai: Hai, platform: Any) -> None:
+def test_no_users_text_can_steer_the_terminal(hai: Hai, platform: Any) -> None:
     evil = "x\x1b[2J\x07\u202e\r\ny"
     assert clean(evil) == "x [2J y"
     platform.add("evil", message=evil, verdict=None, job_state=evil, tags=[evil], user=evil)

@@ -87,7 +87,7 @@ def test_a_read_is_repeated_while_the_service_is_away(client: Client, platform: 
     assert len(platform.calls) == 17
 
 
-def test_repeating_ends_after_half_a_minute_and_says_where_nobody_answered(platform: Any, fake: Any) -> None:
+def test_repeating_ends_after_half_a_minute_and_says_where_no_service_answered(platform: Any, fake: Any) -> None:
     waits: list[float] = []
     client = Client(transport=Transport(f"{platform.url}{fake.API}", fake.TOKEN, sleep=waits.append))
     platform.before = [drop(fake)] * 99
@@ -138,7 +138,7 @@ def test_it_is_told_in_the_end_that_it_asks_too_much_and_not_that_it_is_wrong(pl
 
 
 @pytest.mark.parametrize("call", ["stop", "submit", "delete", "cordon"])
-def test_whatever_reached_nobody_is_repeated(client: Client, platform: Any, fake: Any, call: str) -> None:
+def test_a_request_that_reached_no_service_is_repeated(client: Client, platform: Any, fake: Any, call: str) -> None:
     platform.add("digits")
     platform.before = [away(fake, "restarting", after=2)] * 3
     if call == "stop":

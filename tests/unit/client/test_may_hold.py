@@ -1,4 +1,4 @@
-"""What `hai admin user add` says that somebody may use."""
+"""What `hai admin user add` says that the new user may use."""
 
 from __future__ import annotations
 

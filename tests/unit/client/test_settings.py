@@ -123,7 +123,7 @@ def test_a_file_that_others_can_read_is_refused(env: dict[str, str]) -> None:
         settings.load(environ=env)
 
 
-def test_a_broken_file_does_not_disturb_somebody_who_does_not_need_it(env: dict[str, str]) -> None:
+def test_a_broken_file_does_not_disturb_a_user_who_does_not_need_it(env: dict[str, str]) -> None:
     settings.save(Settings(HERE, "abc"), environ=env).write_text("{")
     env |= {"HAI_URL": HERE, "HAI_TOKEN": "of-env"}
     assert settings.load(environ=env).token == "of-env"

@@ -75,7 +75,7 @@ def test_a_refusal_is_not_taken_for_an_outage(client: Client) -> None:
         follow_texts(client)
 
 
-def test_an_address_where_nobody_ever_answered_is_given_up_soon_and_a_known_one_late() -> None:
+def test_an_address_that_never_answered_is_given_up_soon_and_a_known_one_late() -> None:
     now = [0.0]
 
     def sleep(seconds: float) -> None:

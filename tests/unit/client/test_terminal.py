@@ -1,4 +1,4 @@
-"""What somebody else's text may do to the terminal of its reader: nothing but show itself."""
+"""What another user's text may do to the terminal of its reader: only show itself."""
 
 from __future__ import annotations
 

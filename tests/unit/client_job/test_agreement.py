@@ -1,4 +1,4 @@
-"""Ranks leave at the same call without a collective, and code that asks on one rank alone waits for nobody."""
+"""Ranks leave at the same call without a collective; code that polls on one rank only does not wait for others."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Store:
 
 
 class Never(Exception):
-    """A rank would wait though nobody comes."""
+    """A rank would wait although no other rank comes."""
 
 
 def no_wait(_: float) -> None:
@@ -72,7 +72,7 @@ def left_at(agreement: Agreement, told_from: int, meet: Callable[[int], object])
 
 
 @given(told=st.lists(st.integers(1, 12), min_size=2, max_size=5))
-def test_all_leave_at_the_same_call_whoever_hears_first(told: list[int]) -> None:
+def test_all_leave_at_the_same_call_whichever_rank_hears_first(told: list[int]) -> None:
     store, barrier = Store(), threading.Barrier(len(told))
 
     def rank(number: int) -> Callable[[], int]:
@@ -113,7 +113,7 @@ def test_a_rank_may_be_some_steps_ahead_and_then_wait_for_the_other(ahead: int) 
     assert 5 < one == other <= 8 + ahead
 
 
-def test_code_that_asks_on_one_rank_alone_waits_for_nobody() -> None:
+def test_code_that_asks_on_one_rank_alone_does_not_wait() -> None:
     alone = Agreement(Store(), 0, 4, pause=no_wait)
     assert not alone.leave(False, 60)
     assert alone.leave(True, 60)
@@ -141,7 +141,7 @@ def test_a_rank_that_begins_to_ask_later_leaves_at_the_same_call() -> None:
     assert [late.leave(True, 60) for _ in range(3)] == [False, False, True]
 
 
-def test_who_was_to_decide_and_died_holds_nobody_up_for_longer() -> None:
+def test_a_rank_that_was_to_decide_and_died_delays_no_other_for_longer() -> None:
     store, now = Store(), [0.0]
     store.add("hai/deciders", 1)
 

@@ -52,7 +52,7 @@ class Wait:
 
     @property
     def length(self) -> timedelta:
-        """How long."""
+        """How long the task waited."""
         return self.until - self.since
 
 
@@ -66,7 +66,7 @@ class World:
     quotas: tuple[Quota, ...] = ()
     discipline: Discipline = Discipline.HAI
     starts_in: timedelta = timedelta(0)
-    #: Whether its tasks save as they leave.
+    #: Whether tasks save when they leave.
     saves: bool = True
     leaves_in: Callable[[Task], timedelta] = lambda task: timedelta(0)
     #: Plan at least this often.
@@ -81,12 +81,12 @@ class World:
     _ticket: Iterable[int] = field(default_factory=count)
 
     def submit(self, *tasks: Task) -> None:
-        """The tasks are there now or, with a later `submitted_at`, from then on."""
+        """Submit tasks now or, where `submitted_at` is later, at that time."""
         for task in tasks:
             self._at(task.submitted_at, lambda task=task: self._put(task))
 
     def run(self, length: timedelta) -> World:
-        """Let that much time pass."""
+        """Let `length` pass; returns the world."""
         until = self.now + length
         while self.now <= until:
             while self._agenda and self._agenda[0][0] <= self.now:
@@ -98,12 +98,12 @@ class World:
         return self
 
     def still_waiting(self) -> list[Wait]:
-        """What has not ended yet."""
+        """The waits that have not ended yet."""
         waiting = [task for task in self.tasks.values() if task.state.waiting]
         return [Wait(task.id, task.waiting_since, self.now, started=False) for task in waiting]
 
     def snapshot(self) -> Snapshot:
-        """How it is now."""
+        """The snapshot of the present moment."""
         quotas = self.quotas or tuple(
             Quota(subject="public", group="training", priority=level, limit=None) for level in Priority
         )
@@ -124,7 +124,7 @@ class World:
         self.tasks[task.id] = task
 
     def _plan(self) -> datetime | None:
-        """Plan until nothing is decided any more; when to look again."""
+        """Plan until a plan decides nothing; returns when to plan again, None for never."""
         for _ in range(10):
             shot = self.snapshot()
             shot.check()

@@ -1,8 +1,8 @@
-"""The recorded decisions: clusters made from seeds, what is decided for each, and the tool that writes both down.
+"""The recorded decisions: clusters made from seeds, the plans for them, and the tool that records both.
 
 Run it in `tests/`, as `PYTHONPATH=. python -m unit.core.recorded_decisions`:
 
-    record          plan every cluster and write `recorded_decisions.txt` anew
+    record          plan every cluster and write `recorded_decisions.txt` again
     show NAME...    print whole plans, as two versions of the planner can be compared with `diff`
 """
 
@@ -38,7 +38,7 @@ HEAD = """\
 #: How much of a plan stands in its record in words: characters.
 WORDS = 150
 MINUTE = timedelta(minutes=1)
-#: Numbers that lie away from the defaults.
+#: Policy numbers other than the defaults.
 POLICIES = {
     "no-zones": Policy(max_cross_zone=0),
     "two-zones": Policy(max_cross_zone=2),
@@ -60,7 +60,7 @@ LIVING: dict[str, tuple[Shape, int, Discipline, Policy]] = {
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One plan as it is stored."""
+    """The record of one plan."""
 
     name: str
     cluster: str
@@ -93,7 +93,7 @@ def planned() -> Iterator[Planned]:
 
 
 def alone() -> Iterator[tuple[str, Snapshot, Policy | Policies, Discipline]]:
-    """Clusters of one moment: small ones, which go into the corners of the rules."""
+    """Yield single small clusters, which reach the corner cases of the rules."""
     default = Policy()
     for seed in range(150):
         yield f"hai/{seed}", _made(seed), default, Discipline.HAI
@@ -198,7 +198,7 @@ def record_of(name: str, shot: Snapshot, made: Plan) -> Record:
 
 
 def text_of(name: str, shot: Snapshot, made: Plan) -> str:
-    """Everything that is recorded of a plan, a line each, before it is made into digests."""
+    """The text from which the digests of a plan are made, one line for each fact."""
     decisions = [in_words(decision) for decision in made.decisions]
     return "\n".join([f"== {name}", *_cluster_lines(shot), *decisions, *_times(made), *_verdict_lines(made)])
 
@@ -241,12 +241,12 @@ def _times(made: Plan) -> list[str]:
 
 
 def _value(value: object) -> str:
-    """To the second: the last digits of what floats give differ between machines."""
+    """The value as text; times are cut to the second, because the last digits of floats differ between machines."""
     return value.replace(microsecond=0).isoformat() if isinstance(value, datetime) else str(value)
 
 
 def _cluster_lines(shot: Snapshot) -> list[str]:
-    """What shows that a cluster is not the one that was recorded: not all of it, so that fields may be added."""
+    """Lines that identify a recorded cluster; they leave out some fields, so that fields may be added to the model."""
     nodes = [f"node {node.name} {node.zone} {node.gpus} {node.schedulable}" for node in shot.nodes]
     tasks = [
         f"task {task.id} {task.user} {task.state.value} {task.priority} {task.nodes}x{task.gpus} "
@@ -282,7 +282,7 @@ def _show(names: list[str]) -> None:
 
 
 def main() -> None:
-    """Record, or show."""
+    """Run the command: `record` or `show`."""
     does: dict[str, Callable[[list[str]], None]] = {"record": _record, "show": _show}
     parser = argparse.ArgumentParser(description="The recorded decisions of the planner.")
     parser.add_argument("what", choices=does)

@@ -1,4 +1,4 @@
-"""The language of the tables of rules: clusters, running and waiting tasks, and what a plan says of them."""
+"""Helpers of the tables of rules: clusters, running and waiting tasks, and readers of plans."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.ordering.turns import Turn, span_of, turn_at
 from hai_scheduler.core.planning.plan import plan
 
-#: No limit for anybody at any level.
+#: Rows that limit no user at any priority.
 EVERYBODY = tuple(a_quota("public", priority=level, limit=None) for level in Priority)
 NOW = at(hours=10)
 LOW, NORMAL, ABOVE, HIGH = Priority.LOW, Priority.NORMAL, Priority.ABOVE_NORMAL, Priority.HIGH
@@ -30,19 +30,19 @@ POLICY = Policy()
 
 
 def ago(minutes: float) -> Any:
-    """That many minutes before now."""
+    """The time `minutes` before `NOW`."""
     return NOW - timedelta(minutes=minutes)
 
 
 def for_minutes(minutes: float) -> timedelta:
-    """So many minutes."""
+    """`minutes` as a `timedelta`."""
     return timedelta(minutes=minutes)
 
 
 def snapshot(
     *tasks: Task, nodes: int | tuple[Node, ...] = 4, quotas: tuple[Quota, ...] = EVERYBODY, **more: Any
 ) -> Snapshot:
-    """`node-1` to `node-<nodes>` of 8 GPUs, or those nodes, with the tasks; without limits unless said."""
+    """A snapshot with `node-1` to `node-<nodes>` of 8 GPUs, or with those nodes; quota is unlimited by default."""
     made = some_nodes(nodes) if isinstance(nodes, int) else nodes
     shot = Snapshot(**{"now": NOW, "nodes": made, "tasks": tasks, "quotas": quotas, **more})
     shot.check()
@@ -50,7 +50,7 @@ def snapshot(
 
 
 def runs(id: int, *names: str, minutes: float = 60, **fields: Any) -> Task:  # noqa: A002
-    """A task that has been running for that long on those whole nodes, for a user of its own."""
+    """A task that has been running for `minutes` on the whole nodes `names`, for a user of its own."""
     priority = fields.pop("level", NORMAL)
     begun = ago(minutes)
     run = a_run(id, nodes=names, started_at=begun, priority=priority, **fields.pop("run", {}))
@@ -59,7 +59,7 @@ def runs(id: int, *names: str, minutes: float = 60, **fields: Any) -> Task:  # n
 
 
 def shares(id: int, gpus: dict[str, tuple[int, ...]], minutes: float = 60, **fields: Any) -> Task:  # noqa: A002
-    """A task that has been running for that long on those GPUs of those nodes."""
+    """A task that has been running for `minutes` on GPUs of nodes: `gpus` has the indices by node."""
     task = runs(id, *gpus, minutes=minutes, gpus=len(next(iter(gpus.values()))), **fields)
     assert task.run is not None
     ranks = tuple(
@@ -70,12 +70,12 @@ def shares(id: int, gpus: dict[str, tuple[int, ...]], minutes: float = 60, **fie
 
 
 def waits(id: int, nodes: int = 1, **fields: Any) -> Task:  # noqa: A002
-    """A waiting task of a user of its own, submitted in the order of the ids, just now as far as waiting goes."""
+    """A waiting task of a user of its own. Tasks are submitted in the order of ids, too recently to starve."""
     return a_task(id, nodes=nodes, **{"user": f"user{id}", "submitted_at": at(id), "waiting_since": NOW, **fields})
 
 
 def turn_of(task: Task, policy: Policy = POLICY, now: datetime = NOW, floor: Floor | None = None) -> Turn:
-    """The turn that a running task has, on three nodes of 8 GPUs unless others are given."""
+    """The turn of a running task, on three nodes of 8 GPUs unless `floor` has others."""
     assert task.run is not None
     return turn_at(span_of(task, task.run, policy, floor or Floor(some_nodes(3))), now)
 
@@ -88,31 +88,31 @@ def leaving(task: Task, beneficiary: int | None, reason: Reason = Reason.PREEMPT
 
 
 def decide(shot: Snapshot, policy: Policy | Policies = POLICY, discipline: Discipline = Discipline.HAI) -> Plan:
-    """The plan with the default numbers, unless said."""
+    """The plan for the snapshot, by default with the default policy."""
     return plan(shot, policy, discipline)
 
 
 def starts(made: Plan) -> dict[int, tuple[str, ...]]:
-    """Nodes of the tasks that start, in the order of the decisions."""
+    """The nodes of the tasks that start, by task, in the order of the decisions."""
     return {d.task_id: d.nodes for d in made.decisions if isinstance(d, Start)}
 
 
 def started_gpus(made: Plan) -> dict[int, tuple[tuple[int, ...], ...]]:
-    """GPU indices by rank of the tasks that start."""
+    """The GPU indices of the tasks that start: by task, for each rank."""
     return {d.task_id: d.gpus for d in made.decisions if isinstance(d, Start)}
 
 
 def suspends(made: Plan) -> dict[int, int | None]:
-    """Who is told to leave, and for whom."""
+    """The tasks that are told to leave, each with its beneficiary (None: no task)."""
     return {d.task_id: d.beneficiary for d in made.decisions if isinstance(d, Suspend)}
 
 
 def kinds(made: Plan) -> dict[int, VerdictKind]:
-    """Why each waiting task waits."""
+    """The kind of the verdict of each waiting task."""
     return {task_id: verdict.kind for task_id, verdict in made.verdicts.items()}
 
 
 def order(made: Plan) -> list[int]:
-    """Waiting tasks that are left, as they stand in the queue."""
+    """The ids of the tasks that still wait, in the order of the queue."""
     placed = {task_id: verdict.position for task_id, verdict in made.verdicts.items()}
     return sorted((task_id for task_id, position in placed.items() if position), key=lambda one: placed[one] or 0)

@@ -7,18 +7,18 @@ from functools import cache
 
 from unit.core.recorded_decisions import Planned, Record, in_words, planned, record_of, recorded, text_of
 
-#: How many differences are told.
+#: The most differences that a failure shows.
 TOLD = 5
 
 
 @cache
 def made() -> tuple[Planned, ...]:
-    """All plans, made now."""
+    """All clusters of the record with the plans of today's planner."""
     return tuple(planned())
 
 
 def difference(before: Record, now: Record) -> str | None:
-    """In words, what has changed; None if nothing has."""
+    """A text that says what has changed between two records; None if nothing has."""
     if before == now:
         return None
     if before.cluster != now.cluster:

@@ -98,7 +98,7 @@ def test_unlimited_is_the_largest_of_the_group_rows() -> None:
 
 
 def test_the_ceiling_is_that_of_the_nearest_row_that_has_one() -> None:
-    """Q3: up to what a user may raise his own row."""
+    """Q3: the ceiling is how far users may raise their own row."""
     rows = [
         a_quota("public", limit=1, ceiling=2),
         a_quota("group:lab", limit=1, ceiling=5),

@@ -82,7 +82,7 @@ def test_no_records_at_all(path: Path, anything: bytes) -> None:
 
 
 def with_count(count: int) -> bytes:
-    """A file that counts so many samples, and whose index has the checksum for it."""
+    """The bytes of a file whose header says `count` samples, and whose index has the checksum for that."""
     changed = bytearray(GOOD)
     struct.pack_into("<q", changed, 4, count)
     index = bytes(changed[4 : max(12, min(12 + 12 * max(count, 0), len(changed)))])

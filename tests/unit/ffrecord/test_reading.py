@@ -294,5 +294,5 @@ def test_the_index_of_a_thousand_million_samples_is_not_read(tmp_path: Path) -> 
         with pytest.raises(FFRecordError, match=r"sample 500 goes from byte 0 to byte 0"):
             reader.read([n - 1, 500])
         reader.close()
-    # Reading 12 GB would take seconds: the best of five tries shows that nobody does, however loaded the machine is.
+    # Reading 12 GB would take seconds: the best of five tries shows that no reader does, however loaded the machine is.
     assert min(took) < 0.05

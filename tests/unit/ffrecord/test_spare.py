@@ -1,4 +1,4 @@
-"""Memory of a batch is used again when nobody has the batch any more, and never before."""
+"""The memory of a batch is used again when no code holds the batch any more, and never before."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_batch_has_the_memory_of_one_that_was_given_up(reader: FileReader) -> 
     ],
     ids=["sample", "slice", "memoryview", "shape", "type"],
 )
-def test_a_sample_that_somebody_still_has_is_not_written_over(reader: FileReader, holding) -> None:
+def test_a_sample_that_is_still_held_is_not_written_over(reader: FileReader, holding) -> None:
     kept = holding(reader.read(range(40)))
     before = bytes(kept)
     for _ in range(3):

@@ -170,7 +170,7 @@ def test_a_writer_that_is_killed_leaves_what_was_there(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.glob("*.ffr")] == ["a.ffr"]
 
 
-def test_nobody_sees_the_file_before_it_is_whole(tmp_path: Path) -> None:
+def test_no_reader_sees_the_file_before_it_is_whole(tmp_path: Path) -> None:
     with FileWriter(tmp_path / "a.ffr", 1) as file:
         file.write_one(b"1")
         assert list(tmp_path.glob("*.ffr")) == []

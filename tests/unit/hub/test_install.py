@@ -49,7 +49,7 @@ def test_an_empty_configuration_becomes_a_hub_on_this_machine(settings: HubSetti
     assert hub.db_url == f"sqlite:///{settings.state_dir}/jupyterhub.sqlite"
 
 
-def test_nobody_is_let_in_but_the_local_user_and_users_that_were_added(settings: HubSettings) -> None:
+def test_only_the_local_user_and_users_that_were_added_are_let_in(settings: HubSettings) -> None:
     hub = installed(settings)
     authenticator = hub.authenticator_class(config=hub.config)
     assert authenticator.allowed_users == {"ann"}

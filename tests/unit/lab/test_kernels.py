@@ -51,7 +51,7 @@ def test_the_kernels_environment_is_that_of_the_task(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "program", ["python", "/usr/bin/python3", "{server}", "{none}"], ids=["by name", "system", "server", "no argv"]
 )
-def test_a_kernel_that_nobody_has_chosen_says_nothing(tmp_path: Path, program: str) -> None:
+def test_a_kernel_that_was_not_chosen_says_nothing(tmp_path: Path, program: str) -> None:
     server = made(tmp_path / "server", "pyvenv.cfg", "bin/jupyterhub-singleuser")
     argv = [] if program == "{none}" else [program.format(server=server)]
     assert variables(notebook(tmp_path, {"kernelspec": {"name": "mine"}}), Specs(mine=argv)) == {}

@@ -53,7 +53,7 @@ async def test_a_notice_is_shown_and_the_users_word_reaches_the_launcher(lab, ru
     assert (runtime / LEAVE_FILE).exists()
 
 
-async def test_nobody_leaves_for_somebody_else(lab, runtime: Path) -> None:
+async def test_no_user_leaves_for_another(lab, runtime: Path) -> None:
     (runtime / "notice.json").write_text(json.dumps(NOTICE))
     for verb, path in (("GET", "hai-lab/spot"), ("POST", "hai-lab/spot/leave")):
         assert (await lab.browser.request(verb, lab.url + path)).status_code == 403

@@ -16,7 +16,7 @@ UP = {"addresses": ["10.0.0.1", "10.0.0.2"]}
 
 
 class Service:
-    """Gives one answer after the other, the last one for ever."""
+    """A service that gives one answer after the other, and then repeats the last one."""
 
     def __init__(self, *answers: tuple[int, Any] | None) -> None:
         self._answers = list(answers)

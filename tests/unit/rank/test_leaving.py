@@ -94,7 +94,7 @@ def test_without_a_signal_nothing_happens(scene: Scene) -> None:
     assert scene.leaving.left_s(5) == GRACE
 
 
-def test_a_signal_that_nobody_announced_is_a_notice_until_shortly_before_the_pods_end(scene: Scene) -> None:
+def test_a_signal_without_a_notice_is_a_notice_until_shortly_before_the_pods_end(scene: Scene) -> None:
     scene.signal(0)
     told = scene.look(0.1)
     assert (told["kind"], told["reason"], told["revision"]) == ("suspend", "evicted", 0)
@@ -138,7 +138,7 @@ def test_a_second_signal_ends_everything(scene: Scene) -> None:
     assert scene.leaving.must_end()
 
 
-def test_a_signal_after_the_deadline_of_the_notice_ends_everything_and_asks_nobody(scene: Scene) -> None:
+def test_a_signal_after_the_deadline_of_the_notice_ends_everything_and_asks_no_service(scene: Scene) -> None:
     scene.tell(0, 60)
     scene.signal(61)
     assert scene.leaving.must_end()

@@ -8,7 +8,7 @@ from hai_client.rank.moment import LONGEST_S, Moment
 
 
 class Node:
-    """A node whose clock is wrong by so many seconds."""
+    """A node whose clock is wrong by `wrong` seconds."""
 
     def __init__(self, wrong: float = 0.0) -> None:
         self.now = 1_000_000.0
@@ -62,7 +62,7 @@ def test_it_is_waited_for_once() -> None:
     assert node.now == pytest.approx(1_000_000.01)
 
 
-def test_without_a_moment_nobody_waits() -> None:
+def test_without_a_moment_there_is_no_wait() -> None:
     node = Node()
     node.moment.wait()
     node.moment.choose(1_000_000.05)

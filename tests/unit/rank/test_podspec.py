@@ -61,7 +61,7 @@ def test_the_pods_own_variables_stay_in_the_pod(tmp_path: Path) -> None:
         ({}, {"CUDA_VISIBLE_DEVICES": "1"}, "2", ("1", None)),
         ({}, {"CUDA_VISIBLE_DEVICES": "0"}, "0", ("", "void")),
     ],
-    ids=["as the device plugin says", "a task cannot see more", "nobody says", "a task may see less", "none"],
+    ids=["as the device plugin says", "a task cannot see more", "nothing says", "a task may see less", "none"],
 )
 def test_devices_are_what_the_container_has(tmp_path: Path, container, task, gpus, shown) -> None:
     env = seen(tmp_path, {**container, "HAI_GPUS": gpus}, env=task)

@@ -271,7 +271,7 @@ def test_what_is_torn_never_counts_nor_what_was_written_with_it(tmp_path: Path) 
 
 
 class Heard:
-    """Ears that have heard of a save like those before, so many seconds ago."""
+    """Ears that heard `ago` seconds ago of a save that took as long as those before."""
 
     fd, count = None, 1
 

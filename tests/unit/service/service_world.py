@@ -47,7 +47,7 @@ class Service:
         self.restart()
 
     def restart(self) -> None:
-        """What a new process of the service is."""
+        """Replace the service, as a new process of it would."""
         self._starts += 1
         self.parts = assemble(
             World(store=self.store, cluster=self.cluster, bus=self.bus, clock=self.clock),
@@ -58,7 +58,7 @@ class Service:
         )
 
     async def open(self) -> Service:
-        """Quota for everybody, and a first look at the nodes."""
+        """Write quota for all users, and tick once to read the nodes; returns the service."""
         async with self.store.write() as tx:
             for level in Priority:
                 await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
@@ -68,7 +68,7 @@ class Service:
     async def submit(
         self, name: str, who: str, nodes: int = 1, does: Behaviour | None = None, **more: object
     ) -> TaskId:
-        """Submit a task that behaves like that."""
+        """Submit a task whose job behaves as `does` says; returns its id."""
         fields = {"priority": Priority.NORMAL, **more}
         task = await self.parts.services.submissions.submit(
             user(who), Submission(name=name, command=("train",), cwd="/", nodes=nodes, **fields)
@@ -77,7 +77,7 @@ class Service:
         return task.id
 
     async def step(self, seconds: float = 0, ticks: int = 3) -> None:
-        """Let time pass, then tick until what follows from it has settled."""
+        """Let `seconds` pass, then tick `ticks` times, so that all consequences have settled."""
         await self.clock.advance(seconds)
         for _ in range(ticks):
             await self.parts.cycle.tick()

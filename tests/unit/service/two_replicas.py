@@ -31,7 +31,7 @@ from unit.service.service_world import SHORT
 
 
 class Gate:
-    """Stops a replica at the so manyth of the places that it comes by, until it is let go."""
+    """Pauses a replica at the place that comes after `left` others, until `open` is called."""
 
     def __init__(self) -> None:
         self.left: int | None = None
@@ -39,7 +39,7 @@ class Gate:
         self._go = asyncio.Event()
 
     async def place(self) -> None:
-        """One place more."""
+        """Pass one place, or wait there until the gate opens."""
         if self.left is None:
             return
         self.left -= 1
@@ -50,14 +50,14 @@ class Gate:
             await self._go.wait()
 
     def open(self) -> None:
-        """Let it go on."""
+        """Let the replica go on."""
         self.left = None
         self.reached.clear()
         self._go.set()
 
 
 class ReplicasStore:
-    """One replica's way to the store. What the scheduler writes, only the holder of the lease may write."""
+    """The store as one replica uses it. Only the holder of the lease may write what the scheduler writes."""
 
     def __init__(self, inner: MemoryStore, holder: str, gate: Gate) -> None:
         self._inner, self._holder, self._gate = inner, holder, gate
@@ -81,16 +81,16 @@ class ReplicasStore:
             if fails == "at":
                 raise Temporary("the database went away")
         if fails == "after":
-            raise Temporary("the database went away, nobody knows when")
+            raise Temporary("the database went away, at an unknown moment")
         await self._gate.place()
 
 
 class ReplicasCluster:
-    """One replica's way to the cluster."""
+    """The cluster as one replica uses it."""
 
     def __init__(self, inner: MemoryCluster, gate: Gate) -> None:
         self._inner, self._gate = inner, gate
-        # Each may come late: a replica may be paused before it, and another act meanwhile.
+        # Each call may come late: a replica may be paused before it, while the other replica acts.
         for name in ("nodes", "observe", "launch", "kill"):
             setattr(self, name, self._gated(getattr(inner, name)))
 
@@ -108,7 +108,7 @@ class ReplicasCluster:
 
 
 class Replica:
-    """One service: at rest, or in the middle of a tick."""
+    """A service, at rest or in the middle of a tick."""
 
     def __init__(self, holder: str, pair: Pair, ahead: float = 0.0) -> None:
         self.holder = holder
@@ -135,14 +135,14 @@ class Replica:
         return self._ticking is not None
 
     async def tick(self) -> bool:
-        """One tick; whether it went through with this replica as leader. Trouble is no more than that."""
+        """Tick; returns whether the tick was done as leader. Errors of the store count as False."""
         try:
             return await self.parts.cycle.tick()
         except (Temporary, Conflict):
             return False
 
     async def tick_and_pause(self, places: int) -> None:
-        """Tick, and stop in the middle of it if it has so many places."""
+        """Tick, and pause at the place that comes after `places` others; a tick with fewer places ends."""
         self.gate.left = places
         self._ticking = asyncio.create_task(self.tick())
         reached = asyncio.create_task(self.gate.reached.wait())
@@ -159,7 +159,7 @@ class Replica:
             await ticking
 
     async def die(self) -> None:
-        """Never finish it."""
+        """Drop the paused tick, as the death of the process does."""
         ticking, self._ticking = self._ticking, None
         if ticking is not None:
             ticking.cancel()
@@ -168,7 +168,7 @@ class Replica:
 
 
 class SkewedClock:
-    """A clock that goes right but shows another time, as that of another machine does."""
+    """A clock with the right speed and another time, as on another machine."""
 
     def __init__(self, inner: VirtualClock, ahead: float) -> None:
         self._inner, self._ahead = inner, ahead
@@ -180,7 +180,7 @@ class SkewedClock:
 
 
 class Pair:
-    """The world, and two replicas in it."""
+    """Two replicas in one world."""
 
     def __init__(self, nodes: int = 3, ahead: float = 0.0) -> None:
         self.clock = VirtualClock()
@@ -198,7 +198,7 @@ class Pair:
         return Replica(f"holder-{self._made}", self, ahead=self._ahead if which else 0.0)
 
     async def open(self) -> Pair:
-        """Quota for everybody, and a first look of both: the first leads."""
+        """Write quota for all users, and let both replicas look once; the first replica leads. Returns the pair."""
         async with self.store.write() as tx:
             for level in Priority:
                 await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
@@ -207,7 +207,7 @@ class Pair:
         return self
 
     async def restart(self, which: int) -> None:
-        """The process dies where it is, and another takes its place."""
+        """Let the process die where it is, and start another one in its place."""
         await self.replicas[which].die()
         self.replicas[which] = self._replica(which)
 

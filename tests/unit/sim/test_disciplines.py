@@ -21,7 +21,7 @@ def test_a_resume_costs_its_time_before_the_work_goes_on() -> None:
     assert turns(outcome, 2) == [(1800, 3600), (5460, 7320)]
 
 
-def test_hai_gives_a_newcomer_his_turn_after_min_run_of_a_task_that_has_had_more() -> None:
+def test_hai_gives_a_newcomer_a_turn_after_min_run_of_a_task_that_has_had_more() -> None:
     # At 1800 the first one is at level 1; the second, at level 0, gets the node at once, as 1800 is above min_run.
     outcome = run([a_job(1, 2 * HOUR), a_job(2, 60, submitted=1900)])
     assert turns(outcome, 2) == [(1900, 1960)]
@@ -78,7 +78,7 @@ def test_las_counts_nodes_as_well_as_time() -> None:
     assert turns(outcome, 2) == [(900, 1000)]
 
 
-def test_sjf_starts_the_shortest_and_interrupts_nobody() -> None:
+def test_sjf_starts_the_shortest_and_interrupts_no_task() -> None:
     jobs = [a_job(1, 100), a_job(2, 300, submitted=10), a_job(3, 50, submitted=20)]
     outcome = run(jobs, discipline=Discipline.SJF)
     assert ends(outcome) == {1: 100, 3: 150, 2: 450}

@@ -164,7 +164,7 @@ def test_parts_of_a_node_are_shared_and_a_whole_one_is_not() -> None:
     assert ends(outcome) == {1: 100, 2: 100, 3: 200, 4: 210}
 
 
-def test_everybody_has_unlimited_quota_unless_rows_are_given() -> None:
+def test_all_users_have_unlimited_quota_unless_rows_are_given() -> None:
     jobs = [a_job(1, 100, user="ann"), a_job(2, 100, user="ann")]
     assert ends(run(jobs, nodes=2)) == {1: 100, 2: 100}
     row = Quota(subject="public", group="training", priority=Priority.NORMAL, limit=1)
@@ -270,7 +270,7 @@ def test_a_hypothetical_task_is_one_more_job() -> None:
     assert engine.run_until_started(TaskId(9)) == at(700)
 
 
-def test_a_task_without_a_job_runs_for_ever() -> None:
+def test_a_task_without_a_job_runs_without_end() -> None:
     world = in_the_middle([a_job(1, 1000, priority=Priority.HIGH)], 0)
     engine = Engine.of_snapshot(world.snapshot(), Policy(), jobs=[a_job(9, 1, submitted=20)])
     assert engine.run_until_started(TaskId(9), until=at(hours=100)) is None

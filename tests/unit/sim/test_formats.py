@@ -143,7 +143,7 @@ BAD_FILES = {
     "no jobs at all": ("native", "\n", "has no jobs", "name a file"),
     "a negative duration": ("philly", PHILLY + "2017-10-01,-3,1,1,a\n", "line 2: duration is '-3'", "0 or more"),
     "no number": ("philly", PHILLY + "2017-10-01,nan,1,1,a\n", "line 2: duration is 'nan'", "0 or more"),
-    "for ever": ("philly", PHILLY + "2017-10-01,1e12,1,1,a\n", "line 2: duration", "ten years"),
+    "more than ten years": ("philly", PHILLY + "2017-10-01,1e12,1,1,a\n", "line 2: duration", "ten years"),
     "negative gpus": ("philly", PHILLY + "2017-10-01,3,-1,1,a\n", "line 2: num_gpus is '-1'", "from 1"),
     "half a gpu": ("philly", PHILLY + "2017-10-01,3,1.5,1,a\n", "line 2: num_gpus is '1.5'", "whole number"),
     "endless gpus": ("philly", PHILLY + "2017-10-01,3,inf,1,a\n", "line 2: num_gpus is 'inf'", "whole number"),

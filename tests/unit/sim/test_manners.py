@@ -63,7 +63,7 @@ def test_another_profile_has_none() -> None:
 
 
 def test_a_command_that_comes_to_its_end_meanwhile_has_ended() -> None:
-    """Nobody had told it anything that it hears."""
+    """The command neither catches the signal nor polls, so it comes to its own end after the notice."""
     outcome = run([replace(a_job(1, 115), manner=Manner.NEITHER), *interrupted(Manner.NEITHER)[1:]])
     assert turns(outcome, 1) == [(0, 115)]
     assert turns(outcome, 2) == [(115, 165)]

@@ -82,7 +82,7 @@ def an_outcome(
     )
 
 
-def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed() -> None:
+def test_a_percentile_is_the_smallest_value_that_such_a_part_does_not_exceed() -> None:
     ten = [float(value) for value in range(1, 11)]
     assert [percentile(ten, percent) for percent in (50, 90, 99, 100)] == [5, 9, 10, 10]
     assert percentile([7.0], 50) == 7
@@ -123,7 +123,7 @@ def test_nodes_that_are_down_are_not_there_to_be_occupied() -> None:
     assert made["occupancy"] == pytest.approx(100 / (2 * 40 + 50 + 2 * 10), abs=1e-4)
 
 
-def test_busy_figures_are_of_the_time_when_somebody_waits() -> None:
+def test_busy_figures_are_of_the_time_when_tasks_wait() -> None:
     moments = [Moment(at(time), 0, waiting, 0, 2) for time, waiting in ((0, 0), (20, 3), (60, 0), (90, 1), (150, 0))]
     made = summarize(an_outcome([a_turn(0, 40, up=30)], moments=moments))
     assert made["busy_occupancy"] == 20 / (2 * 50), "20 to 40 of 20 to 60 and 90 to 100"

@@ -1,4 +1,4 @@
-"""Between the ranks of one run: who may speak, and what nobody can change on the way."""
+"""Between the ranks of one run: who may connect, and what cannot be changed on the way."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ SIZES: dict[str, Any] = {
 
 
 def a_user(name: str = "ann", *, groups: tuple[str, ...] = (), admin: bool = False) -> SimpleNamespace:
-    """A user as the Hub has him."""
+    """A stand-in for the Hub's object of a user."""
     found = [SimpleNamespace(name=group, roles=[]) for group in groups]
     return SimpleNamespace(
         name=name, id=1, url=f"/user/{name}/", escaped_name=name, groups=found, roles=[], admin=admin, settings={}

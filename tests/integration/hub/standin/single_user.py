@@ -1,4 +1,4 @@
-"""A stand-in for JupyterLab: shows its environment to whoever asks."""
+"""A stand-in for JupyterLab: answers every request with its environment."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the role and the database that the variables of the official image describe, once, and starts it.
 set -e
-# As there: words that begin with a dash are PostgreSQL's, and whoever comes over the socket is trusted.
+# As there: words that begin with a dash are PostgreSQL's, and connections over the socket need no password.
 case ${1:-} in -*) set -- postgres "$@" ;; esac
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
   mkdir -p "$PGDATA"

@@ -28,9 +28,9 @@ class ApiServer:
         }
         #: Every request: method and path.
         self.asked: list[tuple[str, str]] = []
-        #: What a request is answered with instead: method, end of the path, status, headers, how often.
+        #: Answers that replace the usual ones: method, end of the path, status, headers, how often.
         self.faults: list[list[Any]] = []
-        #: What the account may not do.
+        #: Verbs and resources that are forbidden to the account.
         self.forbidden: set[tuple[str, str]] = set()
         self.namespace = NAMESPACE
         #: How kubelets end pods: "1.20" removes one that has not started; "1.27" and newer give it a last phase before.
@@ -92,12 +92,12 @@ class ApiServer:
         self.faults.append([method, path_end, status, times, more])
 
     def made(self, kind: str) -> set[str]:
-        """Names of all objects of a kind that there have ever been."""
+        """The names of all objects of a kind that were ever made."""
         told = (event for _, which, event in self._history if which == kind)
         return {event["object"]["metadata"]["name"] for event in told if event["type"] == "ADDED"}
 
     def count(self, method: str, path_end: str) -> int:
-        """How many such requests there were."""
+        """The number of such requests."""
         return sum(1 for asked, path in self.asked if asked == method and path.endswith(path_end))
 
     def _tell(self, kind: str, word: str, thing: Thing) -> None:
@@ -118,14 +118,14 @@ class ApiServer:
         self._port = self._runner.addresses[0][1]
 
     async def stop(self) -> None:
-        """Be away: nobody listens, and every connection is cut."""
+        """Stop listening, and cut every connection."""
         for task in list(self._watches):
             task.cancel()
         if self._runner is not None:
             await self._runner.cleanup()
 
     def client(self, clock: Clock) -> Api:
-        """A client of it."""
+        """A client of this server."""
         configuration = Configuration()
         configuration.host = f"http://127.0.0.1:{self._port}"
         return Api(ApiClient(configuration=configuration), clock)

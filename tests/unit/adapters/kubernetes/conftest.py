@@ -56,7 +56,7 @@ Opener = Callable[..., KubernetesCluster]
 
 @pytest.fixture
 async def opened(server: ApiServer, clock: Clock) -> AsyncIterator[Opener]:
-    """Opens clusters on the server, with settings as one likes."""
+    """A function that opens clusters on the server, with any settings."""
     clusters: list[KubernetesCluster] = []
 
     def open_one(**settings: Any) -> KubernetesCluster:
@@ -75,7 +75,7 @@ def cluster(opened: Opener) -> KubernetesCluster:
 
 
 async def until(look: Callable[[], Awaitable[T]]) -> T:
-    """What `look` gives as soon as it is true."""
+    """The first true result of `look`."""
     async with asyncio.timeout(10):
         while True:
             seen = await look()
@@ -85,13 +85,13 @@ async def until(look: Callable[[], Awaitable[T]]) -> T:
 
 
 async def one(cluster: KubernetesCluster) -> Observation:
-    """What the only run shows."""
+    """The observation of the only run."""
     (run,) = await cluster.observe()
     return run
 
 
 async def state_is(cluster: KubernetesCluster, state: RankState, rank: int = 0) -> Observation:
-    """What the first run shows as soon as one of its ranks is in that state."""
+    """The observation of the first run, as soon as that rank is in that state."""
 
     async def look() -> Observation | None:
         shown = [run for run in await cluster.observe() if len(run.ranks) > rank]

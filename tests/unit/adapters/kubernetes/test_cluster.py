@@ -384,7 +384,7 @@ async def test_what_happened_while_a_watch_was_away_is_seen(server, cluster) -> 
     assert (await state_is(cluster, RankState.EXITED)).ranks[0].exit_code == 0
 
 
-async def test_a_watch_that_has_expired_reads_everything_anew(server, cluster) -> None:
+async def test_a_watch_that_has_expired_reads_everything_again(server, cluster) -> None:
     await cluster.launch(a_launch())
     await server.stop()
     server.remove("pods", "hai-1-1-0")
@@ -399,7 +399,7 @@ async def test_a_watch_that_has_expired_reads_everything_anew(server, cluster) -
     await until(third)
 
 
-async def test_an_error_in_the_middle_of_a_watch_reads_everything_anew(server, cluster) -> None:
+async def test_an_error_in_the_middle_of_a_watch_reads_everything_again(server, cluster) -> None:
     await cluster.launch(a_launch())
     lists = server.count("GET", "/pods")
     server.tell_all(

@@ -64,7 +64,7 @@ def disrupted(reason: str, message: str) -> dict[str, Any]:
 @NEVER
 @pytest.mark.parametrize("gone", [False, True], ids=["there", "gone"])
 @pytest.mark.parametrize("fact", ["killed", "start-error"])
-def test_what_the_platform_ended_before_it_started_has_ended_and_is_nobodys_loss(status, gone, fact) -> None:
+def test_what_the_platform_ended_before_it_started_has_ended_and_is_not_lost(status, gone, fact) -> None:
     (error,) = StartError(message="no such image", ranks=(1,)).to_annotation().values()
     pods = [a_pod(TWO, rank, deleted=15, **status) for rank in (0, 1)]
     seen = (a_sight(launch=TWO, removed=tuple(pods), **{fact: error}),)
@@ -76,7 +76,7 @@ def test_what_the_platform_ended_before_it_started_has_ended_and_is_nobodys_loss
 
 @NEVER
 @pytest.mark.parametrize("gone", [False, True], ids=["there", "gone"])
-def test_what_somebody_deleted_before_it_started_was_taken_away(status, gone) -> None:
+def test_what_an_admin_deleted_before_it_started_was_taken_away(status, gone) -> None:
     pod = a_pod(deleted=60, **status)
     run = a_sight(removed=(pod,), launched=stamp()) if gone else a_sight(pod, launched=stamp())
     (rank,) = observe_run(run, around()).ranks
@@ -179,7 +179,7 @@ def test_an_init_container_of_the_clusters_that_fails_is_named_and_no_node_is_to
     assert rank.start_error == "the init container mesh, which the cluster adds to its pod, failed: iptables: no rights"
 
 
-# -- pods that vanish while nobody looks ------------------------------------------------------------------------------
+# -- pods that vanish while no service looks --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seen", [True, False], ids=["was seen", "was never seen"])
@@ -230,4 +230,4 @@ async def test_a_gang_whose_last_rank_is_deleted_by_hand_before_it_starts_is_evi
 
     rank = await until(lost)
     assert (rank.state, rank.start_error) == (LOST, None)
-    assert rank.leaving_by is not None, "somebody has taken it away; its node has not lost it"
+    assert rank.leaving_by is not None, "the pod was deleted; its node has not lost it"

@@ -1,4 +1,4 @@
-"""A large gang that is being launched takes a part of the API server's slots, and keeps nobody else waiting."""
+"""The launch of a large gang takes only a part of the slots for the API server, so others do not wait for it."""
 
 from __future__ import annotations
 

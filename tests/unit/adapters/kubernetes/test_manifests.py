@@ -1,4 +1,4 @@
-"""What the API server is given, compared with golden files: HAI_WRITE_GOLDEN=1 writes them anew, to be looked at."""
+"""Objects that are sent to the API server, compared with golden files; HAI_WRITE_GOLDEN=1 rewrites the files."""
 
 from __future__ import annotations
 

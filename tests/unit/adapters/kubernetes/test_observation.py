@@ -65,7 +65,7 @@ def test_a_run_that_was_killed_has_ended_when_its_pods_are_gone() -> None:
     assert shown.unsettled
 
 
-def test_a_pod_that_the_platform_itself_deletes_is_taken_from_nobody() -> None:
+def test_a_pod_that_the_platform_itself_deletes_is_not_taken_away() -> None:
     run = a_sight(a_pod(deleted=15, **running()), launched=stamp(), killed=stamp())
     assert observe_run(run, around()).ranks[0].leaving_by is None
 
@@ -77,7 +77,7 @@ def test_of_a_run_that_was_killed_it_is_enough_that_a_pod_has_ended() -> None:
         assert (rank.state, rank.exit_code) == (state, None)
 
 
-def test_a_pod_that_somebody_deletes_is_taken_away() -> None:
+def test_a_pod_that_an_admin_deletes_is_taken_away() -> None:
     run = a_sight(a_pod(deleted=130, **running()), launched=stamp())
     assert observe_run(run, around()).ranks[0].leaving_by == at(130)
 
@@ -117,13 +117,13 @@ def test_whose_fault_it_was_is_recorded(blame: Blame) -> None:
     assert StartError.from_annotations(older).blame is Blame.NODE
 
 
-def test_a_pod_that_somebody_has_deleted_and_that_is_gone_was_taken_away() -> None:
+def test_a_pod_that_an_admin_has_deleted_and_that_is_gone_was_taken_away() -> None:
     removed = (a_pod(deleted=60, **waiting("ContainerCreating")),)
     (rank,) = observe_run(a_sight(removed=removed, launched=stamp()), around()).ranks
     assert (rank.state, rank.leaving_by) == (RankState.LOST, at(60))
 
 
-def test_a_run_whose_record_somebody_deletes_is_taken_away_from_its_user() -> None:
+def test_a_run_whose_record_an_admin_deletes_is_taken_away_from_its_user() -> None:
     (orphan,) = runs_seen([], [a_pod(deleted=60, **terminated(143))], []).values()
     assert observe_run(orphan, around()).ranks[0].leaving_by == at(60)
 
@@ -135,7 +135,7 @@ def test_a_run_that_is_taken_down_has_not_ended_while_a_pod_of_it_runs() -> None
     assert second == RankObservation(rank=1, state=RankState.PENDING, message="no such image")
 
 
-def test_a_record_that_somebody_has_spoilt_does_no_harm() -> None:
+def test_a_damaged_record_does_no_harm() -> None:
     service = a_service(**{"start-error": "{", "nodes": "x"})
     (run,) = runs_seen([service], [a_pod(**running())], []).values()
     assert states(run) == [RankState.RUNNING]
@@ -218,7 +218,7 @@ def test_a_gang_that_is_given_up_is_held_against_those_nodes_alone_that_may_have
 
 
 @pytest.mark.parametrize("status", [{}, waiting("ContainerCreating"), BACK_OFF], ids=["new", "creating", "pulling"])
-def test_a_gang_of_which_somebody_deletes_a_pod_is_not_given_up_for_that(status) -> None:
+def test_a_gang_of_which_an_admin_deletes_a_pod_is_not_given_up_for_that(status) -> None:
     pod = a_pod(APART, 1, deleted=60, **status)
     assert not_up(a_sight(a_pod(APART, **running()), pod, launch=APART), at(hours=1), SETTINGS) is None
 

@@ -52,7 +52,7 @@ def test_a_rank_runs_when_its_container_does() -> None:
     assert seen(**running()) == RankObservation(rank=0, state=RUNNING)
 
 
-def test_a_running_rank_whose_pod_somebody_deletes_says_until_when_it_has() -> None:
+def test_a_running_rank_whose_pod_an_admin_deletes_says_until_when_it_has() -> None:
     rank = seen(deleted=120, **running())
     assert (rank.state, rank.leaving_by) == (RUNNING, at(120))
 

@@ -53,7 +53,7 @@ async def test_a_run_that_cannot_be_read_keeps_no_other_from_being_seen_and_can_
     assert "hai-1-1" not in server.objects["services"]
 
 
-async def test_a_record_that_somebody_has_spoilt_does_no_harm(server, cluster) -> None:
+async def test_a_damaged_record_does_no_harm(server, cluster) -> None:
     await cluster.launch(a_launch())
     server.status("hai-1-1-0", **running())
     await state_is(cluster, RankState.RUNNING)

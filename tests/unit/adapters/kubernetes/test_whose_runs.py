@@ -45,7 +45,7 @@ class TestOrigins:
         seen = await one(opened())
         assert (seen.origin, seen.user, seen.nodes[0]) == (OURS, LAUNCH.user, "node-1")
 
-    async def test_what_nobody_has_marked_is_of_no_origin(self, cluster) -> None:
+    async def test_what_is_not_marked_is_of_no_origin(self, cluster) -> None:
         await cluster.launch(replace(LAUNCH, origin=None))
         assert (await one(cluster)).origin is None
 
@@ -132,7 +132,7 @@ class TestMarks:
             await cluster.put_mark(replace(MARK, steps=11))
         assert (await opened().marks())[0].steps == 12
 
-    async def test_one_that_somebody_deletes_is_made_again(self, server, cluster) -> None:
+    async def test_one_that_an_admin_deletes_is_made_again(self, server, cluster) -> None:
         await cluster.put_mark(MARK)
         server.remove("configmaps", MARKS)
         with pytest.raises(Temporary, match="removed"):
@@ -140,7 +140,7 @@ class TestMarks:
         await cluster.put_mark(replace(MARK, steps=11))
         assert (await cluster.marks())[0].steps == 11
 
-    async def test_one_that_cannot_be_understood_is_no_reason_to_begin_anew(self, server, cluster) -> None:
+    async def test_one_that_cannot_be_understood_is_no_reason_to_begin_again(self, server, cluster) -> None:
         await cluster.put_mark(MARK)
         made = server.objects["configmaps"][MARKS]
         server.put("configmaps", {**made, "data": {"a1b2": "{}"}})

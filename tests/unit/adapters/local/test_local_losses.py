@@ -32,7 +32,7 @@ def test_h4_one_users_ranks_are_his_own_doing_in_every_later_look() -> None:
         assert own(losses, now, run(1, "mallory", "killed", "killed"), run(2, "bob", "up")) == [[True, True], [False]]
 
 
-def test_h4_what_several_users_lose_at_once_is_nobodys_doing_for_ever() -> None:
+def test_h4_what_several_users_lose_at_once_never_becomes_a_tasks_doing() -> None:
     losses = Losses()
     both = run(1, "mallory", "killed"), run(2, "bob", "killed")
     for now in (1, 500):

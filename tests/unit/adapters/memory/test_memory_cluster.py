@@ -133,7 +133,7 @@ async def test_an_extension_changes_nothing_for_the_job() -> None:
     assert await world.states() == ["exited", "exited"]
 
 
-async def test_one_who_ignores_notices_runs_until_he_is_killed() -> None:
+async def test_a_job_that_ignores_notices_runs_until_it_is_killed() -> None:
     world = World(saves_in=None, dies_in=seconds(4))
     await world.start()
     await world.tell()
@@ -210,7 +210,7 @@ async def test_a_script_is_for_one_task_and_a_function_for_all_others() -> None:
     assert [seen.ranks[0].exit_code for seen in await cluster.observe()] == [9, 5]
 
 
-async def test_notices_are_asked_for_whenever_somebody_looks() -> None:
+async def test_notices_are_asked_for_at_every_look() -> None:
     clock = VirtualClock(T0)
     given: dict[str, Notice] = {}
 
@@ -394,7 +394,7 @@ async def test_changes_wake_at_orders_and_when_something_happens_by_itself() -> 
     await listening
 
 
-async def test_what_happened_while_nobody_waited_for_changes_wakes_at_once() -> None:
+async def test_what_happened_before_the_wait_for_changes_wakes_at_once() -> None:
     world = World(work=seconds(10))
     changes = world.cluster.changes()
     first = asyncio.ensure_future(anext(changes))

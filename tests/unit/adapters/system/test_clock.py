@@ -173,7 +173,7 @@ def test_who_sets_the_machines_clock_does_not_change_the_steady_seconds() -> Non
     assert clock.steady() - began == pytest.approx(7)
 
 
-async def test_a_virtual_clock_that_is_put_forward_wakes_nobody_and_lets_no_time_pass() -> None:
+async def test_a_virtual_clock_that_is_put_forward_wakes_no_sleeper_and_lets_no_time_pass() -> None:
     clock = VirtualClock(T0)
     sleeper = asyncio.create_task(clock.sleep(10))
     await clock.advance(4)

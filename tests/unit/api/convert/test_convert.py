@@ -39,6 +39,6 @@ def test_every_field_of_a_submission_survives_the_way_in_and_out() -> None:
     assert submit_of(submission_of(plain)) == plain
 
 
-def test_a_submission_keeps_no_list_that_somebody_else_could_change() -> None:
+def test_a_submission_keeps_no_list_that_its_caller_could_change() -> None:
     submission = submission_of(TaskSubmit.model_validate(WHOLE))
     assert (submission.command, submission.watch, submission.tags) == (("python", "train.py"), ("out",), ("night",))

@@ -58,14 +58,14 @@ async def all_of(world: World, *requests: Awaitable[int]) -> list[int]:
     return await world.clock.run(together())
 
 
-async def test_one_client_has_no_more_than_his_share_at_once() -> None:
+async def test_one_client_has_no_more_than_its_share_at_once() -> None:
     world = World(AMPLE)
     tasks = [asyncio.ensure_future(world.request("mallory")) for _ in range(64)]
     await world.clock.settle()
     assert (world.gate.working, world.gate.waiting) == (2, 62)
     bob = asyncio.ensure_future(world.request("bob"))
     await world.clock.settle()
-    assert world.served[-1] == "bob"  # at once: mallory's 62 wait behind himself
+    assert world.served[-1] == "bob"  # at once: mallory's 62 requests wait only for each other
     await all_of(world, *tasks, bob)
     assert (world.gate.working, world.gate.waiting) == (0, 0)
 
@@ -164,7 +164,7 @@ async def test_one_who_gives_up_leaves_no_trace() -> None:
     assert (world.gate.working, world.gate.waiting) == (0, 0)
 
 
-async def test_one_who_is_cancelled_in_the_moment_of_his_turn_gives_the_place_on() -> None:
+async def test_a_request_that_is_cancelled_in_the_moment_of_its_turn_gives_the_place_on() -> None:
     world = World(replace(AMPLE, at_once=1, total=1))
     first, second, third = (world.gate.arrive(name) for name in "abc")
     await first.begin()
@@ -188,7 +188,7 @@ async def test_streams_are_refused_without_waiting() -> None:
     assert world.clock.steady() == 0
 
 
-async def test_streams_that_bring_much_lag_together_and_nobody_elses() -> None:
+async def test_only_the_streams_that_bring_much_lag() -> None:
     world = World(Budget(at_once=9, total=9, rate=10.0, burst=100, waiting=0), Kind.STREAM)
     places = [world.gate.arrive(name) for name in ("mallory", "mallory", "bob")]
     for place in places:
@@ -296,7 +296,7 @@ def test_a_wrong_limit_is_named_with_its_value(option, named) -> None:
         HaiScheduler().settings([*BASE, f"--ApiLimits.{option}"])
 
 
-async def test_programs_that_were_forgotten_with_old_tokens_hold_up_nobody_at_their_address() -> None:
+async def test_programs_that_were_forgotten_with_old_tokens_delay_no_other_at_their_address() -> None:
     """On one machine all users, and the servers of all, have one address."""
     world = World(DEFAULTS[Kind.LOGIN], Kind.LOGIN)
     for _ in range(300):

@@ -1,4 +1,4 @@
-"""Open GPUs are found by what a task wants: the pools say what looking at every node would say (U2, F4)."""
+"""Pools of open GPUs, by what a task wants, give the same as a look at every node (U2, F4)."""
 
 from __future__ import annotations
 

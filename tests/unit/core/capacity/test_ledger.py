@@ -1,4 +1,4 @@
-"""Which GPUs are whose while a plan is made: free, leaving, promised, reserved."""
+"""The state of each GPU while a plan is made: free, leaving, promised, reserved."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_what_is_promised_is_open_to_the_task_and_to_strictly_higher_ones() -> N
     book.promise(["node-1", "node-3"], mine, NORMAL)
     assert book.promised.to(mine) == ["node-1", "node-3"]
     assert nodes_of(book).now(mine, NORMAL) == ["node-3", "node-2"], "its own promise first"
-    assert nodes_of(book).now(other, NORMAL) == ["node-2"], "B3: nobody of equal priority"
+    assert nodes_of(book).now(other, NORMAL) == ["node-2"], "B3: no task of equal priority"
     assert sorted(nodes_of(book).now(other, HIGH)) == ["node-2", "node-3"], "B3: a strictly higher task may"
     assert nodes_of(book).without_others(["node-2", "node-3"], other) == ["node-2"]
     assert nodes_of(book).without_others(["node-2", "node-3"], mine) == ["node-2", "node-3"]

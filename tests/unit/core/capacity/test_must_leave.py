@@ -1,4 +1,4 @@
-"""Who must leave whoever waits."""
+"""Turns that end whether tasks wait or not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def decided(draining: tuple[str, ...] = (), *, seconds: float = 600, task=None, 
     return [decision for _, decision in found]
 
 
-def test_nobody_must_leave_while_nothing_is_the_matter() -> None:
+def test_no_task_must_leave_while_nothing_is_the_matter() -> None:
     assert decided() == []
 
 

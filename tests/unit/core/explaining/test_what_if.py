@@ -1,4 +1,4 @@
-"""What would let a task start: every change that is named was tried, and helps."""
+"""What would let a task start: each change that is named was tried in a plan, and it helps."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def running(number: int, nodes: tuple[str, ...], **fields: object) -> Task:
 
 
 def found(*tasks: Task, count: int = 4, quotas: tuple[Quota, ...] = EVERYBODY) -> dict[ChangeKind, WhatIf]:
-    """What would change the lot of the first task."""
+    """The changes that would let the first task start, by kind."""
     shot = Snapshot(now=at(minutes=5), nodes=some_nodes(count), tasks=tasks, quotas=quotas)
     return {change.kind: change for change in counterfactuals(shot, POLICY, tasks[0].id)}
 

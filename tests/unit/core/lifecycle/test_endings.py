@@ -21,10 +21,10 @@ from hai_scheduler.core.model.task import Task, TaskState
 from unit.core.lifecycle.test_observing import shows
 
 SUCCEEDED = Ending(TaskState.SUCCEEDED, Reason.SUCCEEDED)
-#: What a suspended run's end comes to: saved, by itself, ended.
+#: How a suspended run may have left: saved, by itself, ended.
 SAVED, LEFT, ENDED = (Ending(TaskState.SUSPENDED, Reason.TURN_OVER, how) for how in Left)
 EVERY_PROFILE = pytest.mark.parametrize("profile", list(Profile))
-#: Ranks that ended with 0: before anybody told them, after a signal, and nobody knows.
+#: Ranks that ended with 0: before they were told, after a signal, and where it is unknown.
 BY_ITSELF: dict[str, object] = {"signalled": False}
 SIGNALLED: dict[str, object] = {"signalled": True, "notified_at": at(12)}
 UNKNOWN: dict[str, object] = {"signalled": None}
@@ -55,7 +55,7 @@ def test_what_ended_with_0_before_any_rank_was_told_has_succeeded(
 
 @pytest.mark.parametrize("profile", [Profile.SIGTERM, Profile.SLURM])
 def test_a_notice_that_came_when_the_command_had_ended_changes_nothing(profile: Profile) -> None:
-    """Its supervisor heard of it while it was ending what the command had left behind."""
+    """The supervisor got the notice while it was ending processes that the command had left behind."""
     task, run = left({"signalled": False, "notified_at": at(12)}, profile=profile)
     assert ending_of(task, run) == SUCCEEDED
 
@@ -69,7 +69,7 @@ def test_a_notice_that_came_when_the_command_had_ended_changes_nothing(profile: 
 def test_a_gang_of_which_a_part_was_told_is_suspended(
     profile: Profile, one: dict[str, object], other: dict[str, object]
 ) -> None:
-    """Ranks agree to leave: one that ended untold may have left because another was told."""
+    """Ranks agree to leave: a rank that was not told may have left because another rank was told."""
     for ranks in ((one, other), (other, one)):
         task, run = left(*ranks, profile=profile)
         assert ending_of(task, run).state is TaskState.SUSPENDED
@@ -83,7 +83,7 @@ def test_a_gang_of_which_a_part_was_told_is_suspended(
         (Profile.SLURM, SIGNALLED, False, LEFT),
         (Profile.AUTO, SIGNALLED, False, LEFT),
         (Profile.AUTO, SIGNALLED, True, ENDED),
-        # It reads no notice, and nobody has sent it a signal yet.
+        # The rank reads no notice, and no signal has been sent to it yet.
         (Profile.AUTO, {"signalled": False, "notified_at": at(12)}, False, SUCCEEDED),
         (Profile.KILL, SIGNALLED, True, ENDED),
         (Profile.COOPERATIVE, {"signalled": False, "notified_at": at(12)}, False, SUCCEEDED),

@@ -196,14 +196,14 @@ def test_a_lost_rank_ends_the_others_and_costs_the_task_no_retry_and_no_suspensi
 
 
 @pytest.mark.parametrize("reason", [Reason.TURN_OVER, Reason.PREEMPTED, Reason.DRAINED, Reason.USER_SUSPENDED])
-def test_a_task_that_has_left_waits_anew_and_keeps_its_submission(reason: Reason) -> None:
+def test_a_task_that_has_left_waits_again_and_keeps_its_submission(reason: Reason) -> None:
     task = a_task(state=TaskState.SUSPENDING)
     task = replace(task, run=replace(running(task), notice=a_notice(reason)))
     after, _ = advance(task, exits(143))
     assert (after.waiting_since, after.submitted_at) == (at(60), T0)
 
 
-def test_a_lost_node_makes_the_task_wait_anew() -> None:
+def test_a_lost_node_makes_the_task_wait_again() -> None:
     after, _ = advance(a_task(state=TaskState.RUNNING), exits(None, lost=True))
     assert after.waiting_since == at(60)
 
@@ -215,7 +215,7 @@ def test_a_start_does_not_touch_since_when_it_had_waited() -> None:
 
 
 @pytest.mark.parametrize("state", [TaskState.QUEUED, TaskState.SUSPENDED])
-def test_a_release_begins_the_waiting_anew(state: TaskState) -> None:
+def test_a_release_begins_the_waiting_again(state: TaskState) -> None:
     released, _ = advance(a_task(state=state, held=True), ev.Released(at=at(500)))
     assert (released.held, released.waiting_since) == (False, at(500))
 
@@ -258,7 +258,7 @@ def test_failed_starts_are_given_up_in_the_end() -> None:
     task = a_task(state=TaskState.STARTING)
     again, _ = advance(task, EVENTS[ev.StartFailed])
     assert (again.state, again.failed_starts, again.avoid) == (TaskState.SUSPENDED, 1, {"node-1"})
-    assert again.waiting_since == at(10), "it waits anew"
+    assert again.waiting_since == at(10), "its wait begins again"
     over, _ = advance(task, replace(EVENTS[ev.StartFailed], give_up=True))
     assert (over.state, over.reason, over.not_before) == (TaskState.FAILED, Reason.START_FAILED, None)
 
@@ -312,7 +312,7 @@ def test_leaving_is_measured_from_the_notice_until_all_of_it_is_gone() -> None:
     assert after.switch_cost == timedelta(seconds=27)
 
 
-def test_a_run_that_nobody_told_to_leave_measures_no_leaving() -> None:
+def test_a_run_that_was_not_told_to_leave_measures_no_leaving() -> None:
     task = a_task(state=TaskState.RUNNING, leaving_took=timedelta(seconds=4))
     after, _ = advance(task, exits(None, lost=True))
     assert after.leaving_took == timedelta(seconds=4)

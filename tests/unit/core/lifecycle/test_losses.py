@@ -1,4 +1,4 @@
-"""Whose doing a killed supervisor was (H4)."""
+"""Whether a killed supervisor was its own task's doing (H4)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hai_scheduler.core.lifecycle.losses import Loss, is_own
 
 
 def losses(*rows: tuple[str | None, float]) -> list[Loss]:
-    """Losses of users at times."""
+    """Losses, each of a user at a time."""
     return [Loss(user=user, at=at) for user, at in rows]
 
 
@@ -32,7 +32,7 @@ def losses(*rows: tuple[str | None, float]) -> list[Loss]:
         "another user's just after",
         "another user's long before",
         "among several",
-        "nobody knows whose",
+        "of an unknown process",
     ],
 )
 def test_h4_a_loss_is_a_users_own_unless_others_lost_ranks_at_about_the_same_time(

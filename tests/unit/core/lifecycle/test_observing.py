@@ -1,4 +1,4 @@
-"""What a cluster shows becomes events: level-triggered, so reading twice says nothing new."""
+"""Observations of a cluster become events; they are level-triggered, so a second observation gives no new event."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def test_what_the_cluster_does_not_show_of_a_run_that_it_was_told_to_end_never_s
 
 
 @pytest.mark.parametrize("ranks", [(), (is_up(0),), (is_up(0), is_up(1))], ids=["none", "one", "both"])
-def test_a_run_that_the_cluster_was_told_to_end_by_nobody_here_is_over(ranks: tuple[RankObservation, ...]) -> None:
-    """The order is of a past that the database has lost (decision 0016): a launch of it would start nothing."""
+def test_a_run_that_the_cluster_was_told_to_end_by_another_database_is_over(ranks: tuple[RankObservation, ...]) -> None:
+    """The database has lost the order by which the run was ended (decision 0016): its launch would start no process."""
     task = starting()
     seen = look(task, Observation(run_id=RunId("1.1"), ranks=ranks, killed=True))
     assert isinstance(seen.events[0], AskedToSuspend)
@@ -120,7 +120,7 @@ def test_a_run_that_the_cluster_was_told_to_end_by_nobody_here_is_over(ranks: tu
     ],
 )
 def test_a_run_that_left_as_asked_in_a_past_that_is_lost_has_not_finished(older, signalled, state) -> None:
-    """A restored database knows nothing of the notice; the ranks' supervisors do."""
+    """A restored database does not know the notice, but the supervisors of the ranks do."""
     task = replace(starting(), state=TaskState.RUNNING)
     ended = [
         RankObservation(
@@ -203,7 +203,7 @@ def test_what_the_cluster_says_about_an_end_stays_with_the_rank() -> None:
 
 
 def follow(task: Task, observation: Observation | None, seconds: float = 5) -> Task:
-    """The task after what is seen."""
+    """The task after the events of the observation."""
     for event in look(task, observation, seconds).events:
         task, _ = advance(task, event)
     return task
@@ -281,21 +281,21 @@ def test_a_failed_start_is_held_against_nodes_as_the_cluster_says(blame, nodes, 
     assert (event.nodes, event.doubtful, event.message) == (nodes, doubtful, "its node rejected it")
 
 
-# --- evictions that nobody saw
+# --- evictions that were not seen
 
 EVICTED = replace(GONE, leaving_by=at(3))
 
 
 @pytest.mark.parametrize("profile", list(Profile))
 @pytest.mark.parametrize("end", [EVICTED, replace(EVICTED, state=LOST, exit_code=None)], ids=["ended", "lost"])
-def test_a_rank_that_was_evicted_and_ended_while_nobody_looked_is_resumed(profile, end) -> None:
+def test_a_rank_that_was_evicted_and_ended_unseen_is_resumed(profile, end) -> None:
     task = a_task(state=TaskState.RUNNING, profile=profile, retry=Retry(count=1))
     task = follow(task, shows(end))
     assert (task.state, task.reason, task.retries) == (TaskState.SUSPENDED, Reason.EVICTED, 0)
     assert task.run.failed_ranks == ()
 
 
-def test_of_a_gang_the_others_leave_when_one_was_evicted_while_nobody_looked() -> None:
+def test_of_a_gang_the_others_leave_when_one_was_evicted_unseen() -> None:
     task = a_task(state=TaskState.RUNNING, nodes=2, run=a_run(nodes=2))
     task = follow(task, shows(EVICTED, is_up(1)))
     assert (task.state, task.run.notice.reason, task.run.failed_ranks) == (TaskState.SUSPENDING, Reason.EVICTED, ())

@@ -1,4 +1,4 @@
-"""What is said of saving stands on evidence: how a run that was told to leave has left, and what it has lost."""
+"""HAI claims a save only on evidence: how a run that was told to leave has left, and how much work it has lost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def told(profile: Profile = Profile.AUTO, *, checkpoint: Checkpoint | None = Non
 
 
 def gone(task: Task, code: int, **rank: object) -> Task:
-    """The task when its one rank has ended so."""
+    """The task after its only rank has ended with `code`."""
     last = Rank(
         **{"rank": 0, "node": "node-1", "state": RankState.EXITED, "exit_code": code, "signalled": True, **rank}
     )
@@ -54,7 +54,7 @@ def saved(seconds: float, source: Source = Source.SEEN) -> Checkpoint:
         ("one that saved after it", Profile.AUTO, 143, {"signal": 15, "caught": False}, saved(66), Left.SAVED, 0),
         ("one that saved as the notice came", Profile.AUTO, 0, {"caught": True}, saved(60), Left.SAVED, 0),
         ("one that told so", Profile.SIGTERM, 0, {"caught": True}, saved(61, Source.TOLD), Left.SAVED, 0),
-        ("a status that is nobody's way to leave", Profile.AUTO, 1, {"caught": True}, saved(50), Left.ENDED, 20),
+        ("a status with which no job leaves", Profile.AUTO, 1, {"caught": True}, saved(50), Left.ENDED, 20),
         ("... that has saved all the same", Profile.AUTO, 1, {"caught": True}, saved(65), Left.SAVED, 0),
         ("Ray ends with the number of its signal", Profile.AUTO, 15, {"caught": True}, saved(50), Left.UNKNOWN, 20),
         ("... that has saved", Profile.SIGTERM, 15, {"caught": True}, saved(65), Left.SAVED, 0),
@@ -86,7 +86,7 @@ def test_one_that_saved_after_its_notice_and_worked_on_until_it_was_ended_has_lo
     assert (task.run.left, task.run.lost) == (Left.SAVED, timedelta(seconds=8))
 
 
-def test_whoever_said_that_it_was_done_and_was_ended_then_has_lost_nothing() -> None:
+def test_a_rank_that_said_it_was_done_and_was_ended_then_has_lost_nothing() -> None:
     task = gone(told(killed_at=at(69), done=True), 143, signal=15, done=True)
     assert task.run is not None
     assert (task.run.left, task.run.lost) == (Left.SAVED, timedelta(0))
@@ -120,7 +120,7 @@ def test_a_chosen_signal_makes_its_status_one_that_was_asked_for(
 
 
 @pytest.mark.parametrize(("code", "left"), [(12, Left.UNKNOWN), (140, Left.UNKNOWN), (15, Left.ENDED)])
-def test_whoever_catches_the_signal_chosen_may_end_with_its_number(code: int, left: Left) -> None:
+def test_a_job_that_catches_the_signal_chosen_may_end_with_its_number(code: int, left: Left) -> None:
     task = gone(told(signal=Signal(name=SignalName.USR2)), code, caught=True)
     assert task.run is not None
     assert task.run.left is left
@@ -130,7 +130,7 @@ def test_whoever_catches_the_signal_chosen_may_end_with_its_number(code: int, le
 
 
 def test_files_that_were_seen_later_but_are_older_change_nothing() -> None:
-    """They are those of the checkpoint that the job has told of."""
+    """These files belong to the checkpoint that the job has reported."""
     task, _ = advance(told(), ev.Saved(at=at(62), checkpoint=saved(61, Source.TOLD)))
     same, _ = advance(task, ev.Saved(at=at(63), checkpoint=saved(60.5)))
     assert same == task
@@ -156,7 +156,7 @@ def test_p8_interruptions_without_evidence_are_counted_until_there_is_some() -> 
         ("it saved at all in this run", told(unsaved=1, checkpoint=saved(5)), {}, 0),
         ("it left saved", told(unsaved=1, done=True), {"done": True}, 0),
         ("it was ended at the deadline", told(unsaved=1, killed_at=at(69)), {}, 2),
-        ("nobody has asked it to leave", a_task(state=TaskState.RUNNING, unsaved=1), {"state": RankState.LOST}, 1),
+        ("it was not told to leave", a_task(state=TaskState.RUNNING, unsaved=1), {"state": RankState.LOST}, 1),
         ("it was stopped for good", told(unsaved=1, state=TaskState.STOPPING), {}, 1),
     ],
 )  # fmt: skip

@@ -73,7 +73,7 @@ def test_why_a_task_could_not_be_started_is_said_of_that_alone() -> None:
     ],
     ids=["never up", "never up again", "just up", "not proven", "proven", "a clock was set back"],
 )
-def test_h4_a_row_of_killed_supervisors_begins_anew_after_a_run_that_has_lasted(
+def test_h4_a_row_of_killed_supervisors_begins_again_after_a_run_that_has_lasted(
     up_for: timedelta | None, failed: int, row: int
 ) -> None:
     run = a_run(running_at=None if up_for is None else at(9) - up_for)

@@ -1,4 +1,4 @@
-"""What HAI's rules are compared with: who waits, who passes and who leaves in each of the other disciplines."""
+"""The disciplines that HAI is compared with: which tasks wait, pass others and leave in each of them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_fifo_the_head_of_the_queue_blocks_all_behind_it() -> None:
     assert order(made) == [2, 3, 4]
 
 
-def test_fifo_those_before_the_head_start_and_those_who_cannot_start_for_themselves_block_nobody() -> None:
+def test_fifo_tasks_before_the_head_start_and_tasks_that_cannot_start_for_themselves_block_no_other() -> None:
     tasks = (waits(1, 1), waits(2, 9), waits(3, 1, held=True), waits(4, 1))
     made = decide(snapshot(*tasks, nodes=4), discipline=FIFO)
     assert set(starts(made)) == {1, 4}
@@ -166,7 +166,7 @@ def test_srtf_the_longest_leaves() -> None:
 
 @pytest.mark.parametrize("discipline", OTHERS)
 def test_the_rule_of_turns_is_hais_alone(discipline: Discipline) -> None:
-    """A turn that is over for HAI, of equal length and service: nobody else ends it."""
+    """A turn that is over for HAI, of equal length and service: no other discipline ends it."""
     left = {1: timedelta(hours=1), 2: timedelta(hours=1)}
     shot = snapshot(runs(1, "node-1", minutes=29), waits(2), nodes=1, remaining=left)
     assert suspends(decide(shot, discipline=discipline)) == {}

@@ -1,4 +1,4 @@
-"""The parts that a plan is made of, each alone: levels, seats, use, turns, offers, reservations, ends of runs."""
+"""The parts of a plan, each alone: levels, seats, use, turns, offers, reservations, ends of runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HOPEFUL = Hopeless(frozenset(), lambda _: False)
 
 
 def rules() -> HaiRules:
-    """Those of one plan: they remember what they have worked out."""
+    """HAI's rules for one plan, which remember results."""
     return HaiRules(POLICY, NOW, NOBODY, {})
 
 
@@ -50,7 +50,7 @@ def test_the_level_follows_from_service(minutes: float, level: int) -> None:
     assert level_at(for_minutes(minutes), POLICY) == level
 
 
-def test_seats_are_dealt_out_anew_within_a_hand() -> None:
+def test_seats_are_dealt_out_again_within_a_hand() -> None:
     first, second = a_task(1, submitted_at=at(1), custom_rank=2.0), a_task(3, submitted_at=at(3), custom_rank=1.0)
     assert own_order([first, second]) == [second, first]
     dealt = seats([[first, second]])
@@ -58,7 +58,7 @@ def test_seats_are_dealt_out_anew_within_a_hand() -> None:
 
 
 def lane(*tasks: Task, before: Sequence[Task] = ()) -> Lane:
-    """The tasks are of rank 0, those of `before` of one user; nobody has held anything lately."""
+    """A lane of `tasks`, all of rank 0, with those of `before` of one user indexed; no user has any decayed use."""
     parts = {(0.0, before[0].user): Part(before)} if before else {}
     made = Lane(parts, {task.user: 0.0 for task in (*tasks, *before)})
     for task in tasks:
@@ -68,7 +68,7 @@ def lane(*tasks: Task, before: Sequence[Task] = ()) -> Lane:
 
 
 def looked_at(lane: Lane, hopeless: Hopeless = HOPEFUL) -> list[int]:
-    """Its tasks in the order in which they are looked at."""
+    """The ids of the lane's tasks, in the order in which a plan looks at them."""
     order = []
     while (entry := lane.pop(hopeless)) is not None:
         order.append(int(entry.task.id))
@@ -83,7 +83,7 @@ def test_a_queue_gives_places_through_its_lanes() -> None:
 
 
 def test_a_lane_is_in_order_of_rank_then_use_then_seat() -> None:
-    """Whether its tasks were there from the start or came in one by one."""
+    """The order is the same for tasks that were there from the start and for tasks that came one by one."""
     users = {1: "alice", 2: "bob", 3: "cy", 4: "dora", 5: "cy"}
     use = {"alice": 0.0, "bob": 5.0, "cy": 1.0, "dora": 1.0}
     parts = {(1.0, "alice"): Part([waits(1, user="alice")]), (0.0, "cy"): Part([waits(5, user="cy")])}
@@ -107,8 +107,8 @@ def test_the_hopeless_are_not_looked_at_unless_they_were_promised_nodes() -> Non
     assert looked_at(made, hopeless) == [1, 4]
 
 
-def test_a_users_own_order_deals_out_the_seats_of_all_his_tasks_of_the_level() -> None:
-    """Those that are hopeless keep their part in it, and so do those that came in one by one."""
+def test_a_users_own_order_deals_out_the_seats_of_all_their_tasks_of_the_level() -> None:
+    """Hopeless tasks keep their part in the order, and so do tasks that came one by one."""
     last = waits(3, submitted_at=at(3), custom_rank=-1.0, avoid=frozenset({"node-1"}), user="bob")
     made = lane(
         last,
@@ -123,7 +123,7 @@ def test_a_users_own_order_deals_out_the_seats_of_all_his_tasks_of_the_level() -
     assert looked_at(made, Hopeless(frozenset(), lambda task: task.id == 3)) == [4, 2, 1]
 
 
-def test_a_task_that_its_user_has_ordered_takes_the_seat_of_one_that_he_has_not() -> None:
+def test_a_task_that_its_user_has_ordered_takes_the_seat_of_one_without_an_order() -> None:
     before = [waits(number, submitted_at=at(number), user="bob") for number in (1, 2)]
     assert looked_at(lane(waits(3, submitted_at=at(3), custom_rank=-1.0, user="bob"), before=before)) == [3, 1, 2]
 

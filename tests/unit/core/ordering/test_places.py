@@ -1,4 +1,4 @@
-"""The order of the queue, and places in it, are what sorting all of it gives (O1 to O3)."""
+"""The order of the queue, and the places in it, are the same as if all tasks were sorted (O1 to O3)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ USERS = ("ann", "bob", "cy")
 
 @dataclass(frozen=True)
 class Waits:
-    """A task, its rank, whether it came in by itself, and whether it waits in a lower lane after all."""
+    """A task, its rank, whether it came by itself, and whether it falls to a lower lane."""
 
     task: Task
     rank: float
@@ -54,7 +54,7 @@ def queues(draw: st.DrawFn) -> tuple[list[Waits], dict[str, float]]:
 
 
 def lanes_of(waiting: Sequence[Waits], use: Mapping[str, float]) -> dict[Priority, Lane]:
-    """All of them in the lane of NORMAL, but those that fall from it to LOW."""
+    """The lanes: all tasks are in the lane of NORMAL, except those that fall to LOW."""
     together: defaultdict[tuple[float, str, Priority | None], list[Task]] = defaultdict(list)
     for one in waiting:
         if not one.alone:
@@ -75,13 +75,13 @@ def lanes_of(waiting: Sequence[Waits], use: Mapping[str, float]) -> dict[Priorit
 
 
 def sorted_out(members: Sequence[Waits], use: Mapping[str, float], seats: Mapping[TaskId, Seat]) -> list[Task]:
-    """By rank, by use of the user, by seat."""
+    """The tasks sorted by rank, then by use of the user, then by seat."""
     keyed = sorted((one.rank, use[one.task.user], seats[one.task.id], one.task.id, one.task) for one in members)
     return [task for *_, task in keyed]
 
 
 def seats_of(members: Sequence[Waits], use: Mapping[str, float]) -> dict[TaskId, Seat]:
-    """What each user has dealt out among his tasks of one rank that ask for one level (O3)."""
+    """By task, its place among its user's tasks of one rank and priority, as the user's own order has it (O3)."""
     hands: defaultdict[object, list[Task]] = defaultdict(list)
     for one in members:
         hands[one.rank, use[one.task.user], one.task.user, one.task.priority].append(one.task)
@@ -93,7 +93,7 @@ def seats_of(members: Sequence[Waits], use: Mapping[str, float]) -> dict[TaskId,
 
 
 def by_hand(waiting: Sequence[Waits], use: Mapping[str, float]) -> dict[Priority, list[Task]]:
-    """The whole queue in order. One that falls leaves its seat behind and takes one among those below."""
+    """By priority, the whole queue in order. A task that falls leaves its seat and gets one in the lower lane."""
     fallen = [one for one in waiting if one.falls]
     seats = seats_of(waiting, use)
     return {
@@ -104,7 +104,7 @@ def by_hand(waiting: Sequence[Waits], use: Mapping[str, float]) -> dict[Priority
 
 @given(queues(), st.integers(0, 5), st.integers(0, 3))
 def test_tasks_are_looked_at_in_order(made: tuple[list[Waits], dict[str, float]], few: int, size: int) -> None:
-    """However many of them are taken one by one, and with those left out that were hopeless when order was made."""
+    """This holds however many tasks come one by one, and without tasks that were hopeless when the order was made."""
     waiting, use = made
     hopeless = Hopeless(
         frozenset({(size_of(waiting[0].task)[0], 3)}) if size == 3 else frozenset(),
@@ -123,7 +123,7 @@ def test_tasks_are_looked_at_in_order(made: tuple[list[Waits], dict[str, float]]
 
 @given(queues(), st.sampled_from([0, 1, 2]))
 def test_places_are_those_of_the_order(made: tuple[list[Waits], dict[str, float]], enough: int) -> None:
-    """Whether they are counted or looked up, whatever is asked first."""
+    """Places are the same whether they are counted or looked up, and whichever is asked first."""
     waiting, use = made
     order = by_hand(waiting, use)
     expected = {task.id: place for place, task in enumerate([*order[Priority.NORMAL], *order[Priority.LOW]], 1)}
@@ -140,7 +140,7 @@ def test_places_are_those_of_the_order(made: tuple[list[Waits], dict[str, float]
 def test_a_part_that_has_changed_is_one_that_was_made_so(
     made: tuple[list[Waits], dict[str, float]], data: st.DataObject
 ) -> None:
-    """And the one that it was is as before: earlier plans are read from it."""
+    """The old part stays as it was, because earlier plans are read from it."""
     tasks = [one.task for one in made[0]]
     before = [task for task in tasks if data.draw(st.booleans())] or tasks[:1]
     lost = [task for task in before if data.draw(st.booleans())]

@@ -1,4 +1,4 @@
-"""Verdicts (`hai_scheduler.core.planning.answers`), as `group_plan` leaves things.
+"""Verdicts (`hai_scheduler.core.planning.answers`) after `group_plan` has made its decisions.
 
 Their kinds come from `hai_scheduler.core.planning.diagnosis`, their data from
 `hai_scheduler.core.planning.verdict_data`.

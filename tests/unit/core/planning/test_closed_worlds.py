@@ -1,4 +1,4 @@
-"""Finite sets of endless equals, for two days: nobody starves, and no two of them drive each other out and out."""
+"""Finite sets of endless equals, for two days: no task starves, and no two tasks preempt each other again and again."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ def _endless(number: int, nodes: int, random: Random) -> Task:
 
 
 def longest_slice(policy: Policy) -> timedelta:
-    """At the highest level."""
+    """The slice at the highest level."""
     return slice_of(a_task(served=policy.long_after), policy)
 
 
 def bound(world: World) -> timedelta:
-    """How long an equal that fits may wait at most.
+    """The longest wait that the rules allow for a task among equals.
 
-    After `starve_after` it is of level 0 (O2), and those who were started meanwhile have used more than its user,
-    who has used nothing for so long (O3). So each competitor goes before it once at most, and for each of them,
-    and for itself, one turn may have to last as long as any may (P2), and P7's hour, and leave within its grace.
+    After `starve_after` the task counts as level 0 (O2), and users whose tasks were started meanwhile have more use
+    than its own user (O3). So each competitor goes before it at most once. Each competitor, and the task
+    itself, may have to wait for one turn, of the longest slice (P2) or the hour of P7, and for its grace.
     """
     each = max(longest_slice(world.policy), HOUR) + GRACE + world.starts_in
     return world.policy.starve_after + len(world.tasks) * each

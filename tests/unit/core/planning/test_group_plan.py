@@ -1,4 +1,4 @@
-"""What holds of the parts of a node group's plan when its steps have been taken: `GroupPlan.check` and its parts.
+"""Invariants of a node group's plan after all of its steps: `GroupPlan.check` and its parts.
 
 What `hai_scheduler.core.planning.queue_walk` decides is in the tables of rules and in the recorded decisions.
 """
@@ -23,7 +23,7 @@ from unit.core.tables import HIGH, LOW, NORMAL, POLICY, runs, shares, snapshot, 
 
 
 def planned(shot: Snapshot, discipline: Discipline = Discipline.HAI) -> GroupPlan:
-    """The plan of the one node group, made."""
+    """The finished plan of the only node group."""
     memory = Memory()
     memory.update(shot, POLICY, discipline)
     made = GroupPlan("training", shot, POLICY, discipline, memory)
@@ -70,7 +70,7 @@ def test_a_promise_that_only_the_node_knows_of_is_found() -> None:
 
 
 def test_quota_without_nodes_is_found() -> None:
-    """A beneficiary has both; what ends one of them alone is a fault."""
+    """A beneficiary has both quota and nodes; code that ends only one of them is wrong."""
     made = planned(snapshot(runs(1, "node-1", level=LOW), waits(2, priority=HIGH), nodes=1))
     made.check()
     made._state.ledger.release(waits(2))

@@ -36,7 +36,7 @@ def a_day_of(*tasks: Task, nodes: int | tuple[Node, ...], policy: Policy | None 
 
 
 def preemptions(world: World) -> list[tuple[int, int | None]]:
-    """Who was told to leave because of priority, and for whom."""
+    """The ids of the tasks that were preempted, each with the beneficiary."""
     return [(told.task_id, told.beneficiary) for told in world.told if told.reason is Reason.PREEMPTED]
 
 
@@ -45,7 +45,7 @@ def running(world: World) -> set[int]:
 
 
 def task(id: int, nodes: int = 1, *, after: float = 0, **fields: object) -> Task:  # noqa: A002
-    """An endless task, submitted so many minutes after the begin, of a user of its own unless said."""
+    """An endless task, submitted `after` minutes after the begin, of a user of its own unless `fields` name one."""
     submitted = at(minutes=after)
     return a_task(id, nodes=nodes, **{"user": f"user{id}", "submitted_at": submitted, **fields})
 
@@ -84,7 +84,7 @@ def test_equals_that_come_after_one_another_do_not_drive_the_same_one_out_again_
 
 @pytest.mark.parametrize("weight", [1e-6, 1.0, 1_000_000.0], ids=["next to nothing", "one", "very much"])
 def test_weights_that_make_all_shares_alike_do_not_make_a_loop(weight: float) -> None:
-    """kubernetes-sigs/kueue#6774: with weights of 0, or very large ones, two queues preempted one another for ever."""
+    """kubernetes-sigs/kueue#6774: with weights of 0, or very large ones, two queues preempted each other endlessly."""
     policy = Policy(weights={"user1": weight, "user2": weight})
     world = a_day_of(task(1, 5), task(2, 5), nodes=8, policy=policy)
     assert len(world.told) <= DAY / policy.slice
@@ -114,7 +114,7 @@ def is_own_equal(world: World, first: int, second: int | None) -> bool:
 
 @pytest.mark.parametrize("gpus", [None, 3], ids=["whole nodes", "parts"])
 def test_a_user_whose_own_tasks_hold_everything_makes_no_endless_search(gpus: int | None) -> None:
-    """kubernetes-sigs/kueue#12541: a queue on its own was yielded as a target for ever, and the scheduler hung."""
+    """kubernetes-sigs/kueue#12541: a queue on its own was yielded as a target without end, and the scheduler hung."""
     alone = {"user": "alone", "gpus": gpus}
     there = [runs(n, f"node-{n}", minutes=600, user="alone") for n in range(1, 201)]
     waiting = [waits(n, n % 3 + 1, **alone) for n in range(1_000, 1_300)]
@@ -123,7 +123,7 @@ def test_a_user_whose_own_tasks_hold_everything_makes_no_endless_search(gpus: in
     assert made.work < 3_000, "the queue is looked at, and the turns, but not all turns for each of the queue"
 
 
-def test_a_task_that_can_never_fit_before_one_that_can_takes_nobodys_nodes() -> None:
+def test_a_task_that_can_never_fit_before_one_that_can_takes_no_nodes_of_others() -> None:
     """kubernetes-sigs/kueue#6947: a workload that did not fit had a running one preempted over and over."""
     quotas = (*(a_quota("public", priority=level, limit=3) for level in Priority),)
     world = a_day_of(

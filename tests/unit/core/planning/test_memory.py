@@ -28,7 +28,7 @@ POLICY = Policy()
 
 
 def everything(made: Plan) -> tuple[object, ...]:
-    """What a plan says, the verdicts of every seventh task among it: they have positions in them."""
+    """All values of a plan, with the verdicts of every seventh task, because verdicts have positions in the queue."""
     verdicts = {task_id: made.verdicts[task_id] for task_id in made.verdicts if int(task_id) % 7 == 0}
     return made.decisions, len(made.verdicts), verdicts, made.look_again
 
@@ -55,7 +55,7 @@ def of(*tasks: Task) -> Snapshot:
 
 
 def standing(snapshot: Snapshot, memory: Memory, policy: Policy = POLICY) -> dict[tuple[Priority, float], list[int]]:
-    """Who waits at which level and rank, once a plan has been made."""
+    """The ids of the waiting tasks by priority and rank, after a plan was made."""
     plan(snapshot, policy, memory=memory)
     found = memory.groups["training"]
     return {

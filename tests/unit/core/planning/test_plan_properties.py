@@ -1,4 +1,4 @@
-"""Properties of every plan, on clusters and queues that nobody thought of."""
+"""Properties of every plan, on clusters and queues that Hypothesis makes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def told(made: Plan) -> list[Suspend]:
 
 
 def too_few_others(task: Task, shot: Snapshot) -> bool:
-    """Whether the task can do without the nodes that it was unlucky on (F3)."""
+    """Whether too few nodes are left without those that the task avoids (F3)."""
     fit = (node for node in shot.nodes if node.group == task.group and node.schedulable)
     return sum(node.gpus >= (task.gpus or 0) and node.name not in task.avoid for node in fit) < task.nodes
 
@@ -86,10 +86,10 @@ def test_a_start_never_exceeds_quota(shot: Snapshot) -> None:
 @given(snapshots(), st.sampled_from(Discipline))
 @SOME
 def test_planning_again_changes_nothing(shot: Snapshot, discipline: Discipline) -> None:
-    """P5: nobody is told twice, nothing that was decided is taken back, and the plan comes to rest.
+    """P5: no run is told twice, nothing that was decided is taken back, and the plan comes to rest.
 
-    Room that is made for one task may do for another besides, who may not ask for it himself (P3): what is left of a
-    node is kept for him then and, where the place of one who spans zones is free (F2), others may leave for him.
+    Nodes that are freed for one task may also suit a second task, for which no turn may end (P3). The rest of a node
+    is then kept for the second task; and where a task may span zones again (F2), others may leave for it.
     """
     # A user's tasks take seats over from one another (O3); and nothing has been promised by other rules.
     fields = {"custom_rank": None} if discipline is Discipline.HAI else {"custom_rank": None, "promise": frozenset()}
@@ -177,7 +177,7 @@ def test_every_suspension_keeps_p1_to_p3_and_p6_and_p7(shot: Snapshot) -> None:
 
 @given(snapshots())
 @SOME
-def test_nobody_is_suspended_unless_the_beneficiary_then_starts(shot: Snapshot) -> None:
+def test_no_task_is_suspended_unless_the_beneficiary_then_starts(shot: Snapshot) -> None:
     made = plan(shot, POLICY)
     after = emptied(carried_out(shot, made))
     then = plan(after, POLICY)
@@ -192,7 +192,7 @@ def test_nobody_is_suspended_unless_the_beneficiary_then_starts(shot: Snapshot) 
 
 @given(snapshots())
 @FEW
-def test_nobody_is_suspended_who_is_not_needed(shot: Snapshot) -> None:
+def test_no_task_is_suspended_that_is_not_needed(shot: Snapshot) -> None:
     """P4: had any one of those who were told to leave stayed, the beneficiary could not start, or only over zones.
 
     Those behind a task that waits for room are left out: what they may use depends on when that can start (B2). So

@@ -24,7 +24,7 @@ from unit.core.tables import EVERYBODY, HIGH, LOW, NORMAL, POLICY, leaving, runs
 
 
 def parts(*tasks: Task, **fields: Any) -> tuple[GroupState, Placer, Promises]:
-    """A group whose plan has only begun: nothing is promised in it yet, whatever the tasks bring."""
+    """The parts of a group's plan at its begin: no node is promised yet, whatever promises the tasks have."""
     shot, memory = snapshot(*tasks, **fields), Memory()
     memory.update(shot, POLICY, Discipline.HAI)
     state = GroupState("training", shot, POLICY, Discipline.HAI, memory)
@@ -33,7 +33,7 @@ def parts(*tasks: Task, **fields: Any) -> tuple[GroupState, Placer, Promises]:
 
 
 def now(state: GroupState, number: int) -> Task:
-    """The task as the plan has it now."""
+    """The task with that id, as the plan has it now."""
     return state.pending.tasks[TaskId(number)]
 
 
@@ -107,7 +107,7 @@ def test_a_gang_is_placed_on_free_nodes_or_not_at_all() -> None:
     assert placer.now(pending(now(state, 3)), passing=False) is None
 
 
-def test_room_is_what_is_being_freed_before_anybody_is_told_to_leave() -> None:
+def test_room_is_what_is_being_freed_before_any_task_is_told_to_leave() -> None:
     state, placer, _ = parts(
         leaving(runs(1, "node-1", level=LOW), None), runs(2, "node-2", level=LOW), waits(3), nodes=2
     )
@@ -123,12 +123,12 @@ def test_those_who_must_leave_are_leaving_from_then_on() -> None:
     assert room is not None
     assert [turn.task.id for turn in room.victims] == [1]
     assert all(turn.leaving for turn in room.victims)
-    assert preemptor.frees_more(room.victims), "the node is promised to nobody yet"
+    assert preemptor.frees_more(room.victims), "the node is not promised yet"
     state.ledger.promise(room.nodes, now(state, 3), NORMAL)
     assert not preemptor.frees_more(room.victims)
 
 
-def test_no_room_is_made_where_nobody_may_be_told_to_leave() -> None:
+def test_no_room_is_made_where_no_task_may_be_told_to_leave() -> None:
     state, placer, _ = parts(runs(1, "node-1", level=HIGH), waits(3), nodes=1)
     assert Preemptor(state, placer).make_room(pending(now(state, 3))) is None
     assert not any(turn.leaving for turn in state.turns.values())

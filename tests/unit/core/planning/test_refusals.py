@@ -1,4 +1,4 @@
-"""What is refused together with a task, and when that is forgotten (B2, P3)."""
+"""Which tasks are refused together with a task, and when the refusal is forgotten (B2, P3)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SMALL, MIDDLE, LARGE = waits(1, 1, user="ann"), waits(2, 2, user="bob"), waits(3
 
 
 def head_of(*tasks: Task) -> QueueHead:
-    """Two nodes, on which these run."""
+    """The head of the queue on two nodes, on which `tasks` run."""
     rules = HaiRules(POLICY, NOW, UserUse((), (), POLICY, NOW), {})
     turns = [turn_of(task) for task in tasks]
     ledger = Ledger(Floor(some_nodes(2)), turns)
@@ -50,7 +50,7 @@ def with_large() -> Lane:
     ],
 )
 def test_what_is_no_easier_is_refused_with_it(scope: Scope, covered: list[bool]) -> None:
-    """Nothing is kept for a head here, so that none can pass it."""
+    """No node is kept for a head here, so that no task can pass the head."""
     refusals = Refusals(head_of())
     refusals.add(MIDDLE, with_large(), scope)
     assert [refusals.covers(task) for task in (SMALL, MIDDLE, LARGE)] == covered

@@ -1,4 +1,4 @@
-"""Who may pass the head of the queue, and whose nodes are kept (rules B1 to B4)."""
+"""Which tasks may pass the head of the queue, and for which tasks nodes are kept (rules B1 to B4)."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from unit.core.tables import (
 )
 
 KEPT = frozenset({"node-1", "node-2", "node-3"})
-#: It has node-1 for ten minutes more: then its slice is over.
+#: A task that has node-1 for ten minutes more: then its slice is over.
 RUNNING = runs(1, "node-1", minutes=20)
 #: The head of the queue: it needs all three nodes, and can have them in ten minutes.
 HEAD = waits(2, 3)
 WHEN = NOW + for_minutes(10)
-#: The same, but for a node that it cannot use.
+#: The same task, which cannot use node-4.
 NOT_NODE_4 = replace(HEAD, avoid=frozenset({"node-4"}))
 
 # -- B1 -----------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def test_b1_where_no_time_can_be_said_nothing_is_kept(sentence: str, running: Ta
     assert (made.verdicts[2].kind, made.verdicts[2].earliest_start) == (VerdictKind.CAPACITY, None)
 
 
-def test_b1_nothing_is_kept_for_a_task_that_waits_for_quota_or_for_its_owner_or_for_ever() -> None:
+def test_b1_nothing_is_kept_for_a_task_that_waits_for_quota_or_for_its_owner_or_can_never_start() -> None:
     quotas = (*EVERYBODY, a_quota("user:ann", limit=3))
     there = (RUNNING, runs(9, "node-4", user="ann", minutes=1))
     for head in (waits(2, 3, user="ann"), waits(2, 3, held=True), waits(2, 9), waits(2, 3, not_before=WHEN)):
@@ -293,7 +293,7 @@ def test_b3_a_higher_task_may_take_promised_nodes_over() -> None:
     ],
 )
 def test_b3_a_higher_task_leaves_promised_nodes_alone_if_others_will_do(sentence: str, nodes: tuple[Node, ...]) -> None:
-    """Nobody has left for nothing (P4)."""
+    """No task has left for nothing (P4)."""
     promised = waits(2, promise=frozenset({"node-1"}))
     made = decide(snapshot(promised, waits(3, priority=HIGH), nodes=nodes))
     assert starts(made) == {3: ("node-2",), 2: ("node-1",)}, sentence
@@ -302,7 +302,7 @@ def test_b3_a_higher_task_leaves_promised_nodes_alone_if_others_will_do(sentence
 
 
 def test_b3_a_task_whose_nodes_are_on_their_way_does_not_take_those_of_another() -> None:
-    """It would start a little sooner, and somebody else would have left for nothing."""
+    """The task would start a little sooner, and another task would have left for nothing."""
     there = (leaving(runs(1, "node-1"), beneficiary=3),)
     tasks = (
         waits(3, priority=HIGH, promise=frozenset({"node-1"})),
@@ -348,7 +348,7 @@ def test_b3_a_promise_that_cannot_be_kept_whole_lapses() -> None:
 
 
 def test_b3_a_promise_that_has_lapsed_does_not_come_back_later() -> None:
-    """Otherwise the task would pass, at any later time, everybody who stands before it."""
+    """Otherwise the task would pass, at any later time, all tasks before it in the queue."""
     nodes = (a_node("node-1"), a_node("node-2", mark=NodeMark.CORDONED))
     shot = snapshot(waits(1, 1), waits(3, 2, promise=frozenset({"node-1", "node-2"})), nodes=nodes)
     shot = carried_out(shot, decide(shot))

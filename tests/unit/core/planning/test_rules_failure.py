@@ -40,7 +40,7 @@ SECOND = timedelta(seconds=1)
 
 
 def ended(task: Task, *states: tuple[RankState, int | None]) -> Task:
-    """The task after its ranks have been seen like that."""
+    """The task after its ranks were observed in these states, with these exit codes."""
     ranks = tuple(a_rank(n, state=state, exit_code=code) for n, (state, code) in enumerate(states))
     return advance(task, RanksSeen(at=NOW, ranks=ranks))[0]
 
@@ -327,12 +327,12 @@ def test_draining_one_node_ends_the_turn_of_the_whole_gang() -> None:
     assert made.decisions == (Suspend(task_id=1, reason=Reason.DRAINED),)
 
 
-def test_draining_tells_nobody_twice() -> None:
+def test_draining_tells_no_run_twice() -> None:
     nodes = (a_node("node-1", mark=NodeMark.DRAINING),)
     assert decide(snapshot(leaving(runs(1, "node-1"), None, Reason.DRAINED), nodes=nodes)).decisions == ()
 
 
-def test_a_pause_asks_everybody_to_leave_and_starts_nothing() -> None:
+def test_a_pause_asks_all_tasks_to_leave_and_starts_nothing() -> None:
     made = decide(snapshot(runs(1, "node-1"), waits(2), paused=True))
     assert made.decisions == (Suspend(task_id=1, reason=Reason.PAUSED),)
     assert made.verdicts[2].kind is VerdictKind.PAUSED
@@ -361,7 +361,7 @@ def test_a_task_over_its_time_limit_that_is_leaving_is_stopped_all_the_same_and_
     assert decide(snapshot(replace(over, state=TaskState.STOPPING))).decisions == ()
 
 
-def test_a_held_task_waits_for_its_owner_and_stands_in_nobodys_way() -> None:
+def test_a_held_task_waits_for_its_owner_and_blocks_no_other() -> None:
     made = decide(snapshot(waits(1, 1, held=True), waits(2, 1), nodes=1))
     assert starts(made) == {2: ("node-1",)}
     assert (made.verdicts[1].kind, made.verdicts[1].position) == (VerdictKind.HELD, None)

@@ -36,7 +36,7 @@ SECOND = timedelta(seconds=1)
 
 
 def queue(*tasks: Task, uses: tuple[Use, ...] = (), policy: Policy = POLICY) -> list[int]:
-    """The tasks in the order in which they stand, behind a task of the highest priority that has all the nodes."""
+    """The ids of `tasks` in the order of the queue, behind a task of the highest priority that has all nodes."""
     full = runs(99, "node-1", "node-2", level=Priority.EXTREME_HIGH)
     return order(decide(snapshot(full, *tasks, nodes=2, uses=uses), policy))
 
@@ -50,7 +50,7 @@ def test_o1_higher_priority_goes_first_then_first_submission() -> None:
     assert made.verdicts[3].position == 3
 
 
-def test_o1_the_levels_stand_in_their_order_whoever_came_first() -> None:
+def test_o1_the_levels_stand_in_their_order_whichever_task_came_first() -> None:
     tasks = [waits(n, priority=level) for n, level in enumerate(sorted(Priority), start=1)]
     assert queue(*tasks) == [7, 6, 5, 4, 3, 2, 1]
 
@@ -215,7 +215,7 @@ def test_o3_the_order_is_total_down_to_the_id() -> None:
 
 
 def test_o3_turns_rotate_through_three_equals() -> None:
-    """A user who has just had a turn has used more than one who has not, so nobody starves."""
+    """A user who has just had a turn has used more than one who has not, so no user starves."""
     had_turn = replace(waits(1), state=TaskState.SUSPENDED, run=a_run(1, ended_at=NOW))
     uses = (Use(user="user1", group="training", node_seconds=1800, at=NOW),)
     made = decide(snapshot(had_turn, runs(2, "node-1", minutes=31, user="bob"), waits(3), nodes=1, uses=uses))

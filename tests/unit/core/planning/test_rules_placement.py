@@ -32,7 +32,7 @@ from unit.core.tables import (
 
 
 def laid_out(**leaves: int) -> tuple[Node, ...]:
-    """Nodes by leaf, `a1=3` being three nodes of leaf a1 in zone a: a1-1, a1-2, a1-3."""
+    """Nodes by leaf: `a1=3` gives three nodes of leaf a1 in zone a, called a1-1, a1-2 and a1-3."""
     return tuple(
         a_node(f"{leaf}-{number}", zone=leaf[0], leaf=leaf)
         for leaf, count in leaves.items()
@@ -93,7 +93,7 @@ def test_f1_only_what_is_free_counts_as_the_size_of_a_leaf() -> None:
 
 
 def test_f1_nodes_are_freed_within_one_zone_if_that_can_be() -> None:
-    """Spread over two zones it would do less harm."""
+    """A gang over two zones would do less harm to others, but F1 keeps it in one zone."""
     nodes = laid_out(a1=2, b1=2)
     there = [
         runs(n, name, minutes=m, level=LOW)
@@ -103,7 +103,7 @@ def test_f1_nodes_are_freed_within_one_zone_if_that_can_be() -> None:
 
 
 def test_f1_of_two_zones_the_one_where_fewer_must_leave() -> None:
-    """Task 8 leaves either way; in zone b nobody else has to."""
+    """Task 8 leaves either way; in zone b no other task has to."""
     nodes = laid_out(a1=2, b1=2)
     there = (
         runs(3, "a1-2", minutes=45, level=LOW),
@@ -188,7 +188,7 @@ def test_f2_turns_among_equals_go_round_for_those_that_span_zones(minutes: float
         assert made.verdicts[2].earliest_start == NOW + for_minutes(1)
 
 
-def test_f2_whoever_may_not_leave_for_it_keeps_its_place() -> None:
+def test_f2_a_task_that_may_not_leave_for_it_keeps_its_place() -> None:
     higher = crossing(1, "a1-1", "b1-1", level=Priority.VERY_HIGH)
     assert suspends(decide(snapshot(higher, waits(2, 2, priority=HIGH), nodes=FOUR))) == {}
     own = runs(1, "a1-1", "b1-1", minutes=600, user="user2")
@@ -203,7 +203,7 @@ def test_f2_the_earliest_start_waits_for_the_place_though_nodes_are_free() -> No
 
 
 def test_f2_nodes_are_not_freed_for_two_tasks_of_which_one_may_span_zones() -> None:
-    """Nobody leaves for nothing (P4), and no node is kept for a task that may not have it."""
+    """No task leaves for nothing (P4), and no node is kept for a task that may not have it."""
     there = [runs(n, node.name, level=LOW) for n, node in enumerate(FOUR, start=1)]
     shot = snapshot(*there, waits(8, 2, priority=HIGH), waits(9, 2, priority=HIGH), nodes=FOUR)
     made = decide(shot)

@@ -263,7 +263,7 @@ def test_q4_auto_that_no_level_could_ever_hold_is_never() -> None:
     assert (made.verdicts[1].kind, made.verdicts[1].priority) == (NEVER, LOW)
 
 
-def test_q4_auto_is_judged_anew_while_it_waits_and_not_while_it_runs() -> None:
+def test_q4_auto_is_judged_again_while_it_waits_and_not_while_it_runs() -> None:
     quotas = (a_quota("public", priority=HIGH, limit=1), a_quota("public", limit=9))
     running = runs(1, "node-1", user="ann", priority=None, level=NORMAL)
     made = decide(snapshot(running, waits(2, user="ann", priority=None), quotas=quotas))
@@ -271,7 +271,7 @@ def test_q4_auto_is_judged_anew_while_it_waits_and_not_while_it_runs() -> None:
 
 
 def test_q4_auto_keeps_the_level_for_which_others_were_told_to_leave() -> None:
-    """Quota is set aside for it, so that nobody has left for nothing."""
+    """Quota is set aside for it, so that no task has left for nothing."""
     quotas = (a_quota("public", priority=HIGH, limit=1), a_quota("public", limit=9))
     promised = waits(2, user="ann", priority=None, promise=frozenset({"node-1"}))
     first = waits(1, user="ann", priority=None)

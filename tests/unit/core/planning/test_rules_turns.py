@@ -160,7 +160,7 @@ def test_p3_nobody_leaves_for_his_own_equal(sentence: str, user: str, level: Pri
 
 
 def test_p3_compares_what_they_count_as_now() -> None:
-    """A demoted ABOVE_NORMAL task is no equal of its user's other ABOVE_NORMAL tasks, but one of his NORMAL ones."""
+    """A demoted ABOVE_NORMAL task is no equal of its user's other ABOVE_NORMAL tasks, but of its NORMAL tasks."""
     demoted = runs(1, "node-1", level=ABOVE, minutes=31, user="ann")
     assert suspends(decide(snapshot(demoted, waits(2, user="ann", priority=ABOVE), nodes=1))) == {1: 2}
     assert suspends(decide(snapshot(demoted, waits(2, user="ann"), nodes=1))) == {}
@@ -445,10 +445,10 @@ def test_p8_such_a_task_gives_no_reserved_node_back() -> None:
     assert starts(decide(snapshot(there, head, waits(3), nodes=2))) != {}
 
 
-# -- what is told to leave without anybody waiting ----------------------------------------------------
+# -- runs that are told to leave while no task waits --------------------------------------------------
 
 
-def test_without_anybody_waiting_no_turn_ends() -> None:
+def test_no_turn_ends_while_no_task_waits() -> None:
     nodes = (a_node("node-1"), a_node("node-2"))
     made = decide(snapshot(runs(1, "node-1", minutes=9000), waits(2, held=True), nodes=nodes))
     assert made.decisions == ()

@@ -1,4 +1,4 @@
-"""What is given out: gangs, whole nodes and parts of nodes, in one group (rules U1 to U3)."""
+"""The units of allocation: gangs, whole nodes and parts of nodes, in one node group (rules U1 to U3)."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def test_turns_are_those_of_runs_that_hold_nodes_in_order_of_id() -> None:
     assert standing.turns(POLICY, NOW, floor)[1] is not turns[1], "a plan changes its turns"
 
 
-def test_what_turns_hold_is_found_anew_when_the_nodes_have_changed() -> None:
+def test_what_turns_hold_is_found_again_when_the_nodes_have_changed() -> None:
     standing = Standing()
     standing.add(runs(1, "node-1", "node-2"))
     standing.add(shares(2, {"node-3": (0, 1)}))
@@ -81,7 +81,7 @@ def test_what_an_earlier_plan_was_given_stays_as_it_was() -> None:
 
 
 def test_a_task_that_has_gone_does_not_rise() -> None:
-    """It would have: its rank changes with time (O2)."""
+    """Otherwise it would rise, because its rank changes with time (O2)."""
     standing, old = Standing(), waits(1, served=for_minutes(600))
     standing.add(old)
     standing.line_up(RULES)

@@ -1,4 +1,4 @@
-"""P5 in a crowd: a cluster of 200 nodes that lives, and no second plan at the same moment decides anything."""
+"""P5 on a busy cluster of 200 nodes: a second plan at the same moment decides nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROUNDS = 40
 
 
 def decide(snapshot: Snapshot) -> Plan:
-    """The plan of the moment."""
+    """The plan for this snapshot."""
     return plan(snapshot, POLICY)
 
 
@@ -33,4 +33,4 @@ def test_p5_a_plan_that_was_carried_out_leaves_nothing_to_decide(nodes: int, tas
         decided += len(made.decisions)
         world.carry_out(made)
         assert decide(world.snapshot()).decisions == (), f"round {number}"
-    assert decided > ROUNDS  # something went on
+    assert decided > ROUNDS  # the simulation decided something

@@ -18,7 +18,7 @@ def of(name: str, *subjects: str, default: bool = False) -> Environment:
     return an_environment(name, subjects=frozenset(subjects), default=default)
 
 
-def test_one_may_use_what_is_for_oneself_for_ones_groups_and_for_everybody() -> None:
+def test_one_may_use_what_is_for_oneself_for_ones_groups_and_for_all() -> None:
     known = [of("z", "public"), of("mine", "user:alice"), of("team", "group:ml", "user:bob"), of("other", "group:nlp")]
     assert [one.name for one in usable(known, "alice", {"ml"})] == ["mine", "team", "z"]
     assert [one.name for one in usable(known, "bob", ())] == ["team", "z"]
@@ -35,7 +35,7 @@ def test_one_may_use_what_is_for_oneself_for_ones_groups_and_for_everybody() -> 
         ([of("a", "group:ml", default=True), of("b", "public", "user:alice", default=True)], "b"),
         ([of("b", "group:ml", default=True), of("a", "group:nlp", default=True)], "a"),
     ],
-    ids=["none", "no default", "another's", "everybody's", "the group's", "one's own", "two groups'"],
+    ids=["none", "no default", "another's", "that of all users", "the group's", "one's own", "two groups'"],
 )
 def test_the_nearest_default_is_taken(known: list[Environment], expected: str | None) -> None:
     for ordered in (known, known[::-1]):

@@ -45,14 +45,14 @@ def seen(*rules: MountRule, user: str = "alice", groups: tuple[str, ...] = ("ml"
 @pytest.mark.parametrize(
     ("sentence", "rules", "expected"),
     [
-        ("nobody says anything", [], ""),
-        ("a rule for everybody counts", [rule("p", "public")], "/data=/src/p"),
+        ("no rule", [], ""),
+        ("a rule for all users counts", [rule("p", "public")], "/data=/src/p"),
         ("a rule for another user does not", [rule("b", "user:bob")], ""),
         ("a rule for another group does not", [rule("g", "group:vision")], ""),
-        ("one's group wins over everybody", [rule("p", "public"), rule("g", "group:ml")], "/data=/src/g"),
+        ("one's group wins over all users", [rule("p", "public"), rule("g", "group:ml")], "/data=/src/g"),
         ("one's own wins over one's group", [rule("g", "group:ml"), rule("u", "user:alice")], "/data=/src/u"),
         (
-            "whoever it is for comes before its priority",
+            "its subject counts before its priority",
             [rule("p", "public", priority=9), rule("u", "user:alice", priority=-9)],
             "/data=/src/u",
         ),
@@ -240,9 +240,9 @@ def test_rules_for_different_nodes_do_not_meet() -> None:
     admitted(a_mount_rule("mine", node_group="a"), [a_mount_rule("standing", node_group="b")])
 
 
-# --- whatever admins write and whatever people are called
+# --- any rules of admins and any names of users
 
-#: Mostly what can be written, so that much of it is resolved; now and then what cannot.
+#: Mostly valid templates, so that many of them are resolved; now and then an invalid one.
 GOOD = ["a", "b", "{user}", "x-{user}", "{task}", "{user}{task}", "a-b"]
 WORDS = st.sampled_from([*GOOD * 5, "{group}", "..", ".", "etc", "", "{{", "a:b"])
 FIRST = st.sampled_from([*["a", "b"] * 8, "etc", "hai", "{user}", ".."])
@@ -277,7 +277,7 @@ MANY = st.tuples(*(rules(name) for name in "gbdafhce")).map(list)
 
 
 def admitted_ones(given_rules: list[MountRule]) -> dict[str, MountRule]:
-    """Those that an admin could write one after the other."""
+    """The rules, by name, that an admin could write one after the other."""
     kept: dict[str, MountRule] = {}
     for one in given_rules:
         try:

@@ -1,4 +1,4 @@
-"""Whom rules are for."""
+"""Subjects: the users that a rule is for."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from hai_scheduler.core.workspace.templates import Wrong
         ("alice", False),
     ],
 )
-def test_a_subject_means_a_user_by_name_by_group_or_as_everybody(subject: str, meant: bool) -> None:
+def test_a_subject_means_a_user_by_name_by_group_or_all_users(subject: str, meant: bool) -> None:
     assert speaks_of(subject, "alice", {"ml"}) is meant
 
 
-def test_a_users_own_word_counts_before_that_of_his_group_and_everybodys() -> None:
+def test_a_users_own_rule_counts_before_that_of_their_group_and_that_of_all() -> None:
     assert [rank(subject) for subject in ("user:a", "group:a", "public")] == [0, 1, 2]
     assert [group_of(subject) for subject in ("user:a", "group:a:b", "public")] == [None, "a:b", None]
 

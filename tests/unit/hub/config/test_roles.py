@@ -28,7 +28,7 @@ def test_a_users_lab_has_no_administrators_scope() -> None:
     assert not {roles.ADMIN, roles.METRICS, roles.OWNERS, roles.PLACES} & set(roles.SERVER_SCOPES)
 
 
-def test_the_local_users_token_asks_for_nothing_that_his_role_lacks() -> None:
+def test_the_local_users_token_asks_for_nothing_that_their_role_lacks() -> None:
     assert set(roles.LOCAL_TOKEN_SCOPES) <= set(roles.ADMIN_SCOPES)
 
 

@@ -99,7 +99,7 @@ async def test_a_server_that_asks_before_it_was_seen_is_looked_for_but_not_witho
     assert made.outlook("ann", "") is not None
     hub.found.append(a_server("bob"))
     await made.find("bob", "")
-    assert made.outlook("bob", "") is None, "somebody has asked this very moment"
+    assert made.outlook("bob", "") is None, "a request came at this very moment"
     hub.now += timedelta(seconds=3)
     await made.find("bob", "")
     assert made.outlook("bob", "") is not None
@@ -118,7 +118,7 @@ async def test_a_size_has_its_own_terms_and_owners_of_tasks_are_not_idle(hub: Fa
     assert hub.stopped == [("ann", "")]
 
 
-async def test_nobody_is_taken_for_idle_while_the_scheduler_does_not_answer(hub: FakeHub, tmp_path: Path) -> None:
+async def test_no_server_is_taken_for_idle_while_the_scheduler_does_not_answer(hub: FakeHub, tmp_path: Path) -> None:
     hub.found = [a_server("ann", "gpu"), a_server("bob")]
     hub.broken = {"owners"}
     made = culler(hub, tmp_path)
@@ -232,7 +232,7 @@ async def ask(
         return answer.status, await answer.json(content_type=None)
 
 
-async def test_a_user_is_told_when_his_server_ends_and_gives_it_more_time(client: aiohttp.ClientSession) -> None:
+async def test_a_user_is_told_when_their_server_ends_and_gives_it_more_time(client: aiohttp.ClientSession) -> None:
     status, told = await ask(client, "GET", "ann")
     assert (status, told["reason"], told["warning"], told["renewable"]) == (200, "lifetime", True, True)
     assert datetime.fromisoformat(told["ends_at"]) == T0 + 65 * MINUTE
@@ -250,7 +250,7 @@ async def test_a_user_is_told_when_his_server_ends_and_gives_it_more_time(client
         ("service", "api/server", 403, "access:services"),
         ("ann", "api/server?name=other", 404, "ask again"),
     ],
-    ids=["nobody", "unknown", "no access", "a service of a user's name", "no such server"],
+    ids=["no token", "unknown", "no access", "a service of a user's name", "no such server"],
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_others_are_refused_with_the_reason(

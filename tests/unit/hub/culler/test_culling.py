@@ -96,11 +96,11 @@ def test_the_end_of_the_lifetime_is_known_from_the_start_and_warned_of_in_time(h
         "active within the warning",
         "idle but renewed",
         "own tasks run",
-        "nobody knows of tasks",
+        "tasks are unknown",
         "tasks do not matter",
         "tasks do not lengthen a lifetime",
         "whichever comes first",
-        "for ever",
+        "without an end",
     ],
 )
 def test_a_server_ends(case: dict[str, object], end: float | None) -> None:
@@ -108,7 +108,7 @@ def test_a_server_ends(case: dict[str, object], end: float | None) -> None:
     assert ended == (None if end is None else pytest.approx(end, abs=0.01))
 
 
-def test_one_that_nobody_has_looked_at_is_warned_first() -> None:
+def test_a_server_that_was_not_looked_at_is_warned_first() -> None:
     first = look(40, DAY)
     assert (first.warning, first.due, first.ends_at) == (True, False, at(40) + DAY.warn)
     assert look(40.16, DAY, first.memory).due is False

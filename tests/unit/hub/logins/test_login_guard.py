@@ -97,7 +97,7 @@ async def test_an_address_that_a_client_names_itself_frees_no_guess(guess: Guess
 async def test_guesses_from_ever_new_addresses_are_looked_at_one_a_second(
     guess: Guess, looked_at: list[str], clock: Clock
 ) -> None:
-    """Whoever reaches the Hub past the proxy may name any address."""
+    """A client that reaches the Hub past the proxy may name any address."""
     for number in range(1000):
         await guess(X_Forwarded_For=f"10.0.{number // 250}.{number % 250}")
     assert len(looked_at) == NAMES_FREE + 1
@@ -110,7 +110,7 @@ async def test_guesses_from_ever_new_addresses_are_looked_at_one_a_second(
     assert await guess("right", X_Forwarded_For="192.0.2.7") == "ann"
 
 
-async def test_who_gives_the_right_password_starts_anew(guess: Guess, looked_at: list[str]) -> None:
+async def test_a_client_that_gives_the_right_password_starts_again(guess: Guess, looked_at: list[str]) -> None:
     for _ in range(FREE):
         assert await guess() is None
     assert await guess("right") == "ann"

@@ -23,7 +23,7 @@ def passwords(tmp_path: Path) -> Passwords:
     return Passwords(tmp_path / "passwords.json")
 
 
-def test_each_user_has_a_password_of_his_own(passwords: Passwords) -> None:
+def test_each_user_has_a_password_of_their_own(passwords: Passwords) -> None:
     bobs, eves = passwords.make("bob", "2026"), passwords.make("eve", "2026")
     assert passwords.matches("bob", "2026", bobs)
     assert not passwords.matches("bob", "2026", eves)
@@ -60,7 +60,7 @@ def test_the_file_holds_no_password_and_is_private(passwords: Passwords, tmp_pat
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"bob": 1}', '{"bob": {"salt": "x"}}'])
-def test_a_damaged_file_is_named_and_lets_nobody_in(passwords: Passwords, tmp_path: Path, text: str) -> None:
+def test_a_damaged_file_is_named_and_lets_no_user_in(passwords: Passwords, tmp_path: Path, text: str) -> None:
     (tmp_path / "passwords.json").write_text(text)
     with pytest.raises(UpError, match=r"passwords\.json cannot be read .*hai admin user password NAME"):
         passwords.matches("bob", "2026", "x")

@@ -49,7 +49,7 @@ def test_a_folder_with_other_things_in_it(tmp_path: Path, capsys: pytest.Capture
     assert "--state-dir" in said
 
 
-def test_a_folder_to_which_everybody_may_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_to_which_all_accounts_may_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tmp_path.chmod(0o1777)
     assert "everybody may write there (mode 1777)" in refused(tmp_path, capsys)
 
@@ -72,7 +72,7 @@ def test_a_link_names_the_folder_that_is_meant(tmp_path: Path, capsys: pytest.Ca
     assert picture(meant) == before
 
 
-def test_a_folder_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_another_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
     with pytest.raises(UpError, match=r"belongs to somebody else \(user id \d+, you are \d+\)"):
         ownership.require_usable(tmp_path)

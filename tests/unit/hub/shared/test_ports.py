@@ -55,5 +55,5 @@ def test_a_port_that_is_taken_or_spoken_for_is_replaced(taken: int, capsys: pyte
     assert ports.choose(25_000, {25_000}) != 25_000
 
 
-def test_nobody_holds_a_free_port() -> None:
+def test_no_process_holds_a_free_port() -> None:
     assert ports.holder(ports.choose(None, ())) is None

@@ -96,7 +96,7 @@ def test_without_patience_nothing_is_told_to_end_in_its_own_way() -> None:
         assert process.returncode == -signal.SIGKILL
 
 
-def test_supervisors_of_this_folder_are_found_whoever_started_them(tmp_path: Path) -> None:
+def test_supervisors_of_this_folder_are_found_whichever_process_started_them(tmp_path: Path) -> None:
     fake = [sys.executable, "-c", SLEEP, "-m", "hai_client.rank"]
     runs = tmp_path / "runs"
     with (
@@ -108,7 +108,7 @@ def test_supervisors_of_this_folder_are_found_whoever_started_them(tmp_path: Pat
         other.kill()
 
 
-def test_servers_of_this_folder_are_found_whoever_started_them(tmp_path: Path) -> None:
+def test_servers_of_this_folder_are_found_whichever_process_started_them(tmp_path: Path) -> None:
     homes = tmp_path / "home"
     server = {"HOME": str(homes / "ann"), "JUPYTERHUB_SERVICE_PREFIX": "/user/ann/"}
     given = [server, server | {"HOME": "/elsewhere/ann"}, {"HOME": str(homes / "ann")}]

@@ -50,7 +50,7 @@ class Kept:
         self.restarter.tend()
 
     def end_and_wait(self, status: int, times: int) -> None:
-        """End it so many times, each time as soon as it has been started again; how long that took is in `waits`."""
+        """End the process `times` times, each time as soon as it runs again; `waits` gets the seconds until it did."""
         for _ in range(times):
             before, began = len(self.started), self.now
             self.end(status)
@@ -117,7 +117,7 @@ def test_what_has_been_up_may_refuse_for_a_while(kept: Kept) -> None:
     assert kept.restarter.restarts == Restarts(ever_answered=True, in_a_row=0)
 
 
-def test_what_is_kept_for_ever_is_never_given_up_once_it_has_been_up(tmp_path: Path) -> None:
+def test_what_is_always_restarted_is_never_given_up_once_it_has_been_up(tmp_path: Path) -> None:
     kept = Kept(tmp_path, forever=True)
     kept.be_up()
     for number in range(1, 4 * LIMIT):

@@ -1,4 +1,4 @@
-"""Users take turns to compute, whatever each of them has sent."""
+"""Users take turns to compute, however many orders each of them has sent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hai_scheduler.service.shared.errors import TooMany, Unavailable
 
 
 class Office:
-    """A queue whose visitors stay until they are told to go."""
+    """A queue whose visitors keep their place until the test lets them go."""
 
     def __init__(self, slots: int, **bounds: int) -> None:
         self.queue = FairQueue(slots, **bounds)
@@ -21,7 +21,7 @@ class Office:
         self.visits: dict[str, asyncio.Task[None]] = {}
 
     async def come(self, *names: str) -> None:
-        """Visitors named after their user and a number, in this order."""
+        """Let visitors come in this order; each is named after its user and a number."""
         for name in names:
             self._go[name] = asyncio.Event()
             self.visits[name] = asyncio.create_task(self._visit(name))
@@ -69,7 +69,7 @@ async def test_users_take_turns_whatever_each_has_sent() -> None:
     assert office.order == ["a1", "b1", "c1", "a2", "b2", "a3", "a4"]
 
 
-async def test_whoever_hangs_up_leaves_the_line() -> None:
+async def test_a_client_that_hangs_up_leaves_the_line() -> None:
     office = Office(1)
     await office.come("a1", *(f"a{number}" for number in range(2, 9)), "b1")
     await office.hang_up(*(f"a{number}" for number in range(1, 9)))
@@ -78,7 +78,7 @@ async def test_whoever_hangs_up_leaves_the_line() -> None:
     await office.leave("b1")
 
 
-async def test_one_who_hangs_up_when_he_has_just_been_let_in_gives_the_place_on() -> None:
+async def test_a_client_that_hangs_up_when_it_has_just_been_let_in_gives_the_place_on() -> None:
     office = Office(1)
     await office.come("a1", "b1", "c1")
     office._go["a1"].set()

@@ -1,4 +1,4 @@
-"""Values that go to a worker process and back are the same, and nothing but values of ours can come."""
+"""Values that go to a worker process and back stay the same, and no values of other types can come."""
 
 from __future__ import annotations
 

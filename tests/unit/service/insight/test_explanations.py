@@ -31,7 +31,7 @@ async def test_a_waiting_task_is_told_what_would_let_it_start() -> None:
 
 
 async def test_it_is_true_of_what_the_latest_tick_has_decided_already() -> None:
-    """The tick that starts another task leaves nothing free, though everything was when it was planned."""
+    """The tick that starts another task leaves no node free, although all nodes were free when it planned."""
     service = await Service(nodes=2).open()
     await service.submit("first", "bob", nodes=2, priority=Priority.HIGH)
     mine = await service.submit("mine", "ann", nodes=2)

@@ -1,4 +1,4 @@
-"""Following logs and the feed: read once for all, nothing lost or doubled, nobody held up by anybody."""
+"""Following logs and the feed: read once for all followers, nothing lost or doubled, no follower delays another."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Growing:
     """A cluster with logs that grow."""
 
     logs: dict[str, bytes] = field(default_factory=dict)
-    #: Bytes of a line without an end that are handed out at once.
+    #: The most bytes of a line without an end that one read returns.
     longest: int = 1 << 20
     reads: int = 0
     broken: bool = False
 
     def log_place(self, _run_id: str) -> None:
-        """Nobody else can read them."""
+        """Return None: other processes cannot read these logs."""
 
     async def read_log(self, run_id: str, _rank: int, *, offset: int, limit: int) -> LogChunk:
         self.reads += 1
@@ -72,7 +72,7 @@ class World:
     feed: Feed
 
     async def end(self) -> None:
-        """The run and its task succeed, as a tick writes it."""
+        """Let the run and its task succeed, as a tick writes it."""
         async with self.store.write() as tx:
             task = await tx.get_task(TaskId(1))
             run = replace(task.run, ended_at=T0, reason=Reason.SUCCEEDED)
@@ -91,7 +91,7 @@ class World:
 
 
 class Follower:
-    """Somebody who reads as fast as he likes."""
+    """A follower of a log, which reads on only while `may` is set."""
 
     def __init__(self, pages: AsyncIterator[Page]) -> None:
         self.lines: list[str] = []
@@ -141,7 +141,7 @@ async def test_a_log_is_read_once_for_all_who_follow_it(world: World, monkeypatc
     followers = [world.follow() for _ in range(50)]
     for one in followers:
         await one.has("first")
-    await until(lambda: all(one.pages[-1].lines == () for one in followers))  # they have come to the end
+    await until(lambda: all(one.pages[-1].lines == () for one in followers))  # the followers have come to the end
     (story,) = world.logs._stories.values()
     page_of, asked = world.logs._page, []
 
@@ -179,7 +179,7 @@ async def test_the_end_of_a_run_is_told_as_soon_as_it_is_written(world: World) -
 
 
 @pytest.mark.parametrize("seed", range(8))
-async def test_nothing_is_lost_or_doubled_whoever_comes_when_and_reads_how_fast(
+async def test_nothing_is_lost_or_doubled_whenever_followers_come_and_however_fast_they_read(
     world: World, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setattr(log_story, "HELD", 2)
@@ -218,7 +218,7 @@ async def test_nothing_is_lost_or_doubled_whoever_comes_when_and_reads_how_fast(
     assert world.logs._stories == {}
 
 
-async def test_one_who_takes_his_time_holds_nobody_up_and_misses_nothing(
+async def test_a_slow_follower_delays_no_other_and_misses_nothing(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_story, "HELD", 3)
@@ -237,7 +237,7 @@ async def test_one_who_takes_his_time_holds_nobody_up_and_misses_nothing(
     assert slow.lines == fast.lines == [f"line {number}" for number in range(12)]
 
 
-async def test_where_a_log_cannot_be_read_everybody_is_told_and_the_next_one_begins_anew(world: World) -> None:
+async def test_where_a_log_cannot_be_read_all_followers_are_told_and_the_next_one_begins_again(world: World) -> None:
     followers = [world.follow() for _ in range(3)]
     await until(lambda: world.logs._stories and all(one.pages for one in followers))
     world.cluster.broken = True
@@ -272,7 +272,7 @@ async def test_events_are_read_once_for_all_streams(world: World, monkeypatch: p
 
 
 @pytest.mark.parametrize("held", [1, 4, 1000])
-async def test_every_reader_gets_every_event_that_is_his_once(
+async def test_every_reader_gets_each_of_their_events_once(
     world: World, monkeypatch: pytest.MonkeyPatch, held: int
 ) -> None:
     monkeypatch.setattr(news, "HELD", held)

@@ -1,4 +1,4 @@
-"""When would it start? The planner is run forward over the queue, under assumptions that are said."""
+"""Forecasts of starts: the planner is run forward over the queue, under assumptions that the forecast names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def a_submission(**fields: object) -> Submission:
 
 
 async def forecast(service: Service, who: str = "ann", **fields: object) -> Forecast:
-    """The forecast of a task that is only thought of."""
+    """The forecast of a task that is not submitted."""
     return await service.parts.services.forecasts.of_submission(user(who), a_submission(**fields))
 
 
@@ -98,7 +98,7 @@ async def test_an_equal_makes_room_when_its_turn_is_over_and_what_that_costs_it_
     await service.step()
     await service.step(10)
     found = await forecast(service, nodes=2)
-    # 60 s of a slice, then 20 s of grace: how long it takes to leave is not known yet.
+    # 60 s of a slice, then 20 s of grace, because it is not known yet how long the task takes to leave.
     assert (found.outcome, after(found)) == (Outcome.LATER, 70)
     cost = found.suspends[0]
     assert (cost.task.id, cost.nodes, (cost.at - found.at).total_seconds()) == (other, 2, 50)
@@ -220,7 +220,7 @@ async def test_what_cannot_be_forecast_says_so() -> None:
             await forecasts.of_submission(user("ann"), a_submission(), horizon=timedelta(days=days))
 
 
-async def test_a_user_at_his_most_tasks_is_refused_before_the_one_too_many() -> None:
+async def test_a_user_with_the_most_tasks_allowed_is_refused_before_the_one_too_many() -> None:
     service = Service(nodes=1)
     service.settings = type(service.settings)(policy=service.settings.policy, tasks_per_user=1)
     service.restart()

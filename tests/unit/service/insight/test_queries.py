@@ -84,12 +84,12 @@ def test_auto_counts_as_what_the_verdict_says() -> None:
         (ADMIN, "*", None),
     ],
 )
-def test_everybody_sees_his_own_and_admins_whom_they_name(caller, user, shown) -> None:
+def test_users_see_their_own_and_admins_whom_they_name(caller, user, shown) -> None:
     assert whose(caller, user) == shown
 
 
 @pytest.mark.parametrize("user", ["bob", "*", ""])
-def test_nobody_else_sees_others(user) -> None:
+def test_only_admins_see_others(user) -> None:
     with pytest.raises(NotAllowed):
         whose(ALICE, user)
 

@@ -1,4 +1,4 @@
-"""Launches are a queue beside the ticks: the urgent first, a few at a time, nothing twice and nothing lost."""
+"""Launches are a queue beside the ticks: urgent ones first, a few at a time, none twice and none lost."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from hai_scheduler.ports.cluster import Launch
 from hai_scheduler.ports.errors import Temporary
 from unit.service.service_world import Service, user
 
-#: What a launch takes, seconds.
+#: Seconds of a launch.
 SLOW = 4.0
 LONG = Behaviour(work=timedelta(hours=9))
-#: As `ServiceSettings.starts_at_once` is unless somebody says otherwise.
+#: The default of `ServiceSettings.starts_at_once`.
 AT_ONCE = 16
 
 
@@ -50,7 +50,7 @@ _OPEN: list[Service] = []
 
 @pytest.fixture(autouse=True)
 async def _closed() -> AsyncIterator[None]:
-    """What is still under way at the end of a test ends with it."""
+    """End launches that are still under way at the end of a test."""
     yield
     while _OPEN:
         await _OPEN.pop().parts.cycle.launching.abandon()
@@ -63,7 +63,7 @@ async def a_service(nodes: int) -> Service:
 
 
 async def pass_seconds(service: Service, seconds: int) -> None:
-    """The loop: a tick a second, which waits for nothing."""
+    """Run the loop in virtual time: a tick a second, which does not wait for launches."""
     for _ in range(seconds):
         await service.parts.cycle.decide()
         await service.clock.advance(1)
@@ -91,7 +91,7 @@ async def test_an_urgent_task_is_launched_among_the_first_after_1500_others(monk
     await service.parts.cycle.decide()
     assert await service.states(urgent) == ["running"]
     assert slow.most == AT_ONCE + 1
-    # The next ticks double nothing of what waits.
+    # The next ticks add no launch that waits already.
     slow.seconds = 0.04
     await pass_seconds(service, 9)
     assert slow.now == 0
@@ -233,7 +233,7 @@ async def test_who_has_lost_the_lease_begins_nothing_more(monkeypatch: pytest.Mo
         await service.submit(f"t{number}", "ann", does=LONG)
     old = service.parts.cycle
     await old.decide()
-    await service.clock.advance(6)  # it is paused, and its lease runs out
+    await service.clock.advance(6)  # the replica is paused, and its lease runs out
     begun = len(slow.begun)
     service.restart()
     await service.clock.advance(60)
@@ -257,7 +257,7 @@ async def test_a_loop_that_is_stopped_finishes_what_it_can_in_seconds(monkeypatc
     assert len(service.cluster.holders()) == 2 * AT_ONCE
     await service.clock.advance(100)
     assert len(slow.begun) == 3 * AT_ONCE, "nothing begins after that"
-    # With nothing left to do, it takes no time.
+    # With an empty queue, this takes no time.
     began = service.clock.now()
     await service.clock.run(service.parts.cycle.launching.finish(2.5))
     assert service.clock.now() == began

@@ -50,7 +50,7 @@ def test_what_the_worker_said_is_shown_and_not_what_torchrun_makes_of_it(name: s
 
 
 @pytest.mark.parametrize("name", sorted(TEXTS))
-def test_lines_that_somebody_prints_behind_it_change_nothing(name: str) -> None:
+def test_lines_that_are_printed_after_it_change_nothing(name: str) -> None:
     assert last_words([*TEXTS[name], "[hai] 3 lines were lost", ""]) == last_words(TEXTS[name])
 
 

@@ -47,7 +47,7 @@ class Kept:
     read: int = 0
 
     def log_place(self, _run_id: str) -> None:
-        """Nobody else can read them."""
+        """Return None: other processes cannot read these logs."""
 
     async def read_log(self, run_id: str, rank: int, *, offset: int, limit: int) -> LogChunk:
         if self.broken:

@@ -75,7 +75,7 @@ async def test_what_is_ours_to_forget_is_not_theirs(world: Service) -> None:
     await world.parts.services.submissions.stop(user("bob"), str(task))
     await world.step(60, ticks=3)
     world.cluster.finish(RunId("1.1"))
-    world.cluster._remember = timedelta(days=999)  # as one whose record nobody settles
+    world.cluster._remember = timedelta(days=999)  # as a cluster whose records of ended runs stay
     await world.step(timedelta(days=400).total_seconds())
     await world.parts.housekeeping.sweep()
     with pytest.raises(Unknown):
@@ -84,7 +84,7 @@ async def test_what_is_ours_to_forget_is_not_theirs(world: Service) -> None:
 
 
 async def meet(world: Service, task_id: TaskId, *, late: bool = False) -> None:
-    """Another platform runs `<task_id>.1`. `late`: nobody has seen that when the task of that id is started."""
+    """Another platform runs `<task_id>.1`. `late`: this is not known yet when the task of that id is started."""
     world.cluster.exclusive = False
     world.cluster._notices = None  # its supervisors ask another service
     world.cluster.script(task_id, LONG)
@@ -109,7 +109,7 @@ async def runs(world: Service, task: TaskId) -> Sequence[Run]:
 
 
 def is_theirs(world: Service) -> None:
-    """Nothing was done to the other platform's run."""
+    """Check that the other platform's run was not touched."""
     theirs = world.cluster._runs[RunId("1.1")]
     assert theirs.launch.origin == Origin("somebodyelse", 1)
     assert not theirs.gone(world.clock.now())

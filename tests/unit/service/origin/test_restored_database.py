@@ -31,7 +31,7 @@ class World(Service):
     """A service whose store can be taken back to what it was."""
 
     def backup(self) -> State:
-        """What a copy of the database's file holds."""
+        """The state that a copy of the database's file has."""
         return copy.copy(self.store._state)
 
     def restore(self, state: State) -> None:
@@ -69,11 +69,11 @@ async def world() -> World:
 
 
 async def take_over(world: World) -> None:
-    """The lease of the dead service runs out."""
+    """Let the lease of the dead service run out, so that the new service leads."""
     await world.step(10, ticks=5)
 
 
-async def test_an_id_is_not_given_again_and_nobody_sees_anothers_log(world: World) -> None:
+async def test_an_id_is_not_given_again_and_no_user_sees_anothers_log(world: World) -> None:
     backup = world.backup()
     old = await world.submit("secret", "alice", does=Behaviour(work=timedelta(seconds=5), prints=("alice's own",)))
     await world.step(1)
@@ -96,7 +96,7 @@ async def test_ids_go_on_beyond_all_that_were_accepted(world: World, how: str) -
     await world.submit("first", "alice", nodes=2, does=LONG)
     given = [await world.submit(f"t{n}", "alice", nodes=2) for n in range(20)]
     await world.step(1)
-    late = [await world.submit(f"late{n}", "alice", nodes=2) for n in range(5)]  # no tick has told of these
+    late = [await world.submit(f"late{n}", "alice", nodes=2) for n in range(5)]  # no tick has reported these runs
     if how == "no database":
         await world.lose_database()
     else:
@@ -198,7 +198,7 @@ async def test_when_an_orphan_has_ended_it_is_put_aside_and_its_node_is_used_aga
 
 
 async def self_origin(world: World) -> Origin:
-    """What runs were marked with before the restore."""
+    """The origin with which runs were marked before the restore."""
     mark = await world.mark()
     return Origin(mark.database, mark.epoch - 1)
 
@@ -328,7 +328,7 @@ class TestAdmins:
         await take_over(world)
         ending = await world.parts.services.orphans.end(ADMIN, "1.1")
         assert ending.ending
-        # Whoever follows a leader that dies now knows it as well.
+        # The next leader knows it too, when this one dies now.
         world.restart()
         await take_over(world)
         await world.step(60)

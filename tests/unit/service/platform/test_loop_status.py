@@ -1,4 +1,4 @@
-"""What the loop says of itself in the store, and what any other process makes of it."""
+"""The status of the loop in the store, and the health that other processes derive from it."""
 
 from __future__ import annotations
 

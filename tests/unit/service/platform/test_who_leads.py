@@ -1,4 +1,4 @@
-"""Who leads, and who says so: a dead predecessor, a lease that is not sure, clocks that jump."""
+"""Which replica leads, and what each replica says of it: a dead predecessor, an unsure lease, clocks that jump."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ async def test_the_lease_of_a_predecessor_that_is_known_to_be_dead_counts_no_mor
     pair = await Pair().open()
     first, second = (replica.parts.cycle.leadership for replica in pair.replicas)
     second.predecessor = "somebody else"
-    assert not await second.seek(), "the lease in force is not his"
+    assert not await second.seek(), "the lease in force is another's"
     second.predecessor = first.holder
     assert await second.seek()
     assert second.held is not None
@@ -30,7 +30,7 @@ async def test_a_predecessor_whose_clock_was_ahead_is_followed_at_once_too() -> 
 
 
 async def leaders(pair: Pair) -> list[str]:
-    """Who leads as each replica tells a probe."""
+    """Which loop leads, as each replica answers a probe."""
     return [await replica.parts.services.readiness.leader() for replica in pair.replicas]
 
 
@@ -59,7 +59,7 @@ async def test_a_leader_whose_clock_is_put_forward_confirms_its_lease_and_leads_
 
 @pytest.mark.parametrize("pauses", [0.0, 2.4, 2.6, 5.1])
 async def test_two_never_say_at_once_that_they_lead(pauses: float) -> None:
-    """Whenever the one is paused, and whatever is asked between any two steps of the other."""
+    """This holds for every moment of the pause, and for questions between any two steps of the other replica."""
     pair = await Pair().open()
     first, second = pair.replicas
     for _ in range(6):

@@ -41,12 +41,12 @@ async def stored(service: Service) -> str | None:
 @pytest.mark.parametrize(
     ("sentence", "overrides", "group", "expected"),
     [
-        ("nobody wrote it", {}, None, (Policy().slice, "default", None)),
+        ("it was never written", {}, None, (Policy().slice, "default", None)),
         ("the configuration wrote it for the group", {}, "training", (HOUR, "configuration", "training")),
         ("an admin wrote it for all", {None: {"slice": 2 * HOUR}}, None, (2 * HOUR, "admin", None)),
         ("a group without one takes what is for all", {None: {"slice": 2 * HOUR}}, "a100", (2 * HOUR, "admin", None)),
         (
-            "what is for the group wins over what is for all, whoever wrote it",
+            "the number for the group wins over the number for all, from any source",
             {None: {"slice": 2 * HOUR}},
             "training",
             (HOUR, "configuration", "training"),

@@ -22,7 +22,7 @@ def a_row(subject: str, limit: int | None = 2, ceiling: int | None = None, **mor
 
 
 async def world(*rows: Quota) -> Service:
-    """A service with these rows at HIGH alone."""
+    """A service in which only these rows give quota at HIGH."""
     service = await Service().open()
     async with service.store.write() as tx:
         await tx.delete_quota(a_row("public"))
@@ -77,7 +77,7 @@ async def test_without_a_ceiling_nothing_may_be_changed(rows) -> None:
     assert await service.events("quota.put") == []
 
 
-async def test_a_user_changes_what_he_may_hold_at_once() -> None:
+async def test_a_user_changes_what_they_may_hold_at_once() -> None:
     service = await world(a_row("public", 1, ceiling=3))
     task = await service.submit("ann", "ann", 1, priority=HIGH)
     second = await service.submit("more", "ann", 1, priority=HIGH)

@@ -25,7 +25,7 @@ async def a_service(*nodes: Node) -> Service:
 
 
 async def held_by(service: Service, task_id: TaskId) -> list[tuple[str, tuple[int, ...]]]:
-    """Where the task's ranks are, with the GPUs that each was given."""
+    """The node of each rank of the task, with the indices of its GPUs."""
     run = (await service.task(task_id)).live_run
     return [(rank.node, rank.gpus) for rank in run.ranks] if run else []
 
@@ -59,7 +59,7 @@ async def test_a_command_runs_on_a_node_as_often_as_its_task_says(
 
 
 @pytest.mark.parametrize("each", [0, -1, 1025])
-async def test_so_many_processes_on_a_node_are_refused(each: int) -> None:
+async def test_too_many_processes_on_a_node_are_refused(each: int) -> None:
     service = await a_service()
     with pytest.raises(Invalid, match="ranks_per_node"):
         await service.submit("part", "ann", 1, ranks_per_node=each)

@@ -1,4 +1,4 @@
-"""Whatever happens in whatever order: no node holds two runs, no task is lost, and in the end everything has ended."""
+"""Random events in any order: no node has two runs, no task is lost, and in the end every task has ended."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ actions = st.one_of(
 
 
 async def check(service: Service) -> None:
-    """The truth in the store is consistent, and the cluster never gave a node twice."""
+    """Check that the store is consistent, and that the cluster never gave a node to two runs."""
     async with service.store.read() as tx:
         tasks = tuple(await tx.unfinished_tasks())
     Snapshot(now=service.clock.now(), nodes=tuple(await service.cluster.nodes()), tasks=tasks).check()
@@ -90,9 +90,9 @@ async def story(wanted: list[tuple[object, ...]]) -> list[Task]:
             await act(service, action)
             submitted += action[0] == "submit"
         except HaiError:
-            pass  # a refusal is an answer
+            pass  # a refusal is a valid answer
         await check(service)
-    # Now everything is put right, and left to run.
+    # Now all faults are repaired, and the service runs on.
     await service.step(6)
     await service.parts.services.administration.unpause(ADMIN)
     for node in await service.cluster.nodes():

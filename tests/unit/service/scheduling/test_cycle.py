@@ -88,7 +88,7 @@ async def test_three_equals_on_one_node_take_turns() -> None:
 
 
 class Died(Exception):
-    """The process was killed."""
+    """The death of the process by a kill."""
 
 
 @pytest.mark.parametrize("dies", ["before the launch", "in the middle of the launch", "after the launch"])
@@ -110,7 +110,7 @@ async def test_a_tick_that_dies_loses_no_rank_and_doubles_none(dies: str, monkey
     await service.parts.cycle.tick()
     monkeypatch.undo()
     service.restart()
-    await service.step(6)  # the dead one's lease runs out
+    await service.step(6)  # the lease of the dead loop runs out
     assert await service.states(task) == ["running"]
     run = (await service.task(task)).run
     assert run is not None
@@ -152,7 +152,7 @@ async def test_a_stop_between_the_decision_and_the_launch_starts_nothing(monkeyp
     task = await service.submit("gang", "ann", 2)
 
     def nothing(*_: object, **__: object) -> None:
-        """The process is slow: effects have not been carried out yet."""
+        """Do nothing, as in a slow process that has not carried out its effects yet."""
 
     with monkeypatch.context() as patch:
         patch.setattr(Launching, "hand_over", nothing)
@@ -163,7 +163,7 @@ async def test_a_stop_between_the_decision_and_the_launch_starts_nothing(monkeyp
     assert service.cluster.launches == []
 
 
-async def test_a_run_that_belongs_to_nobody_is_ended() -> None:
+async def test_a_run_that_belongs_to_no_task_is_ended() -> None:
     service = await Service().open()
     task = await service.submit("gang", "ann")
     await service.step()

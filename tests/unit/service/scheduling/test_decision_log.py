@@ -1,4 +1,4 @@
-"""The decision log: what a task waited for and when that changed, among all else that was decided on it."""
+"""The decision log of a task: all decisions on it, what it waited for, and when that changed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def verdict(kind: VerdictKind = VerdictKind.CAPACITY, **fields: object) -> Verdi
 
 
 class Answers:
-    """Verdicts that note which of them are looked up."""
+    """Verdicts that record which of them are looked up."""
 
     def __init__(self, verdicts: dict[int, Verdict], looked_up: list[TaskId]) -> None:
         self.verdicts = {TaskId(number): verdict for number, verdict in verdicts.items()}
@@ -70,7 +70,7 @@ class Log:
         self.looked_up: list[TaskId] = []
 
     async def tick(self, seconds: float, verdicts: dict[int, Verdict], *, dies: bool = False) -> list[int]:
-        """Write what is to be written; returns the tasks that got a line."""
+        """Write the lines of a tick; returns the ids of the tasks that got a line."""
         tasks: list[Task] = [a_task(number) for number in verdicts]
 
         lazy = Verdicts([Answers(verdicts, self.looked_up)])

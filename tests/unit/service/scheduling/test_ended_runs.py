@@ -1,4 +1,4 @@
-"""Ended runs are shown for weeks: what was once found out about them is not found out again by every tick."""
+"""Ended runs stay visible for weeks: facts about them are found once, not again by every tick."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TASKS = 20
 
 
 class SameObjects:
-    """What a cluster shows, as the same objects as long as nothing changes: so does the local cluster."""
+    """A cluster that returns the same objects while nothing changes, as the local cluster does."""
 
     def __init__(self, service: Service) -> None:
         self._observe = service.cluster.observe
@@ -42,7 +42,7 @@ async def service(monkeypatch: pytest.MonkeyPatch) -> Service:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Observation]:
-    """Whose belonging is looked at from now on."""
+    """The observations whose origin is looked up from now on."""
     found: list[Observation] = []
 
     def noted(seen: Observation) -> object:

@@ -1,4 +1,4 @@
-"""The view of a process that does not lead, when no ring has reached it."""
+"""The plan that a process without the lease shows, when no ring has reached the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a use case of the API decides the next tick of the loop carries out: the API never touches the cluster."""
+"""The next tick of the loop carries out what the API has written: the API never changes the cluster."""
 
 from __future__ import annotations
 

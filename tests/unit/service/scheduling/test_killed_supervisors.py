@@ -11,7 +11,7 @@ from unit.service.service_world import SHORT, Service, user
 
 
 async def kill_supervisor(service: Service, task: int, rank: int = 0) -> Task:
-    """The task after somebody has killed what looks after a rank of its latest run."""
+    """Kill the supervisor of a rank of the task's latest run, step, and return the task."""
     run = (await service.task(task)).live_run
     assert run is not None
     service.cluster.lose_rank(run.id, rank, node_well=True)

@@ -1,4 +1,4 @@
-"""The loop's rest: bursts at once, storms at half."""
+"""The pauses of the loop: it answers bursts at once, and storms of rings for half of the time."""
 
 from __future__ import annotations
 

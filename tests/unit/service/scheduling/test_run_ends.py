@@ -1,4 +1,4 @@
-"""What runs leave behind: use that counts in the order (O3), strikes and quarantine (H3), alarms (P7)."""
+"""Effects of ended runs: use that counts in the order (O3), strikes and quarantine (H3), alarms (P7)."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ async def test_a_start_that_fails_is_a_strike_and_a_failing_command_is_not() -> 
     assert len(found) == SHORT.max_failed_starts == len({node for node, _ in found})
 
 
-async def test_a_run_that_was_told_to_leave_strikes_nobody() -> None:
+async def test_a_run_that_was_told_to_leave_is_no_strike() -> None:
     service = await Service().open()
     task = await service.submit("ann", "ann", does=Behaviour(saves_in=None))
     await service.step()
@@ -180,7 +180,7 @@ async def test_strikes_are_forgotten_when_no_group_looks_at_them_any_more() -> N
 
 
 async def bad_node(service: Service) -> None:
-    """Three runs of three tasks fail on node-1, which is then the only one that is free."""
+    """Let runs of three tasks fail on node-1, which is then the only free node."""
     for name in ("a", "b", "c"):
         task = await service.submit(name, name, 1, replace(BROKEN))
         for _ in range(3):

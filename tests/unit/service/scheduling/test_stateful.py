@@ -1,4 +1,4 @@
-"""A whole service, whatever is done to it in whatever order, crashes in the middle of a tick among it.
+"""A whole service under random actions in any order, with crashes in the middle of ticks.
 
 More of it with, for example, HAI_EXAMPLES=20.
 """
@@ -41,7 +41,7 @@ GPUS = 8
 LEVELS = (*[Priority.NORMAL] * 3, None, Priority.LOW, Priority.ABOVE_NORMAL, Priority.HIGH)
 SUBJECTS = ("public", "user:ann", "group:lab", "total:lab")
 
-#: Jobs that end in the end, whatever becomes of them.
+#: Behaviours of jobs, all of which end at some time.
 behaviours = st.builds(
     Behaviour,
     work=st.sampled_from([timedelta(seconds=s) for s in (5, 60, 200)]),
@@ -64,13 +64,13 @@ POLICIES: list[dict[str, object]] = [
 
 
 class Crash(BaseException):
-    """The process of the service is gone."""
+    """The death of the service's process."""
 
 
 def plan_twice(planner: Planner, snapshot: Snapshot, policies: Policies) -> Plan:
-    """A plan with what the service remembers, or the last one again, which is the same as one from scratch.
+    """Plan with the service's memory, and check that a plan from scratch is the same.
 
-    A last one again may know times, as of now, that are a moment old.
+    Where the service keeps its last plan, times in it that count from now may be a moment old.
     """
     made, scratch = _plan(planner, snapshot, policies), plan(snapshot, policies)
     assert made.decisions == scratch.decisions
@@ -88,13 +88,13 @@ _plan = Planner.plan
 
 
 class Fuse:
-    """Lets the process die at the so manyth of the places at which it can: calls and commits, before and after."""
+    """A counter that lets the process die at the n-th place where it can: before and after calls and commits."""
 
     def __init__(self) -> None:
         self.left: int | None = None
 
     def burn(self) -> None:
-        """One place more is reached."""
+        """Count a place; raises Crash at the chosen one."""
         if self.left is not None:
             self.left -= 1
             if self.left < 0:
@@ -102,7 +102,7 @@ class Fuse:
                 raise Crash
 
     def around(self, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-        """The call, with a place before it and one after."""
+        """Wrap a call, with a place before it and a place after it."""
 
         async def burning(*given: object, **named: object) -> object:
             self.burn()
@@ -113,7 +113,7 @@ class Fuse:
         return burning
 
     def writing(self, write: Callable[[], Any]) -> Callable[[], Any]:
-        """A transaction, with a place before its commit and one after."""
+        """Wrap a transaction, with a place before its commit and a place after it."""
 
         @asynccontextmanager
         async def burning() -> AsyncIterator[object]:
@@ -126,7 +126,7 @@ class Fuse:
 
 
 class ServiceMachine(RuleBasedStateMachine):
-    """What may happen to the service, and what always holds."""
+    """Events that may happen to the service, and invariants."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -134,11 +134,11 @@ class ServiceMachine(RuleBasedStateMachine):
         self.fuse = Fuse()
         self.service: Service
         self.submitted: list[TaskId] = []
-        #: Whether the last thing that happened was a tick by the leader, to which nothing was left to do.
+        #: Whether the last event was a tick by the leader that left nothing to do.
         self.settled = False
 
     def do(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Carry out what a caller wants; a refusal is an answer."""
+        """Carry out a request of a caller; a refusal is a valid answer."""
         self.settled = False
         with suppress(HaiError):
             return self.runner.run(work)
@@ -265,7 +265,7 @@ class ServiceMachine(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([0, 0.5, 3, 12, 25, 65]))
     def let_time_pass(self, seconds: float) -> None:
-        """Wake-ups make no difference: nobody rings here, and the service looks again all the same."""
+        """Let time pass without any ring: the service looks again all the same."""
         self.runner.run(self._settle(seconds))
 
     @rule(seconds=st.sampled_from([600, 3000]))
@@ -278,7 +278,7 @@ class ServiceMachine(RuleBasedStateMachine):
             self.settled = await self._tick()
 
     async def _tick(self) -> bool:
-        """One tick, and whether the service is the leader; what it starts is within quota (Q1, Q2)."""
+        """Tick, and check that started tasks are within quota (Q1, Q2); returns whether the service leads."""
         before = {task.id: task.run.number if task.run else 0 for task in await self._tasks()}
         leading = await self.service.parts.cycle.tick()
         after = await self._tasks()
@@ -340,7 +340,7 @@ class ServiceMachine(RuleBasedStateMachine):
     # -- in the end -------------------------------------------------------------------------------
 
     def teardown(self) -> None:
-        """Everything is put right and left to run: then everything ends, and nothing is left anywhere."""
+        """Repair all faults and let the service run: then every task ends, and no run is left on the cluster."""
         try:
             if hasattr(self, "service"):
                 self.runner.run(self._end())
@@ -350,7 +350,7 @@ class ServiceMachine(RuleBasedStateMachine):
 
     async def _end(self) -> None:
         service, services = self.service, self.service.parts.services
-        await self._settle(20)  # a lease of a process that has died is over by then
+        await self._settle(20)  # by then the lease of a dead process is over
         await services.administration.unpause(ADMIN)
         for level in Priority:
             for subject in SUBJECTS:

@@ -1,4 +1,4 @@
-"""Two services fight for the lease: whoever is paused, crashes or loses the store, and whenever.
+"""Two services compete for the lease, and either is paused, crashes or loses the store at any moment.
 
 More of it with, for example, HAI_EXAMPLES=20.
 """
@@ -88,7 +88,7 @@ async def test_the_followers_loop_looks_when_it_hears_of_something_or_is_asked()
     assert [one.id for one in seen.tasks] == [task]
     looks = follower.cycle.watch.ticks
     await pair.clock.advance(60)
-    assert follower.cycle.watch.ticks == looks, "nobody has rung, and nobody has asked"
+    assert follower.cycle.watch.ticks == looks, "no ring and no request has come"
     pair.cluster.down = True
     await follower.following.asked()
     assert follower.cycle.watch.trouble == "the cluster cannot be reached"
@@ -166,7 +166,7 @@ async def test_an_extension_that_did_not_go_through_counts_for_nothing() -> None
     assert await second.tick() is False, "it was extended half a second later"
 
 
-async def test_who_has_lost_the_lease_learns_it_at_his_next_transaction() -> None:
+async def test_a_replica_that_has_lost_the_lease_learns_it_at_its_next_transaction() -> None:
     pair = await Pair().open()
     first, second = (replica.parts.cycle.leadership for replica in pair.replicas)
     await pair.clock.advance(6)
@@ -195,7 +195,7 @@ async def test_an_observation_from_before_another_led_ends_no_run() -> None:
     pair = await Pair().open()
     first, second = pair.replicas
     task = await submit(pair, 0, "one", does=Behaviour(work=timedelta(hours=1)))
-    await first.tick_and_pause(3)  # it has seen the nodes and that nothing runs
+    await first.tick_and_pause(3)  # it has seen the nodes, and that no task runs
     assert first.paused
     await pair.clock.advance(6)
     for _ in range(3):
@@ -220,7 +220,7 @@ async def test_a_notice_that_was_not_rung_is_rung_by_the_next_leader_until_it_wa
     async with pair.bus.listen(run_topic(f"{task}.1")) as ears:
         await pair.replicas[0].parts.services.submissions.stop(ADMIN, str(task))
         assert await ears.wait(0)
-        # That ring was lost, and so is the leader.
+        # That ring was lost, and the leader is dead.
         await pair.restart(0)
         await pair.clock.advance(6)
         await second.tick()
@@ -282,7 +282,7 @@ async def test_a_run_that_was_to_be_ended_and_is_not_seen_is_not_over_before_the
     pair = await Pair(nodes=1).open()
     first, second = pair.replicas
     task = await submit(pair, 0, "one", does=Behaviour(work=timedelta(hours=1)))
-    await first.tick_and_pause(6)  # it has committed that the run starts, and has not launched it
+    await first.tick_and_pause(6)  # the leader has committed the start of the run, and has not launched it
     assert pair.cluster.launches == []
     await second.parts.services.submissions.stop(ADMIN, str(task))
     await pair.clock.advance(200)
@@ -405,7 +405,7 @@ async def act(pair: Pair, action: tuple[object, ...]) -> None:  # noqa: C901  # 
 
 
 async def check(pair: Pair) -> None:
-    """No node is held twice, no task has two runs, no run was started that was not decided."""
+    """Check that no node is held twice, no task has two runs, and no run was started without a decision."""
     tasks = tuple(await pair.tasks())
     Snapshot(now=pair.clock.now(), nodes=tuple(await pair.cluster.nodes()), tasks=tasks).check()
     pair.cluster.check()
@@ -422,7 +422,7 @@ async def story(wanted: list[tuple[object, ...]]) -> None:
         with suppress(HaiError, Temporary):
             await act(pair, action)
         await check(pair)
-    # Whoever was paused goes on, the later the worse.
+    # A replica that was paused goes on; the later, the worse.
     for number in (0, 1):
         pair.replicas[number].store.failures = []
         await pair.replicas[number].go_on()
@@ -443,5 +443,5 @@ async def story(wanted: list[tuple[object, ...]]) -> None:
 
 @given(st.lists(actions, min_size=5, max_size=30))
 @settings(max_examples=150 * int(os.environ.get("HAI_EXAMPLES", "1")), deadline=None)
-def test_whoever_leads_whenever_nothing_is_lost_and_nothing_happens_twice(wanted: list[tuple[object, ...]]) -> None:
+def test_nothing_is_lost_and_nothing_happens_twice_whichever_replica_leads(wanted: list[tuple[object, ...]]) -> None:
     asyncio.run(story(wanted))

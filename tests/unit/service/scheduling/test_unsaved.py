@@ -1,4 +1,4 @@
-"""A task that is interrupted again and again without a checkpoint: its user is told, and equals let it be (P8)."""
+"""A task that is interrupted again and again without a checkpoint: its user is told, and equals let it run (P8)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hai_scheduler.service.runs.jobs import Report
 from hai_scheduler.service.shared.errors import Invalid
 from unit.service.service_world import SHORT, Service, user
 
-#: It dies of SIGTERM as it is told, and has never saved.
+#: A job that never saves, and dies of the SIGTERM of its notice.
 CARELESS = Behaviour(saves=False, says_done=False, leave_code=143)
 TURNS = replace(SHORT, slice_growth=1, worth=0)
 
 
 async def interrupted(service: Service, task: TaskId, times: int) -> None:
-    """Let a task of higher priority take the only node so often, for a moment each time."""
+    """Let a task of higher priority take the only node `times` times, each time for a moment."""
     for number in range(times):
         urgent = await service.submit(f"urgent-{number}", "carol", priority=Priority.HIGH)
         await service.step()

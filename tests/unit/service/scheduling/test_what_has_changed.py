@@ -1,4 +1,4 @@
-"""What is found from changes is what is found from scratch: live tasks, counts, the tasks of a tick, plans."""
+"""Results from changes are the same as results from scratch: live tasks, counts, the tasks of a tick, plans."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def some_task(choose: random.Random, number: int) -> Task:
 
 
 def changed(choose: random.Random, tasks: dict[int, Task]) -> dict[int, Task]:
-    """The tasks a moment later: some have changed, some have gone, some have come."""
+    """The tasks a moment later: some have changed, some are gone, some are new."""
     later = dict(tasks)
     for number in choose.sample(sorted(later), min(len(later), choose.randint(0, 3))):
         if choose.random() < 0.5:
@@ -149,7 +149,7 @@ def test_after_a_change_of_the_rules_a_plan_is_made() -> None:
 
 
 def test_a_plan_that_decides_something_is_made_again() -> None:
-    """What it decided may not have been written."""
+    """Its decisions may not have been written."""
     planner, free = Planner(), replace(SHOT, tasks=(WAITING,))
     made = planner.plan(free, POLICIES)
     assert made.decisions
@@ -159,7 +159,7 @@ def test_a_plan_that_decides_something_is_made_again() -> None:
 
 
 def test_when_time_alone_changes_the_plan_it_is_made() -> None:
-    """Bob's task may have the node when the turn of alice's has lasted long enough."""
+    """Bob's task may have the node when the turn of alice's task has lasted long enough."""
     planner = Planner()
     soon = at() + max(POLICIES.default.min_run, POLICIES.default.slice) - timedelta(seconds=2)
     made = planner.plan(replace(SHOT, now=soon), POLICIES)

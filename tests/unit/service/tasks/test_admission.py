@@ -1,4 +1,4 @@
-"""Submissions that come while others write share a transaction, and nobody notices anything but the speed."""
+"""Submissions that come while others write share a transaction, and users notice only the speed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def held(name: str, **more: object) -> Submission:
 
 
 async def at_once(service: Service, *asked: tuple[str, Submission, str | None]) -> list[Task | BaseException]:
-    """Submit all of them while somebody else writes; what became of each."""
+    """Submit all of `asked` during another transaction; returns the task or the error of each."""
     async with service.store.write():
         going = [asyncio.create_task(submissions(service).submit(user(who), what, key=key)) for who, what, key in asked]
         await everybody_waits()
@@ -46,7 +46,7 @@ async def at_once(service: Service, *asked: tuple[str, Submission, str | None]) 
 
 
 async def everybody_waits() -> None:
-    """Turns of the event loop that are more than enough to come to the writer's lock."""
+    """Let the event loop turn often enough for all submissions to reach the writer's lock."""
     for _ in range(50):
         await asyncio.sleep(0)
 
@@ -132,7 +132,7 @@ async def test_one_key_twice_at_once_makes_one_task() -> None:
     assert await stored(service) == ["a", "b"]
 
 
-async def test_whoever_has_gone_before_his_turn_submits_nothing() -> None:
+async def test_a_client_that_has_gone_before_its_turn_submits_nothing() -> None:
     service = await a_service()
     async with service.store.write():
         going = [asyncio.create_task(submissions(service).submit(user("ann"), held(name))) for name in ("a", "b", "c")]
@@ -191,7 +191,7 @@ async def test_a_ring_that_fails_stores_nothing_twice(monkeypatch: pytest.Monkey
 
 
 class Looked:
-    """Notes with which Python files were looked at."""
+    """Records the Pythons for which files were checked."""
 
     def __init__(self) -> None:
         self.pythons: list[str | None] = []

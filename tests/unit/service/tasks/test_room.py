@@ -1,4 +1,4 @@
-"""How much each user may keep, and what becomes of what is too much."""
+"""How much each user may store, and what is done with more than that."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def large(size: int, **more: object) -> Submission:
 
 
 async def flood(service: Service, size: int, count: int, who: str = "mallory") -> None:
-    """Submit and stop."""
+    """Submit `count` tasks of `size` bytes, and stop them."""
     for _ in range(count):
         task = await submissions(service).submit(user(who), large(size))
         await submissions(service).stop(user(who), str(task.id))
@@ -154,6 +154,6 @@ async def test_the_loop_forgets_what_is_too_much_each_minute_and_what_is_old_eac
 
 def test_the_defaults_let_an_ordinary_user_keep_everything() -> None:
     settings = ServiceSettings()
-    # A task of a kilobyte each three minutes, for the thirty days that ended tasks are kept.
+    # A task of a kilobyte every three minutes, for the thirty days that ended tasks are kept.
     assert settings.ended_per_user >= 30 * 24 * 20
     assert settings.bytes_per_user >= settings.ended_per_user * KIB

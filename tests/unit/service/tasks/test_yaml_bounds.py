@@ -1,4 +1,4 @@
-"""What a short text may make the reader of experiment files do."""
+"""Limits on the work that a short text can cause in the reader of experiment files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_what_is_nested_deeply_is_refused_before_it_is_read(text) -> None:
     loader = BoundedLoader(text)
     with pytest.raises(BeyondBounds, match=f"nested more than {MOST_DEEP} levels"):
         loader.get_single_data()
-    # It has not looked further than to the bracket that is one too many.
+    # The reader has not looked further than the bracket that is one too many.
     assert loader.index <= 60 * MOST_DEEP
     with pytest.raises(InvalidExperiment, match=f"^line .*column .*: this is nested more than {MOST_DEEP} levels deep"):
         read_experiment(text[:LONG])

@@ -1,4 +1,4 @@
-"""Environments and mounts from admins' words to the launch of a run, and what happens when they are gone."""
+"""Environments and mounts from the rules of admins to the launch of a run, and what happens when they are gone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ANN = Caller(name="ann", groups=frozenset({"ml"}), scopes=frozenset({SCOPE_WRITE
 
 
 class Watched(Service):
-    """A service whose launches are written down."""
+    """A service whose launches are recorded."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ async def seen(store: Store, name: str, *groups: str) -> None:
 # --- the launch
 
 
-async def test_a_run_gets_the_mounts_of_its_user_and_his_groups_on_its_nodes() -> None:
+async def test_a_run_gets_the_mounts_of_its_user_and_their_groups_on_its_nodes() -> None:
     service = await opened()
     await service.rules(
         a_mount_rule("home", mount_path="/home/{user}", source="/src/{user}", read_only=False),
@@ -114,7 +114,7 @@ async def test_a_run_gets_image_python_and_variables_of_its_environment() -> Non
     assert shown == {"HF_HOME": "/hf/ann", "SEED": "2", "RUN_OF": str(task), "HAI_TASK_ID": str(task)}
 
 
-async def test_an_environment_is_read_anew_at_each_launch() -> None:
+async def test_an_environment_is_read_again_at_each_launch() -> None:
     service = await opened()
     await service.environments(an_environment(image="torch:1"))
     task = await service.send(environment="torch")
@@ -400,7 +400,7 @@ async def test_a_damaged_rule_is_said_to_be_damaged() -> None:
 
 
 class Mounts:
-    """Files whose ranks see what is mounted."""
+    """Files of a cluster whose ranks only see what is mounted."""
 
     async def unseen(self, folder: str, mounts: Sequence[Mount]) -> str | None:
         seen = [mount.mount_path for mount in mounts]
@@ -418,7 +418,7 @@ class Mounts:
     ],
     ids=str,
 )
-async def test_who_brings_a_python_that_his_ranks_will_not_see_is_told(env: dict[str, str], said: list[str]) -> None:
+async def test_a_user_with_a_python_that_their_ranks_will_not_see_is_told(env: dict[str, str], said: list[str]) -> None:
     service = await opened()
     await service.rules(
         a_mount_rule("home", mount_path="/home/{user}", source="/src/{user}"),
@@ -428,5 +428,5 @@ async def test_who_brings_a_python_that_his_ranks_will_not_see_is_told(env: dict
     submissions = replace(service.parts.services.submissions, files=Mounts())
     made = Submission(name="t", command=("train",), cwd="/", env=env)
     assert await submissions.warnings(ANN, made) == said
-    # Where nothing is known of files, nothing is said.
+    # Where files are unknown, there is no warning.
     assert await replace(submissions, files=None).warnings(ANN, made) == []

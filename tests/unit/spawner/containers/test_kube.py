@@ -240,7 +240,7 @@ async def test_a_servers_own_old_pod_does_not_stand_in_its_way() -> None:
 @pytest.mark.parametrize(
     "more", [{"capacity": False}, {"api": FakeApi([], [], status=403)}], ids=["off", "not allowed"]
 )
-async def test_capacity_that_cannot_be_read_refuses_nobody(more: dict[str, Any]) -> None:
+async def test_capacity_that_cannot_be_read_refuses_no_server(more: dict[str, Any]) -> None:
     await spawner({"profile": "gpu-1"}, **more).run_pre_spawn_hook()
 
 

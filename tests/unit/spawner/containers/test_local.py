@@ -95,7 +95,7 @@ async def test_output_goes_to_a_log_of_the_users_own(tmp_path: Path) -> None:
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
-async def test_progress_says_that_the_server_has_ended_instead_of_starting_for_ever(
+async def test_progress_says_that_the_server_has_ended_instead_of_starting_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hai_spawner.containers.local._STILL_STARTING_S", 0.0)
@@ -177,7 +177,7 @@ def test_a_process_of_an_earlier_hub_is_not_taken_for_a_later_one_of_its_number(
         process.kill()
 
 
-def test_a_server_of_an_earlier_hub_that_nobody_has_collected_has_ended(tmp_path: Path) -> None:
+def test_a_server_of_an_earlier_hub_that_is_a_zombie_has_ended(tmp_path: Path) -> None:
     made = spawner(tmp_path)
     with subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"]) as process:
         made.load_state({"pid": process.pid, "fingerprint": fingerprint(process.pid)})

@@ -73,14 +73,14 @@ def test_an_exhausted_quota_says_whose_and_goes_before_capacity() -> None:
     assert refusal.message.endswith("No size would start now: try again later.")
 
 
-def test_capacity_that_is_not_known_refuses_nobody() -> None:
+def test_capacity_that_is_not_known_refuses_no_server() -> None:
     assert choose(offers(), ALL, "gpu-1", "").name == "gpu-1"
 
 
 @pytest.mark.parametrize(
     ("default", "nodes", "taken"),
     [("", [a_node()], "small"), ("gpu-1", [a_node(gpus=1)], "gpu-1"), ("huge", [a_node()], "small")],
-    ids=["the first that could start", "the default", "a default that is not his"],
+    ids=["the first that could start", "the default", "a default that is not allowed"],
 )
 def test_who_asks_for_nothing_gets(default: str, nodes: Any, taken: str) -> None:
     assert choose(offers(nodes=nodes), ALL, None, default).name == taken

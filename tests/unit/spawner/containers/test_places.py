@@ -48,7 +48,7 @@ async def asked(token_file: str, status: int, body: str) -> tuple[Any, list[web.
     return found, seen
 
 
-async def test_it_asks_with_the_spawners_token_for_the_user_and_his_groups(token_file: str) -> None:
+async def test_it_asks_with_the_spawners_token_for_the_user_and_their_groups(token_file: str) -> None:
     found, (request,) = await asked(token_file, 200, json.dumps(ANSWER))
     assert request.path == "/api/v1/places"
     assert dict(request.query) == {"user": "a/n?n", "groups": '["a", "b"]', "node_group": "jupyter"}

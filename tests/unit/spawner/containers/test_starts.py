@@ -1,4 +1,4 @@
-"""What happens when the Hub starts a server: decided once, for whoever asks."""
+"""What happens when the Hub starts a server: decided once, for every caller."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def test_without_sizes_a_server_starts_as_it_always_did() -> None:
         ({"profile": "gpu-1"}, 503, "capacity"),
         ({"environment": "torch"}, 400, "options"),
     ],
-    ids=["unknown size", "unknown option", "table", "not his", "no device", "no such environment"],
+    ids=["unknown size", "unknown option", "table", "not allowed", "no device", "no such environment"],
 )
 async def test_a_start_over_rest_is_refused_with_status_and_reason(
     options: dict[str, Any], status: int, reason: str, ledger: Ledger
@@ -211,7 +211,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return found
 
 
-async def test_the_service_is_asked_for_the_user_with_his_groups(answer: dict[str, Any]) -> None:
+async def test_the_service_is_asked_for_the_user_with_their_groups(answer: dict[str, Any]) -> None:
     made = spawner(ask_places=True, hai_api_url="http://s/api", places_token_file="/t", user=a_user(groups=("ml",)))
     await made.run_pre_spawn_hook()
     assert answer["asked"] == (
@@ -235,7 +235,7 @@ async def test_an_environment_brings_its_variables_and_no_setting_is_lost(
     assert env.get("B") == ("{b}" if name == "torch" else None)
 
 
-async def test_an_environment_of_somebody_else_is_refused(answer: dict[str, Any]) -> None:
+async def test_an_environment_of_another_user_is_refused(answer: dict[str, Any]) -> None:
     error = await refused(spawner({"environment": "secret"}, ask_places=True))
     assert error.status_code == 400
     assert "use one of torch, jax" in error.message

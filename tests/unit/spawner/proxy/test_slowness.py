@@ -1,4 +1,4 @@
-"""Bodies that come too slowly, and answers that nobody takes, through a real proxy on loopback."""
+"""Bodies that come too slowly, and answers that are not read, through a real proxy on loopback."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def test_bytes_earn_time() -> None:
     assert not body.was_too_slow
 
 
-async def test_an_answer_that_nobody_takes_is_given_up() -> None:
+async def test_an_answer_that_is_not_read_is_given_up() -> None:
     class Stalled:
         async def write(self, _piece: bytes) -> None:
             await asyncio.Event().wait()

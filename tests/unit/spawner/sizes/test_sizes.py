@@ -90,13 +90,13 @@ def test_a_wrong_size_is_refused_with_field_value_and_remedy(name: str, table: A
         (Person(name="ann", admin=True), True),
         (Person(name="ml", groups=frozenset({"teacher"})), False),
     ],
-    ids=["nobody in particular", "by group", "by role", "administrator", "a group named as the role"],
+    ids=["any user", "by group", "by role", "administrator", "a group named as the role"],
 )
 def test_a_size_is_for_those_whom_it_names(person: Person, may: bool) -> None:
     assert parse_sizes(SIZES)["huge"].allows(person) is may
 
 
-def test_nobody_gets_a_size_whose_table_of_who_may_is_empty() -> None:
+def test_no_user_gets_a_size_whose_table_of_who_may_is_empty() -> None:
     table = {"a": {"cpu": 1, "memory": 1, "allow": {}}}
     assert not parse_sizes(table)["a"].allows(Person(name="ann", admin=True))
 
