@@ -125,7 +125,7 @@ def _assumptions(args: argparse.Namespace, trace: Trace, failures: FailureModel 
     if args.numbers:
         said.append(f"policy numbers that are not the defaults: {', '.join('='.join(pair) for pair in args.numbers)}")
     if trace.quotas is None:
-        said.append("everybody has unlimited quota")
+        said.append("all users have unlimited quota")
     if failures is not None:
         scale = "" if args.fail_scale == 1 else f", times {args.fail_scale:g}"
         said.append(

@@ -100,7 +100,7 @@ def test_compare_draws_and_reports(trace: str, tmp_path: Path, capsys: pytest.Ca
     assert command(["compare", trace, "--nodes", "4", *words]) == 0
     assert [made["policy"] for made in answer(capsys)["policies"]] == ["hai", "fifo"]
     assert "<svg" in picture.read_text()
-    assert "everybody has unlimited quota" in report.read_text()
+    assert "all users have unlimited quota" in report.read_text()
 
 
 def test_without_matplotlib_the_remedy_is_said_before_the_work(

@@ -165,14 +165,14 @@ def _resolve(
     try:
         return explain(rules, user, groups, task_id, node_group)
     except TemplateError as error:
-        raise Unresolvable(f"a mount rule is damaged, an admin must write it anew: {error}") from None
+        raise Unresolvable(f"a mount rule is damaged, an admin must write it again: {error}") from None
 
 
 def _variables(environment: Environment, user: str, task_id: TaskId | None) -> dict[str, str]:
     try:
         return variables_of(environment, user, task_id)
     except TemplateError as error:
-        damaged = f"environment {environment.name!r} is damaged, an admin must write it anew: {error}"
+        damaged = f"environment {environment.name!r} is damaged, an admin must write it again: {error}"
         raise Unresolvable(damaged) from None
 
 

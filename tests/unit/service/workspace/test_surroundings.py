@@ -392,7 +392,7 @@ async def test_a_damaged_rule_is_said_to_be_damaged() -> None:
     service = await opened()
     async with service.store.write() as tx:
         await tx.put_mount_rule(a_mount_rule("odd", mount_path="/x/{home}"))
-    with pytest.raises(Invalid, match="a mount rule is damaged, an admin must write it anew"):
+    with pytest.raises(Invalid, match="a mount rule is damaged, an admin must write it again"):
         await service.parts.services.surroundings.places("ann", None, "jupyter")
 
 
