@@ -154,7 +154,7 @@ app.kubernetes.io/managed-by: hai
 {{- end }}
 {{- end }}
 
-{{/* Who may read metrics, if anybody may. */}}
+{{/* The pods that may read metrics; empty: none may. */}}
 {{- define "hai.monitoringPeers" -}}
 {{- if .Values.monitoring.serviceMonitor.enabled }}
 {{- with .Values.monitoring.networkPolicyFrom }}

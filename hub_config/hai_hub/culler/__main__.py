@@ -132,7 +132,7 @@ class Culler:
         try:
             return await self._hub.owners()
         except Unanswered as error:
-            log.warning("Nobody is taken for idle now: %s", error)
+            log.warning("No server counts as idle now: %s", error)
             return None
 
     async def _end(self, server: Server, outlook: Outlook) -> None:

@@ -7,12 +7,12 @@ from typing import Final
 from hai_client.rank.identity import USERNAME, NoAccount, find_account
 
 OTHERS: Final = (
-    "All users of this platform run as one Unix user: their tasks can read one another's files, the platform's secrets "
-    "too, and so can act as anybody here, as the admin as well. Invite only people whom you trust with all of it. "
+    "All users of this platform run as one Unix user: their tasks can read one another's files and the platform's "
+    "secrets, and so can act as any other user, even as the admin. Invite only people whom you trust with all of it. "
     "`hai up --unix-users` runs each user's servers and tasks under the account of that name."
 )
 ROOT: Final = (
-    "`hai up` runs as root, and so does everything that anybody submits here: a task can read and change every file of "
+    "`hai up` runs as root, and so does every task that a user submits here: a task can read and change every file of "
     "this machine. Start it as an ordinary user, or with `--unix-users`, which runs each user's servers and tasks "
     "under the account of that name."
 )

@@ -76,7 +76,7 @@ class StateDir:
         except FileNotFoundError:
             return Remembered()
         except PermissionError as error:
-            message = f"{self.path} belongs to somebody else; choose another folder with --state-dir"
+            message = f"{self.path} belongs to another user; choose another folder with --state-dir"
             raise wrong_input(message) from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             message = f"{self.file} is damaged ({error}); move the folder away or choose another with --state-dir"

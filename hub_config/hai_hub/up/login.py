@@ -74,7 +74,7 @@ def keep(login: Settings, beside: Path) -> str | None:
         except OSError as error:
             message = f"{path} cannot be read: {error.strerror}; move it away"
             raise UpError(message) from error
-        old = "something unreadable" if before is None else f"{before.url} as {before.user or 'somebody'}"
+        old = "something unreadable" if before is None else f"{before.url} as {before.user or 'another user'}"
         said = (
             f"`hai` was set up for {old}, and now speaks to {login.url} as {login.user}; to go back, copy {kept}, "
             "where the old login is kept, over config.json beside it, or run `hai login` there"

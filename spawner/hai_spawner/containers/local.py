@@ -25,7 +25,7 @@ from hai_spawner.containers.process import before_exec, fingerprint
 from hai_spawner.sizes.capacity import Room
 from hai_spawner.sizes.catalogue import Size
 
-#: Folder with defaults of JupyterLab's own settings (labconfig/) that have no argument, such as its question about news.
+#: Folder with defaults of JupyterLab's own settings (labconfig/) that have no argument, such as the one about news.
 JUPYTER_CONFIG: Final = Path(__file__).parents[1] / "jupyter"
 #: Seconds between two progress messages while a server starts.
 _STILL_STARTING_S: Final = 3.0
@@ -57,7 +57,7 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
     gpus = List(
         Integer(min=0),
         config=True,
-        help="Indices of the GPUs for servers, each for one server at a time. The scheduler's nodes must not have them.",
+        help="Indices of the GPUs for servers, one server for each GPU. The scheduler's nodes must not have them.",
     )
 
     _started = 0.0

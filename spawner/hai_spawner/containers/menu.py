@@ -133,7 +133,7 @@ def choose(offers: Sequence[Offer], sizes: Mapping[str, Size], wanted: str | Non
     if wanted is not None and wanted not in by_name:
         if wanted in sizes:
             audience = sizes[wanted].audience
-            raise Refusal(Why.FORBIDDEN, f"Size {wanted!r} is for {audience or 'nobody'}. {alternatives(offers)}")
+            raise Refusal(Why.FORBIDDEN, f"Size {wanted!r} is for {audience or 'no user'}. {alternatives(offers)}")
         raise Refusal(Why.OPTIONS, f"profile is {wanted!r}: there is no such size. {alternatives(offers)}")
     if not offers:
         raise Refusal(Why.FORBIDDEN, "There is no size that you may use: ask an administrator for one.")

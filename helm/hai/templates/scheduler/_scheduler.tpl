@@ -6,7 +6,7 @@ http://{{ include "hai.host" (list . "scheduler") }}:8082{{ .Values.hub.baseUrl 
 {{/* Parts of whichever pod runs the scheduler service: its own, or the Hub's. */}}
 
 {{/* Variables with addresses, which the configuration file must not hold, and names of files with secrets.
-Call with (list $ component): only the API asks the Hub who somebody is. */}}
+Call with (list $ component): only the API asks the Hub whose token a request has. */}}
 {{- define "hai.schedulerEnv" -}}
 {{- $component := index . 1 -}}
 {{- with index . 0 -}}
