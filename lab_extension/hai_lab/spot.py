@@ -75,7 +75,7 @@ class Spot:
                 409,
                 "conflict",
                 "Not now",
-                "Nobody needs this node now; to give it back, stop this server in the Hub's control panel.",
+                "No task needs this node now; to give it back, stop this server in the Hub's control panel.",
             )
         try:
             (self.folder / LEAVE_FILE).touch(mode=0o600)

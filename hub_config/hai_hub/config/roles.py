@@ -76,7 +76,7 @@ def roles(user: str) -> list[dict[str, Any]]:
         },
         {
             "name": "hai-up",
-            "description": "Gives the local user a token for his hai command",
+            "description": "Gives the local user a token for the hai command",
             "scopes": [f"read:users!user={user}", f"tokens!user={user}"],
             "services": [UP_SERVICE],
         },
