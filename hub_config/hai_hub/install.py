@@ -28,18 +28,18 @@ PASSWORDS: Final = r"/hai/users/([^/]+)/password"
 def install(c: Config, settings: HubSettings) -> None:
     """Set up proxy, spawner, authenticator, the scheduler service, roles and scopes.
 
-    What `c` holds already stays: values are set only where there is none, lists and tables are added to, and a
-    service or role of the same name is the administrator's own.
+    The administrator's values in `c` win: a value is set only where there is none, lists and dicts are added to, and a
+    service or role whose name is taken is left out.
 
     Args:
         c: JupyterHub's configuration, as `get_config()` gives it.
-        settings: Everything that HAI needs to know.
+        settings: The settings of this HAI hub.
 
     Raises:
-        ValueError: The file of overrides is wrong, or a setting of servers is.
+        ValueError: The file of overrides or a setting of the spawner or culler is wrong.
         FileNotFoundError: A secret has not been made.
     """
-    # Importing JupyterHub takes seconds, which `hai up`, a user of this package, would spend for nothing.
+    # Importing JupyterHub takes seconds: `hai up` imports this package and should not pay for it.
     from hai_hub.config.hub_process import prepare_hub
     from hai_hub.config.service_process import watch_closely
 
@@ -72,7 +72,7 @@ def _addresses(c: Config, settings: HubSettings) -> None:
     set_default(c, "JupyterHub", "hub_bind_url", settings.hub_url)
     if not given(c, "JupyterHub", "db_url"):
         database = settings.state_dir / "jupyterhub.sqlite"
-        # Made here, and tokens are in it: JupyterHub would make it for everybody to read.
+        # Made here, because it holds tokens and JupyterHub would make the file readable for all accounts.
         database.touch(mode=0o600)
         database.chmod(0o600)
         c.JupyterHub.db_url = f"sqlite:///{database}"
@@ -86,7 +86,7 @@ def _addresses(c: Config, settings: HubSettings) -> None:
 
 
 def _accounts(c: Config, settings: HubSettings) -> None:
-    """A password for each; nobody but the local user and users that an administrator has added may log in."""
+    """Give each user a password; only the local user and users that an administrator has added may log in."""
     from jupyterhub import apihandlers
 
     from hai_hub.logins.login_guard import guard_logins
@@ -119,7 +119,7 @@ def _rights(c: Config, settings: HubSettings) -> None:
     add_to_table(c, "JupyterHub", "custom_scopes", CUSTOM_SCOPES)
     add_to_set(c, "JupyterHub", "extra_user_scopes", USER_SCOPES)
     add_named(c, "load_roles", roles(settings.user))
-    # Ours come from the `secrets` module: stretching them would only make every request slower.
+    # HAI's tokens come from the `secrets` module: hashing them many times would only make every request slower.
     set_default(c, "JupyterHub", "trust_user_provided_tokens", True)
 
 

@@ -1,4 +1,4 @@
-"""What a file of the file browser is as a task: a name, a folder and a command."""
+"""Turn a file of the file browser into a task: a name, a folder and a command."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def submit_defaults(root: Path, path: str) -> dict[str, object]:
 
 
 def task_name(stem: str) -> str:
-    """A valid task name that is as close to a file's name as can be."""
+    """Return a valid task name that is as close as possible to a file's name."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:NAME_LENGTH]
     if not name:
         return "task"

@@ -1,4 +1,4 @@
-"""What the handlers of this extension share."""
+"""The base class of this extension's handlers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class HaiHandler(APIHandler):
     """A handler whose refusals are problem documents."""
 
     def initialize(self) -> None:
-        """Keep a panel that only watches from counting as activity: idle servers must stay cullable."""
+        """Keep requests of an open panel from counting as activity, so that idle servers can be culled."""
         self._track_activity = self.request.method != "GET"
 
     def refuse(self, problem: Problem) -> None:

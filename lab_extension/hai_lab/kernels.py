@@ -1,4 +1,4 @@
-"""The Python of a notebook's kernel, for the task that the notebook becomes."""
+"""Find the environment of a notebook's kernel, for the task that the notebook becomes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def variables(notebook: Path, specs: Any) -> dict[str, str]:
-    """What a task is told so that it runs with the environment of the notebook's kernel: HAI_VENV, or nothing.
+    """Return the variables with which a task runs in the environment of the notebook's kernel: HAI_VENV, or none.
 
     A kernel of this server's own environment is nothing that the user has chosen, and one outside of any environment
     can be called by its name alone.

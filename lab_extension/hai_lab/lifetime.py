@@ -1,4 +1,4 @@
-"""When this server ends, and more time for it: the Hub's service `hai-culler` knows, asked with the user's token."""
+"""Ask the Hub's service `hai-culler`, with the user's token, when this server ends, and for more time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hai_lab.handler import HaiHandler
 from hai_lab.platform import Platform
 from hai_lab.problem import Problem, unavailable
 
-#: What is said where nothing ever ends this server.
+#: The answer if no culler ends this server.
 FOR_EVER: Final[Mapping[str, Any]] = {
     "now": None,
     "ends_at": None,
@@ -28,7 +28,7 @@ FOR_EVER: Final[Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class Lifetime:
-    """The service that ends servers, and which of the user's servers this one is.
+    """The address of the culler, and the name of this server.
 
     Attributes:
         url: Address of the service without a slash at the end; empty: nothing ends this server.
@@ -44,7 +44,7 @@ class Lifetime:
         return cls(environ.get("HAI_CULLER_URL", "").rstrip("/"), environ.get("JUPYTERHUB_SERVER_NAME", ""))
 
     async def ask(self, method: str, platform: Platform) -> Mapping[str, Any]:
-        """What becomes of this server; POST asks for more time first.
+        """Return when and why this server ends; POST asks for more time first.
 
         Raises:
             Problem: The service cannot be asked, or has not seen this server yet.
@@ -70,12 +70,12 @@ class LifetimeHandler(HaiHandler):
 
     @tornado.web.authenticated
     async def get(self) -> None:
-        """Tell."""
+        """Answer when and why this server ends."""
         await self._answer("GET")
 
     @tornado.web.authenticated
     async def post(self) -> None:
-        """Renew, and tell."""
+        """Ask for more time, and answer when this server ends now."""
         await self._answer("POST")
 
     async def _answer(self, method: str) -> None:

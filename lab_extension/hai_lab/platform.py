@@ -1,4 +1,4 @@
-"""The platform as this server reaches it: an address, the user's token and a client."""
+"""Send requests to the platform: its address, the user's token and an HTTP client."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import httpx
 from hai_lab.problem import Problem, invalid, restarting, unavailable
 
 API_PATH = "/services/hai/api/v1"
-#: Headers of the browser that the platform gets to see.
+#: Headers of the browser that are forwarded to the platform.
 REQUEST_HEADERS = ("Accept", "Content-Type", "Idempotency-Key", "Last-Event-ID")
-#: Parameters that speak to Jupyter Server and may be secret.
+#: Query parameters for Jupyter Server, which may be secret and are not forwarded.
 OWN_PARAMETERS = frozenset({"token", "_xsrf", "no_track_activity"})
 #: Seconds. Streams are silent for at most 15 s: the platform sends keep-alives.
 TIMEOUT = httpx.Timeout(60.0, connect=5.0)
@@ -22,7 +22,7 @@ TIMEOUT = httpx.Timeout(60.0, connect=5.0)
 
 @dataclass(frozen=True)
 class Platform:
-    """Where the platform is and on whose behalf this server asks.
+    """The address of the platform, the user's token, and the client that sends requests.
 
     Attributes:
         api_url: Base of the REST interface without a slash at the end; empty: not under HAI.
@@ -50,7 +50,7 @@ class Platform:
         return cls(api_url, environ.get("JUPYTERHUB_API_TOKEN", ""), client)
 
     def request(self, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes) -> httpx.Request:
-        """Make the request that goes to the platform.
+        """Return the request to the platform.
 
         Args:
             method: The HTTP method.
@@ -95,16 +95,16 @@ class Platform:
         if response.status_code == 204 or kind in PASSED_TYPES:
             return response
         await response.aclose()
-        # A proxy's error page or a login form: never shown to the browser under this server's origin.
+        # An error page of a proxy, or a login form, must not reach the browser under this server's origin.
         raise unreachable(f"status {response.status_code}, {kind or 'no content type'}")
 
 
-#: What the platform answers with; anything else comes from something in between.
+#: Content types of the platform's answers; another type comes from a proxy in between.
 PASSED_TYPES = frozenset({"application/json", "application/problem+json", "text/event-stream", "text/plain"})
 
 
 def unreachable(why: str) -> Problem:
-    """The problem for a platform that does not answer as itself."""
+    """Return the problem for an answer that does not come from the platform."""
     return unavailable(
         f"The HAI scheduler service cannot be reached ({why}). Running tasks go on; "
         "try again in a moment, and tell an administrator if it lasts."
@@ -112,7 +112,7 @@ def unreachable(why: str) -> Problem:
 
 
 def checked(path: str) -> str:
-    """A path that stays below the API's base.
+    """Return the path if it stays below the API's base.
 
     Raises:
         Problem: It has `.` or `..` parts, also percent-encoded, or characters that no path has.

@@ -1,4 +1,4 @@
-"""Problem documents (RFC 9457) for what goes wrong on this side of the platform."""
+"""Problem documents (RFC 9457) for errors of this server extension."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Problem(Exception):
     detail: str
 
     def document(self) -> dict[str, object]:
-        """The body, as the platform's own errors look."""
+        """Return the body, in the form of the platform's own errors."""
         return {
             "type": "about:blank",
             "title": self.title,
@@ -34,20 +34,20 @@ class Problem(Exception):
 
 
 def invalid(detail: str) -> Problem:
-    """A request that cannot be understood."""
+    """Return the problem for a request that is not valid."""
     return Problem(400, "invalid", "Invalid request", detail)
 
 
 def not_found(detail: str) -> Problem:
-    """A file that is not there."""
+    """Return the problem for a file that does not exist."""
     return Problem(404, "not_found", "Not found", detail)
 
 
 def restarting(detail: str) -> Problem:
-    """A platform that nobody answers for: it has not seen the request, which may be sent again."""
+    """Return the problem for a platform that is restarting: it has not seen the request, which may be sent again."""
     return Problem(503, "restarting", "HAI is restarting", detail)
 
 
 def unavailable(detail: str) -> Problem:
-    """A platform that cannot be reached."""
+    """Return the problem for a platform that cannot be reached."""
     return Problem(503, "unavailable", "HAI is not available", detail)

@@ -1,4 +1,4 @@
-"""The routes of the server extension: forward to the platform with the user's token. No logic of its own."""
+"""The routes of the server extension: they forward requests to the platform with the user's token."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from hai_lab.platform import Platform, unreachable
 from hai_lab.problem import Problem
 from hai_lab.spot import LeaveHandler, SpotHandler
 
-#: Headers of the platform that the browser gets to see.
+#: Headers of the platform that are forwarded to the browser.
 RESPONSE_HEADERS = ("Cache-Control", "Content-Type", "Retry-After")
-#: The platform's own limit, kept here so that nothing larger is even sent.
+#: The platform's own limit, checked here so that a larger request is not sent.
 MAX_BODY = 1024 * 1024
 
 
@@ -33,40 +33,40 @@ class ForwardHandler(HaiHandler):
 
     @tornado.web.authenticated
     async def get(self) -> None:
-        """Read."""
+        """Forward a request that reads."""
         await self.forward()
 
     @tornado.web.authenticated
     async def post(self) -> None:
-        """Submit or act."""
+        """Forward a request that submits or acts."""
         await self.forward()
 
     @tornado.web.authenticated
     async def put(self) -> None:
-        """Change."""
+        """Forward a request that changes something."""
         await self.forward()
 
     @tornado.web.authenticated
     async def delete(self) -> None:
-        """Remove."""
+        """Forward a request that removes something."""
         await self.forward()
 
     def on_connection_close(self) -> None:
-        """The browser has left: so does the request to the platform."""
+        """Cancel the request to the platform when the browser closes its connection."""
         super().on_connection_close()
         if self.relay is not None:
             self.relay.cancel()
 
     async def forward(self) -> None:
-        """Send the request on and its answer back, as it comes."""
+        """Forward the request, and stream the answer back."""
         self.relay = asyncio.ensure_future(self.pass_on())
-        # Not awaited directly: its end by cancellation is not an error of this handler.
+        # Not awaited directly, because a cancellation is no error of this handler.
         await asyncio.wait([self.relay])
         if self.relay.cancelled():
             return
         error = self.relay.exception()
         if isinstance(error, Problem) and self._headers_written:
-            # A stream was cut: its end without an `end` message tells the browser to come again.
+            # A stream was cut: without an `end` message the browser opens the stream again.
             self.finish(set_content_type="text/event-stream")
         elif isinstance(error, Problem):
             self.refuse(error)
@@ -136,7 +136,7 @@ class SubmitDefaultsHandler(HaiHandler):
 
 
 def routes(base_url: str) -> list[tuple[str, Any]]:
-    """The routes below a base address that ends in a slash."""
+    """Return the routes below a base URL that ends in a slash."""
     base = re.escape(base_url)
     return [
         (f"{base}hai-lab/api/.*", ForwardHandler),

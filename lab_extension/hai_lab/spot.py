@@ -1,7 +1,7 @@
-"""A spot container from the inside: whether it must leave, by when, and the user's word that it may.
+"""Tell from inside a spot container whether and when it must leave, and let its user end it.
 
 The launcher around this server (hai_client.spot) and the rank's supervisor around that share a folder with it:
-`notice.json` is the platform's notice, `spot-leave` the user's word. No request to anybody is needed.
+`notice.json` is the platform's notice, and the file `spot-leave` says that the user has saved. No request is needed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import tornado.web
 from hai_lab.handler import HaiHandler
 from hai_lab.problem import Problem
 
-#: The file by which the user says that all is saved; hai_client.spot looks for it.
+#: The file that says that the user has saved; hai_client.spot looks for it.
 LEAVE_FILE = "spot-leave"
 _SHOWN = ("kind", "reason", "message", "at", "deadline")
 
@@ -44,7 +44,7 @@ class Spot:
         return cls(Path(environ["HAI_RUNTIME_DIR"]), int(environ.get("HAI_TASK_ID") or 0))
 
     def notice(self) -> dict[str, Any] | None:
-        """The notice that is out, with its latest deadline; None if there is none."""
+        """Return the current notice with its latest deadline; None if there is none."""
         if self.folder is None:
             return None
         try:
@@ -54,7 +54,7 @@ class Spot:
             return None
 
     def status(self) -> dict[str, Any]:
-        """What the browser is shown. `now` is this machine's time: the browser's clock may be wrong."""
+        """Return the state for the browser. `now` is this machine's time: the browser's clock may be wrong."""
         leaving = self.folder is not None and (self.folder / LEAVE_FILE).exists()
         return {
             "spot": self.folder is not None,
@@ -68,14 +68,14 @@ class Spot:
         """Let the launcher end this server now.
 
         Raises:
-            Problem: Nobody has asked it to leave, or it cannot be told.
+            Problem: There is no notice, or the file cannot be written.
         """
         if self.folder is None or self.notice() is None:
             raise Problem(
                 409,
                 "conflict",
                 "Not now",
-                "Nobody needs this node now; to give it back, stop this server in the Hub's control panel.",
+                "No task needs this node now; to give it back, stop this server in the Hub's control panel.",
             )
         try:
             (self.folder / LEAVE_FILE).touch(mode=0o600)

@@ -1,4 +1,4 @@
-/** Tells a user at once that a task of his is interrupted again and again, and that nothing shows that it saves. */
+/** Tells users at once that a task of theirs is interrupted repeatedly, with no evidence that it saves. */
 
 import type { IDisposable } from '@lumino/disposable';
 import { EventKind } from './api/constants';

@@ -40,7 +40,7 @@ release: {{ .Release.Name }}
 app.kubernetes.io/managed-by: hai
 {{- end }}
 
-{{/* Who may reach the scheduler service: ingress peers of whichever pod runs it. */}}
+{{/* Peers that may reach the scheduler service: ingress peers of the pod that runs it. */}}
 {{- define "hai.schedulerClients" -}}
 {{ include "hai.peer" (list . "proxy") }}
 {{- if .Values.scheduler.separate }}
@@ -52,7 +52,7 @@ app.kubernetes.io/managed-by: hai
     matchLabels: {{- include "hai.serverLabels" . | nindent 6 }}
 {{- end }}
 
-{{/* Where the scheduler service goes, besides the Hub: egress rules of whichever pod runs it. */}}
+{{/* Destinations of the scheduler service besides the Hub: egress rules of the pod that runs it. */}}
 {{- define "hai.schedulerEgress" -}}
 {{- if eq .Values.scheduler.db.type "bundled" }}
 - to: {{- include "hai.peer" (list . "postgresql") | nindent 4 }}
@@ -138,7 +138,7 @@ app.kubernetes.io/managed-by: hai
 {{- toJson $servers -}}
 {{- end }}
 
-{{/* The way to the API server and to nothing else. Call with (list $ egressAllowRules). */}}
+{{/* An egress rule to the API server only. Call with (list $ egressAllowRules). */}}
 {{- define "hai.apiServerEgress" -}}
 {{- if (index . 1).apiServer }}
 {{- range include "hai.apiServers" (index . 0) | fromJsonArray }}
@@ -154,7 +154,7 @@ app.kubernetes.io/managed-by: hai
 {{- end }}
 {{- end }}
 
-{{/* Who may read metrics, if anybody may. */}}
+{{/* The pods that may read metrics; empty: none may. */}}
 {{- define "hai.monitoringPeers" -}}
 {{- if .Values.monitoring.serviceMonitor.enabled }}
 {{- with .Values.monitoring.networkPolicyFrom }}

@@ -1,4 +1,4 @@
-"""Where the chart is, and what its files say."""
+"""Find the chart, and read its values and schema."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import yaml
 
 from hai_client.errors import Invalid
 
-#: In a wheel the chart is beside this file, in a working tree at the top.
+#: Folders of the chart: in a wheel inside this package, in a working tree below `helm`.
 _PLACES: Final = (Path(__file__).parents[1] / "chart", Path(__file__).parents[3] / "helm" / "hai")
 
 
@@ -23,10 +23,10 @@ class Chart:
 
     @classmethod
     def find(cls, folder: str | None = None) -> Chart:
-        """The chart in a folder, or the one that came with this package.
+        """Return the chart in a folder, or the chart that came with this package if `folder` is None.
 
         Raises:
-            Invalid: There is none.
+            Invalid: There is no chart.
         """
         for place in _PLACES if folder is None else (Path(folder),):
             if (place / "Chart.yaml").is_file():
@@ -36,15 +36,15 @@ class Chart:
 
     @property
     def text(self) -> str:
-        """The values file with its comments."""
+        """The text of `values.yaml` with its comments."""
         return (self.folder / "values.yaml").read_text(encoding="utf-8")
 
     @property
     def values(self) -> dict[str, Any]:
-        """What holds where nothing is written."""
+        """The default values."""
         return dict(yaml.safe_load(self.text))
 
     @property
     def schema(self) -> dict[str, Any]:
-        """What may be written."""
+        """The JSON schema of the values."""
         return dict(json.loads((self.folder / "values.schema.json").read_text(encoding="utf-8")))

@@ -1,4 +1,4 @@
-"""The values of the chart: their text with a comment for each, and what is wrong with somebody's own.
+"""Write the chart's values with a comment for each, and find the mistakes in a user's values file.
 
 The schema of the chart is the one place that describes a value: the comments of `values.yaml`, `hai cluster config`,
 docs/reference/values.md and every error come from it.
@@ -21,7 +21,7 @@ _HEAD: Final = """\
 # Values of the HAI chart. Names are those of zero-to-jupyterhub wherever the thing is the same.
 # The comments are made from values.schema.json, by which Helm checks what you write (docs/reference/values.md).
 """
-#: What zero-to-jupyterhub has and this chart does not, and what to do instead.
+#: Values of zero-to-jupyterhub that this chart lacks, and what to do instead.
 ELSEWHERE: Final[Mapping[str, str]] = {
     "cull.adminUsers": "leave it out: servers of administrators end as all do",
     "cull.concurrency": "leave it out",
@@ -46,10 +46,10 @@ class Value:
     """One value as the schema describes it.
 
     Attributes:
-        path: Its name, with dots.
-        default: What holds where nothing is written.
-        schema: Its part of the schema.
-        table: It only holds other values.
+        path: Name of the value, with dots between the levels.
+        default: The default value.
+        schema: The schema of this value.
+        table: Whether the value is a table of other values.
     """
 
     path: str
@@ -59,7 +59,7 @@ class Value:
 
 
 def walk(values: Mapping[str, Any], schema: Schema, above: str = "") -> Iterator[Value]:
-    """Every value in the order of the schema, tables before what they hold."""
+    """Yield every value in the order of the schema, a table before the values in it."""
     for name, part in schema["properties"].items():
         path = f"{above}{name}"
         table = "properties" in part
@@ -69,7 +69,7 @@ def walk(values: Mapping[str, Any], schema: Schema, above: str = "") -> Iterator
 
 
 def commented(values: Mapping[str, Any], schema: Schema) -> str:
-    """The text of a values file with the schema's description above each value."""
+    """Return the text of a values file with the schema's description above each value."""
     lines = [_HEAD.rstrip()]
     for value in walk(values, schema):
         depth = value.path.count(".")
@@ -89,7 +89,7 @@ def _comment(schema: Schema) -> str:
 
 
 def json_like(value: object) -> str:
-    """A value as one would write it in YAML, in one line."""
+    """Return a value as one line of YAML."""
     return _leaf(value)
 
 
@@ -100,14 +100,14 @@ def _leaf(value: object) -> str:
 
 
 def problems(text: str, schema: Schema, *, file: str) -> list[str]:
-    """What is wrong with a values file, a sentence each: file, line, name, value and remedy.
+    """Return the mistakes in a values file, a sentence for each: file, line, name, value and remedy.
 
     Args:
         text: The file's text.
         schema: The schema of the chart.
         file: The file's name, for the sentences.
     """
-    # Loading it takes a quarter of a second, which other verbs need not spend.
+    # Importing jsonschema takes a quarter of a second: other verbs should not pay for it.
     from jsonschema import Draft7Validator
 
     try:
@@ -128,7 +128,7 @@ def problems(text: str, schema: Schema, *, file: str) -> list[str]:
 
 
 def _said(error: Any) -> Iterator[tuple[list[str | int], str]]:
-    """The places that an error of the schema is about, and what to say of each."""
+    """Yield the path of each value that an error of the schema is about, and the sentence to say of it."""
     place = list(error.absolute_path)
     if error.validator == "additionalProperties" and error.validator_value is False:
         known = error.schema["properties"]
@@ -157,14 +157,14 @@ def _unknown(path: Sequence[str], known: Sequence[str]) -> str:
 
 
 def kind_words(kinds: Sequence[str]) -> str:
-    """JSON's types in words."""
+    """Return the names of JSON types in words."""
     words = {"array": "a list", "boolean": "true or false", "integer": "a whole number", "null": "null"}
     words |= {"number": "a number", "object": "a table", "string": "a text"}
     return " or ".join(words[kind] for kind in kinds)
 
 
 def _line(node: yaml.Node | None, path: Sequence[str | int]) -> int:
-    """The line of the deepest part of the path that is written in the file."""
+    """Return the line of the deepest part of the path that is in the file."""
     line = 1 if node is None else node.start_mark.line + 1
     for step in path:
         if isinstance(node, yaml.MappingNode):

@@ -1,4 +1,4 @@
-"""`hai cluster`: the platform on a Kubernetes cluster, installed, brought up to date and taken down with Helm."""
+"""`hai cluster`: install, upgrade and uninstall the platform on a Kubernetes cluster with Helm."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ examples:
   hai cluster up -f values.yaml
   hai cluster upgrade
   hai cluster down"""
-#: What the scheduler puts on everything of a run.
+#: The label that the scheduler puts on all objects of a run.
 _RUNS: Final = "app.kubernetes.io/managed-by=hai"
 
 
 def command(argv: Sequence[str]) -> int:
-    """Run `hai cluster` with these words.
+    """Run `hai cluster` with these arguments.
 
     Returns:
-        0 fine; 1 something failed; 2 wrong input.
+        The exit code: 0 on success, 1 when something failed, 2 for wrong input.
 
     Raises:
-        HaiError: What went wrong, in one line.
+        HaiError: A step failed; the message says which, in one line.
     """
     args = build(COMMAND).parse_args(argv)
     context = Context(Output.of_process(), json=getattr(args, "json", False), url=getattr(args, "url", None))
@@ -47,7 +47,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     group: Any = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, (help_, declare, _) in _VERBS.items():
         leaf = group.add_parser(name, help=help_, description=help_, allow_abbrev=False)
-        leaf.add_argument("--chart", metavar="DIR", help="folder of the chart; the one that came with HAI")
+        leaf.add_argument("--chart", metavar="DIR", help="folder of the chart (default: the chart that came with HAI)")
         declare(leaf)
         add_common(leaf)
 
@@ -57,9 +57,11 @@ def _run(args: argparse.Namespace, context: Context) -> int:
 
 
 def _declare_release(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--release", metavar="NAME", default="hai", help="name of the release (hai)")
-    parser.add_argument("--namespace", "-n", metavar="NAME", default="hai", help="namespace of the platform (hai)")
-    parser.add_argument("--context", metavar="NAME", help="context of kubeconfig; the current one")
+    parser.add_argument("--release", metavar="NAME", default="hai", help="name of the release (default: hai)")
+    parser.add_argument(
+        "--namespace", "-n", metavar="NAME", default="hai", help="namespace of the platform (default: hai)"
+    )
+    parser.add_argument("--context", metavar="NAME", help="context of kubeconfig (default: the current one)")
 
 
 def _declare_config(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +77,9 @@ def _declare_values(parser: argparse.ArgumentParser) -> None:
 
 def _declare_up(parser: argparse.ArgumentParser) -> None:
     _declare_values(parser)
-    parser.add_argument("--wait", metavar="TIME", default="10m", help="how long it may take to be ready (10m)")
+    parser.add_argument(
+        "--wait", metavar="TIME", default="10m", help="how long to wait until the platform is ready (default: 10m)"
+    )
 
 
 def _declare_down(parser: argparse.ArgumentParser) -> None:
@@ -123,7 +127,7 @@ def _problems(chart: Chart, files: Sequence[str]) -> list[str]:
 
 
 def _checked(args: argparse.Namespace) -> Chart:
-    """The chart, its values checked. Raises Invalid with the first problem."""
+    """Return the chart after a check of the values files. Raises Invalid with the first problem."""
     chart = Chart.find(args.chart)
     if found := _problems(chart, args.values):
         more = f" (and {plural(len(found) - 1, 'more problem')})" if len(found) > 1 else ""
@@ -132,7 +136,7 @@ def _checked(args: argparse.Namespace) -> Chart:
 
 
 def _dry_run(args: argparse.Namespace, context: Context) -> int:
-    """Show what `up` would change."""
+    """Print what `up` would change."""
     from hai_hub.cluster.manifests import differences
 
     chart, release = _checked(args), _release(args)
@@ -149,7 +153,7 @@ def _dry_run(args: argparse.Namespace, context: Context) -> int:
 
 
 def _up(args: argparse.Namespace, context: Context) -> int:
-    """Install."""
+    """Install the platform, and print the chart's notes."""
     chart, release = _checked(args), _release(args)
     _install(release, chart, args, context)
     context.out.line(release.notes())
@@ -157,7 +161,7 @@ def _up(args: argparse.Namespace, context: Context) -> int:
 
 
 def _upgrade(args: argparse.Namespace, context: Context) -> int:
-    """Bring an installation up to date."""
+    """Upgrade an installation."""
     chart, release = _checked(args), _release(args)
     if release.manifest() is None:
         raise Invalid(f"there is no release {release.name} in {release.namespace}; `hai cluster up` installs it")
@@ -171,7 +175,7 @@ def _install(release: Release, chart: Chart, args: argparse.Namespace, context: 
     context.out.note(f"Installing {release.name} in {release.namespace}, and waiting until it is ready")
     try:
         release.install(chart, args.values, wait=args.wait)
-        # Helm waits for the Hub; a scheduler in the Hub's pod is started by it, and later.
+        # Helm waits for the Hub. A scheduler in the Hub's pod is started by the Hub, so it is ready later.
         release.until_scheduler_answers(within=max(0.0, end - time.monotonic()))
     except Invalid:
         raise
@@ -181,14 +185,14 @@ def _install(release: Release, chart: Chart, args: argparse.Namespace, context: 
 
 
 def _down(args: argparse.Namespace, context: Context) -> int:
-    """Uninstall; running tasks are told to save."""
+    """Uninstall the platform; running tasks are told to save."""
     release = _release(args)
     if release.manifest() is None:
         raise Invalid(f"there is no release {release.name} in {release.namespace}; `helm list -A` shows all")
     workloads = release.workloads()
     _ask(args, release, workloads)
     release.helm("uninstall", release.name, "--wait")
-    # The scheduler is gone: nobody starts again what ends now. A pod that is deleted gets its task's time to save.
+    # The scheduler is gone, so nothing restarts these pods. A deleted pod still gets its task's time to save.
     release.kubectl("delete", "services", "--selector", _RUNS, "--wait=false", namespace=workloads)
     if args.delete_data:
         _delete_data(release, workloads)
@@ -202,7 +206,7 @@ def _down(args: argparse.Namespace, context: Context) -> int:
 
 
 def _ask(args: argparse.Namespace, release: Release, workloads: str) -> None:
-    """Raises Invalid unless the answer is the release's name."""
+    """Ask the user to type the release's name. Raises Invalid for any other answer."""
     if args.yes:
         return
     if not sys.stdin.isatty():

@@ -1,4 +1,4 @@
-"""Helm and kubectl as programs: found, run from argument lists, and their errors in one line."""
+"""Run helm and kubectl as programs, and turn their errors into one line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import yaml
 from hai_client.errors import HaiError, Invalid
 from hai_hub.cluster.chart import Chart
 
-#: Asks the scheduler from within the Hub's pod; says in one line why it is not ready.
+#: Program that asks the scheduler from within the Hub's pod, and prints in one line why it is not ready.
 _ASK = """
 import os, sys, urllib.error, urllib.request
 try:
@@ -35,11 +35,11 @@ _NO_RELEASE = re.compile(r"release: not found|has no deployed releases")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """An installation of the chart: there already, or to be.
+    """A Helm release of the chart, installed or to be installed.
 
     Attributes:
-        name: Its name.
-        namespace: Where the platform runs.
+        name: Name of the release.
+        namespace: Namespace in which the platform runs.
         context: Context of kubeconfig; None: the current one.
     """
 
@@ -48,25 +48,25 @@ class Release:
     context: str | None = None
 
     def helm(self, *words: str) -> str:
-        """Run helm on this release's cluster and namespace and return what it prints.
+        """Run helm on this release's cluster and namespace; returns its output.
 
         Raises:
-            Invalid: helm is missing.
-            HaiError: It failed; its own words are in the message.
+            Invalid: helm is not installed.
+            HaiError: helm failed; the message has its error.
         """
         where = ["--namespace", self.namespace]
         where += ["--kube-context", self.context] if self.context else []
         return _run("helm", "install Helm 3.14 or newer (https://helm.sh), or run `make helm`", [*words, *where])
 
     def kubectl(self, *words: str, namespace: str | None = None) -> str:
-        """Run kubectl likewise, in a namespace of choice. Raises Invalid and HaiError."""
+        """Run kubectl, in the release's namespace or another; returns its output. Raises as `helm` does."""
         where = ["--context", self.context] if self.context else []
         return _run(
             "kubectl", "install kubectl, or run `make helm`", [*where, "-n", namespace or self.namespace, *words]
         )
 
     def manifest(self) -> str | None:
-        """The objects as they were last installed; None if nothing is installed.
+        """Return the manifest of the installed objects; None if nothing is installed.
 
         Raises:
             HaiError: The cluster does not answer.
@@ -79,35 +79,35 @@ class Release:
             raise
 
     def rendered(self, chart: Chart, files: Sequence[str]) -> str:
-        """The objects as they would be, the cluster asked for what is kept. Raises HaiError."""
+        """Return the manifest that an upgrade would install, with kept secrets from the cluster. Raises HaiError."""
         words = ["upgrade", self.name, str(chart.folder), "--install", "--dry-run=server", "--output", "json"]
         words += ["--reset-then-reuse-values", *_files(files)]
         return str(json.loads(self.helm(*words))["manifest"])
 
     def install(self, chart: Chart, files: Sequence[str], *, wait: str) -> None:
-        """Install, or bring an installation up to date; what was chosen before still holds. Raises HaiError."""
+        """Install or upgrade; values of the last installation hold unless the files change them. Raises HaiError."""
         words = ["upgrade", self.name, str(chart.folder), "--install", "--create-namespace", "--history-max", "10"]
         words += ["--reset-then-reuse-values", "--wait", "--timeout", wait, "--output", "json", *_files(files)]
         self.helm(*words)
 
     def notes(self) -> str:
-        """What the chart says of what to do next."""
+        """Return the chart's notes: what to do next."""
         return self.helm("get", "notes", self.name).removeprefix("NOTES:").strip()
 
     def values(self) -> dict[str, Any]:
-        """All values of the installation, the defaults included."""
+        """Return all values of the installation, with the defaults."""
         return dict(yaml.safe_load(self.helm("get", "values", self.name, "--all")) or {})
 
     def until_scheduler_answers(self, *, within: float) -> None:
-        """Wait until the scheduler is ready to serve: its database answers, and it has looked at the cluster.
+        """Wait until the scheduler is ready to serve: its database answers, and it has read the cluster.
 
-        The Hub's pod asks: network policies let nobody else from outside do so.
+        The question is sent from the Hub's pod, because network policies allow no connections from this machine.
 
         Args:
-            within: Seconds; it is asked once at least.
+            within: Most seconds to wait; the scheduler is asked at least once.
 
         Raises:
-            HaiError: It does not answer in time; the last answer is in the message.
+            HaiError: The scheduler is not ready in time; the message has its last answer.
         """
         hub = "-".join(filter(None, (self.values().get("fullnameOverride"), "hub")))
         end = time.monotonic() + within
@@ -124,7 +124,7 @@ class Release:
                 return
 
     def workloads(self) -> str:
-        """The namespace of users' servers and training pods."""
+        """Return the namespace of users' servers and training pods."""
         own = self.values().get("workloads", {}).get("namespace")
         return str(own or f"{self.namespace}-work")
 

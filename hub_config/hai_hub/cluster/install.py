@@ -34,17 +34,17 @@ _HUB_TRAITS: Final = {
 
 
 def configure(c: Config, around: Surroundings) -> None:
-    """Set up proxy, database, spawner, services, roles and scopes; what the administrator has written wins.
+    """Set up proxy, database, spawner, services, roles and scopes; the administrator's values win.
 
     Args:
         c: JupyterHub's configuration, as `get_config()` gives it.
-        around: What the chart tells.
+        around: Values, addresses and tokens from the chart.
 
     Raises:
         ValueError: A value is wrong.
         OSError: A token cannot be read.
     """
-    # Importing JupyterHub takes seconds, which `hai cluster`, a neighbour in this package, would spend for nothing.
+    # Importing JupyterHub takes seconds: `hai cluster` imports this package and should not pay for it.
     from hai_hub.config.hub_process import prepare_hub
     from hai_hub.config.service_process import watch_closely
 
@@ -58,7 +58,7 @@ def configure(c: Config, around: Surroundings) -> None:
     install_spot(c, around.api_url)
     _culling(c, around)
     if around.scheduler_config is not None:
-        # To the pod's own log.
+        # No log files: the services write to the pod's own log.
         watch_closely({})
     _scripts(c, around.value("hub.extraConfig"))
     check_spawner(c)
@@ -76,19 +76,19 @@ def _hub(c: Config, around: Surroundings) -> None:
     set_default(c, "JupyterHub", "upgrade_db", around.value("hub.db.upgrade"))
     set_default(c, "JupyterHub", "proxy_class", "configurable-http-proxy")
     set_default(c, "ConfigurableHTTPProxy", "api_url", around.proxy_api_url)
-    # It is a pod of its own; servers and connections outlive a restart of the Hub.
+    # The proxy is a pod of its own, so that servers and connections outlive a restart of the Hub.
     set_default(c, "ConfigurableHTTPProxy", "should_start", False)
     set_default(c, "JupyterHub", "cleanup_servers", False)
     set_default(c, "JupyterHub", "last_activity_interval", 60)
     if around.value("debug.enabled"):
         set_default(c, "JupyterHub", "log_level", "DEBUG")
     if not given(c, "JupyterHub", "authenticator_class"):
-        # Whoever has chosen no way to log in has let nobody in.
+        # Without an authenticator of the administrator's choice no user may log in.
         c.JupyterHub.authenticator_class = "null"
 
 
 def _secrets(c: Config, around: Surroundings) -> None:
-    """What JupyterHub would look for in its environment, where all that it starts would find it as well."""
+    """Set the secrets that JupyterHub would otherwise read from its environment, which its child processes inherit."""
     if around.proxy_token:
         set_default(c, "ConfigurableHTTPProxy", "auth_token", around.proxy_token)
     if around.cookie_secret:
@@ -130,7 +130,7 @@ def _culling(c: Config, around: Surroundings) -> None:
 def _rights(c: Config, around: Surroundings) -> None:
     add_to_table(c, "JupyterHub", "custom_scopes", CUSTOM_SCOPES)
     add_to_set(c, "JupyterHub", "extra_user_scopes", USER_SCOPES)
-    # The administrator's own first: an entry of the same name replaces ours.
+    # The administrator's entries first: they replace HAI's entries of the same name.
     add_named(c, "load_roles", _entries(around.value("hub.loadRoles")))
     add_named(c, "services", _entries(around.value("hub.services")))
     config = around.value("hub.config").values()
@@ -143,7 +143,7 @@ def _rights(c: Config, around: Surroundings) -> None:
         ),
     )
     add_named(c, "services", cluster_services(around))
-    # Ours are made by the chart: stretching them would only make every request slower.
+    # The chart makes random tokens: hashing them many times would only make every request slower.
     set_default(c, "JupyterHub", "trust_user_provided_tokens", True)
 
 
@@ -152,7 +152,7 @@ def _all_of(sections: Iterable[Mapping[str, Any]], trait: str) -> list[str]:
 
 
 def _entries(table: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Tables by name as JupyterHub's list of tables with names; zero-to-jupyterhub spells `apiToken` so."""
+    """Return entries by name as JupyterHub's list of named dicts; `apiToken` is zero-to-jupyterhub's spelling."""
     entries = []
     for name, entry in table.items():
         plain = {"name": name, **entry}
@@ -163,6 +163,6 @@ def _entries(table: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _scripts(c: Config, scripts: Mapping[str, str]) -> None:
-    """Run `hub.extraConfig`: Python of whoever installs the chart, who may run anything here anyway."""
+    """Run `hub.extraConfig`: Python code of the admin who installs the chart and may run any code here."""
     for name, text in sorted(scripts.items()):
         exec(compile(text, f"hub.extraConfig.{name}", "exec"), {"c": c, "get_config": lambda: c})  # noqa: S102

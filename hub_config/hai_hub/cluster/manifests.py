@@ -1,4 +1,4 @@
-"""What an upgrade would change: two sets of Kubernetes objects, side by side, without a secret in sight."""
+"""Compare two sets of Kubernetes objects, without showing the values of Secrets: what would an upgrade change?"""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One object that changes.
+    """An object that changes.
 
     Attributes:
-        kind: Its kind.
-        namespace: Its namespace.
-        name: Its name.
-        change: What happens to it.
+        kind: Kind of the object.
+        namespace: Namespace of the object.
+        name: Name of the object.
+        change: Whether the object is added, changed or removed.
         lines: The changed lines, in the form of `diff -u`.
     """
 
@@ -43,12 +43,12 @@ class Difference:
 
 
 def differences(before: str | None, after: str, *, namespace: str) -> list[Difference]:
-    """What changes from one manifest to the other.
+    """Return the objects that change from one manifest to the other.
 
     Args:
-        before: The manifest that is installed; None: nothing is.
-        after: The manifest that would be.
-        namespace: Where objects are that name no namespace.
+        before: The installed manifest; None: nothing is installed.
+        after: The manifest that would be installed.
+        namespace: Namespace of objects that name none.
     """
     old, new = objects(before or "", namespace), objects(after, namespace)
     found = []
@@ -63,7 +63,7 @@ def differences(before: str | None, after: str, *, namespace: str) -> list[Diffe
 
 
 def objects(manifest: str, namespace: str) -> dict[Key, Object]:
-    """The objects of a manifest."""
+    """Return the objects of a manifest by kind, namespace and name."""
     found = {}
     for entry in yaml.safe_load_all(manifest):
         if isinstance(entry, dict):
@@ -81,7 +81,7 @@ def _lines(old: Object | None, new: Object | None) -> tuple[str, ...]:
 
 
 def _masked(old: Object, new: Object) -> tuple[Object, Object]:
-    """Both, without the values of Secrets: only whether they differ is told."""
+    """Return both objects with the values of Secrets replaced by words that only tell whether they differ."""
     if new["kind"] != "Secret":
         return old, new
     before, after = _data(old), _data(new)

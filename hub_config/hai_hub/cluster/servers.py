@@ -1,4 +1,4 @@
-"""Users' servers on a cluster: `singleuser` of the chart's values as settings of the spawner."""
+"""Turn `singleuser` and `cull` of the chart's values into settings of the spawner and the culler."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _KUBE: Final = {
     "tolerations": "extraTolerations",
     "uid": "uid",
 }
-#: The settings that HAI adds.
+#: Settings of HAI's spawner, and the value below `singleuser` that each comes from.
 _HAI: Final = {"default_size": "defaultSize", "groups": "groups", "limits": "limits", "sizes": "sizes"}
 
 
 def server_traits(around: Surroundings) -> dict[str, Traits]:
-    """The spawner's settings, by class and trait. What says nothing is left out: the spawner's own default holds."""
+    """Return the spawner's settings, by class and trait. Empty values are left out, so the spawner's defaults hold."""
     own: Traits = {
         "ask_places": True,
         "hai_api_url": around.api_url,
@@ -66,7 +66,7 @@ def server_traits(around: Surroundings) -> dict[str, Traits]:
 
 
 def culling_traits(cull: Mapping[str, Any]) -> Traits:
-    """`cull` of the chart's values as settings of `HaiCulling`; seconds, and 0 for never."""
+    """Return the settings of `HaiCulling` from `cull` of the chart's values: times in seconds, 0 for never."""
 
     def span(seconds: int) -> str:
         return f"{seconds}s" if seconds else NEVER
@@ -75,7 +75,7 @@ def culling_traits(cull: Mapping[str, Any]) -> Traits:
 
 
 def image(around: Surroundings, wanted: Mapping[str, Any]) -> str:
-    """An image with registry and tag, or its digest in place of the tag, as the chart's templates write it."""
+    """Return an image with registry and tag, or with its digest instead of the tag, as the chart's templates do."""
     registry = around.value("imageRegistry")
     prefix = f"{registry}/" if registry and "/" not in wanted["name"] else ""
     tag = wanted["digest"] or wanted["tag"] or around.version
@@ -121,5 +121,5 @@ def _claims(storage: Mapping[str, Any]) -> Traits:
 
 
 def _listed(entries: Any) -> list[Any]:
-    """A list, or a table by name in the order of the names."""
+    """Return a list as it is, and the values of a dict in the order of their names."""
     return [entries[name] for name in sorted(entries)] if isinstance(entries, Mapping) else list(entries)

@@ -1,4 +1,4 @@
-"""Services and roles of a Hub on a cluster: those of one machine, less what only one machine has."""
+"""Build the services and roles of a Hub on a cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hai_hub.config.roles import ACCESS, ADMIN_SCOPES, BROWSER_SCOPES, METRICS, 
 from hai_hub.config.services import START_TIMEOUT_S, Role
 from hai_hub.config.settings import LOOP_NAME, SERVICE_NAME
 
-#: What Prometheus asks as, and what the spawner asks the scheduler as. They have no address, only a token.
+#: The services as which Prometheus and the spawner send requests. They have no URL, only a token.
 METRICS_SERVICE: Final = "hai-metrics"
 SPAWNER_SERVICE: Final = "hai-spawner"
 
@@ -20,7 +20,7 @@ Entry = dict[str, Any]
 
 
 def cluster_services(around: Surroundings) -> list[Entry]:
-    """The scheduler, and those that only hold a token."""
+    """Return the services of the scheduler, and those that only have a token."""
     spawner_token = Path(around.spawner_token_file).read_text(encoding="ascii").strip()
     return [
         *_schedulers(around),
@@ -30,11 +30,11 @@ def cluster_services(around: Surroundings) -> list[Entry]:
 
 
 def cluster_roles(*, users: Sequence[str], groups: Sequence[str]) -> list[Entry]:
-    """The roles of a HAI hub on a cluster.
+    """Return the roles of a HAI hub on a cluster, as entries of `JupyterHub.load_roles`.
 
     Args:
-        users: Who administers the platform.
-        groups: Groups whose members do.
+        users: Names of the platform's administrators.
+        groups: Groups whose members are administrators.
     """
     return [
         {
@@ -55,7 +55,7 @@ def _service_role(name: str, description: str, service: str, scopes: Sequence[st
 
 
 def _schedulers(around: Surroundings) -> list[Entry]:
-    """What answers for the scheduler and, where the Hub starts, watches and starts again both, the scheduling loop."""
+    """Return the entry of the API; if the Hub runs the scheduler, the entries of loop and API with their commands."""
     entry: Entry = {
         "name": SERVICE_NAME,
         "url": around.service_url,

@@ -1,4 +1,4 @@
-"""What the chart tells the Hub's process: its values, addresses and tokens."""
+"""Values, addresses and tokens that the chart gives to the Hub's process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from hai_client.secret_files import address_of, secret_of
 
-#: What a scheduler that the Hub starts in its own pod gets of the Hub's environment.
+#: Environment variables that a scheduler in the Hub's pod gets from the Hub's environment.
 SCHEDULER_VARIABLES: Final = (
     "HAI_DB_PASSWORD_FILE",
     "HAI_DB_URL",
@@ -32,25 +32,25 @@ SCHEDULER_VARIABLES: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a pod of the Hub finds.
+    """Values, addresses and tokens that a pod of the Hub gets from the chart.
 
     Attributes:
         values: The part of the chart's values that the Hub reads.
         release: Name of the release.
         namespace: Namespace of users' servers and training pods.
         version: Version of the chart's images.
-        hub_url: The Hub's address as other pods reach it.
-        proxy_api_url: The address at which the proxy is told its routes.
-        public_url: The proxy's address as users' servers reach it, without a path.
-        service_url: The scheduler's address as the proxy reaches it, without a path.
-        api_url: The scheduler's REST interface as users' servers reach it.
-        db_url: Address of the Hub's database, with its password.
+        hub_url: URL of the Hub as other pods reach it.
+        proxy_api_url: URL of the proxy's interface for routes.
+        public_url: URL of the proxy as users' servers reach it, without a path.
+        service_url: URL of the scheduler as the proxy reaches it, without a path.
+        api_url: URL of the scheduler's REST interface as users' servers reach it.
+        db_url: URL of the Hub's database, with its password.
         service_token: Token of the scheduler service.
-        spawner_token_file: File with the token by which the spawner asks the scheduler.
-        metrics_token: Token by which Prometheus reads metrics.
-        proxy_token: Token by which the proxy is told its routes; empty: JupyterHub finds it or makes one.
-        cookie_secret: Signs cookies, hexadecimal digits; empty likewise.
-        crypt_key: Keys of what is encrypted in the Hub's database, the newest first, with semicolons between.
+        spawner_token_file: File with the token that the spawner sends to the scheduler.
+        metrics_token: Token that Prometheus sends to read metrics.
+        proxy_token: Token for the proxy's interface for routes; empty: JupyterHub finds or makes one.
+        cookie_secret: Key that signs cookies, as hexadecimal digits; empty: JupyterHub finds or makes one.
+        crypt_key: Keys for encrypted parts of the Hub's database, the newest first, separated by semicolons.
         scheduler_config: Configuration file of a scheduler that the Hub starts; None: it is a Deployment of its own.
         scheduler_environment: The environment of a scheduler that the Hub starts.
     """
@@ -75,7 +75,7 @@ class Surroundings:
     scheduler_environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def value(self, path: str) -> Any:
-        """The value of that name, with dots; None for one that was written as null, which Helm leaves out."""
+        """Return the value of a name with dots; None if it was written as null: Helm leaves such a value out."""
         *tables, last = path.split(".")
         found: Any = self.values
         for name in tables:
@@ -84,7 +84,7 @@ class Surroundings:
 
     @classmethod
     def of(cls, environ: Mapping[str, str], values: Mapping[str, Any]) -> Surroundings:
-        """From the variables and values that the chart sets. Secrets may be in files (hai_client.secret_files).
+        """Read the variables and values that the chart sets. Secrets may be in files (hai_client.secret_files).
 
         Raises:
             ValueError: A variable is missing.
@@ -124,12 +124,12 @@ class Surroundings:
 
     @classmethod
     def of_process(cls) -> Surroundings:
-        """From this process's environment and the values file that `HAI_CHART_VALUES` names.
+        """Read this process's environment and the values file that `HAI_CHART_VALUES` names.
 
         Raises:
             ValueError: A variable is missing, or the file is not JSON.
             Invalid: A file with a secret cannot be read.
-            OSError: The file cannot be read.
+            OSError: The values file cannot be read.
         """
         if not (name := os.environ.get("HAI_CHART_VALUES", "")):
             message = "HAI_CHART_VALUES is not set: this configuration is for the Hub's pod of the HAI chart"

@@ -1,4 +1,4 @@
-"""Writes docs/reference/values.md: `python -m hai_hub.cluster.values_reference > docs/reference/values.md`."""
+"""Write docs/reference/values.md: `python -m hai_hub.cluster.values_reference > docs/reference/values.md`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ of zero-to-jupyterhub wherever the thing is the same; [install.md](../install.md
 
 
 def reference() -> str:
-    """The whole page."""
+    """Return the text of the page."""
     chart = Chart.find()
     lines = [_INTRODUCTION]
     top: list[Value] = []

@@ -1,4 +1,4 @@
-"""Adding to a configuration that somebody else has begun: nothing that is there is overwritten."""
+"""Add to a configuration that the administrator has begun: no value that is set there is overwritten."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ TORNADO_SETTINGS: Final = {"headers": {"Server": "JupyterHub"}}
 
 
 def given(c: Config, section: str, trait: str) -> bool:
-    """Whether a value was set."""
+    """Return whether the configuration sets `section.trait`."""
     return section in c and trait in c[section]
 
 
 def plain(c: Config, section: str, trait: str) -> Any:
-    """The value that was set, or None where there is none or only additions to a default."""
+    """Return the value that was set; None where none was set, or where only additions to a default were made."""
     if not given(c, section, trait) or isinstance(c[section][trait], LazyConfigValue):
         return None
     return c[section][trait]
 
 
 def set_default(c: Config, section: str, trait: str, value: object) -> None:
-    """Set a value where there is none."""
+    """Set `section.trait` unless the configuration sets it already."""
     if not given(c, section, trait):
         c[section][trait] = value
 
 
 def add_to_set(c: Config, section: str, trait: str, values: Iterable[str]) -> None:
-    """Add to a set."""
+    """Add values to a trait that is a set."""
     before = plain(c, section, trait)
     if before is None:
         c[section][trait].update(set(values))
@@ -40,7 +40,7 @@ def add_to_set(c: Config, section: str, trait: str, values: Iterable[str]) -> No
 
 
 def add_to_table(c: Config, section: str, trait: str, values: Mapping[str, Any]) -> None:
-    """Add to a table; keys that are there stay as they are."""
+    """Add keys to a trait that is a dict; keys that are already there keep their values."""
     before = plain(c, section, trait)
     if before is None:
         c[section][trait].update(dict(values))
@@ -49,7 +49,7 @@ def add_to_table(c: Config, section: str, trait: str, values: Mapping[str, Any])
 
 
 def add_named(c: Config, trait: str, entries: Iterable[Mapping[str, Any]]) -> None:
-    """Add to one of JupyterHub's lists of tables with names, leaving out those whose name is taken."""
+    """Add entries to one of JupyterHub's lists of named dicts; an entry whose name is taken is left out."""
     before = c.JupyterHub[trait] if given(c, "JupyterHub", trait) else []
     if isinstance(before, LazyConfigValue):
         # Additions to a default, which is empty for all these lists.

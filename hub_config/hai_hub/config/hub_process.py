@@ -1,6 +1,6 @@
-"""What the Hub's own process needs while it serves: open files, and true answers for what is not there yet.
+"""Prepare the Hub's own process: its limit of open files, slow clients, and 503 for a service that is starting.
 
-Like `service_process`, this reaches into JupyterHub and tornado, which have no settings for it.
+Like `service_process`, this changes internals of JupyterHub and tornado, which have no settings for these things.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _ABSENT: Final = {
 
 
 class AbsentService(PrefixRedirectHandler):
-    """Requests that no route of the proxy takes arrive at the Hub, and the Hub sends browsers on to its own pages.
+    """Answers 503 for the scheduler service while the proxy has no route to it.
 
-    Those for the scheduler service come here while its route is missing, which is while something starts. A
-    program would take the redirect, and the page behind it, for "there is no such thing".
+    A request that no route of the proxy matches arrives at the Hub, which redirects it to one of its own pages. A
+    program would understand that redirect as "not found", although the scheduler service is only starting.
     """
 
     async def prepare(self) -> None:
-        """Answer for the service; leave the rest to JupyterHub."""
+        """Answer requests for the scheduler service with 503; leave all others to JupyterHub."""
         if not self.request.path.startswith(f"{self.base_url}services/{SERVICE_NAME}/"):
             await super().prepare()
             return
@@ -48,17 +48,17 @@ class AbsentService(PrefixRedirectHandler):
 
 
 class HubServer(HeedsWaiting, HTTPServer):
-    """The Hub's own server: who sends slowly, or nothing, is cut off. Everybody on the machine can reach it."""
+    """The Hub's own HTTP server. It closes connections of slow clients, as every local process can reach it."""
 
     waiting_log = log
 
     def initialize(self, *args: Any, **kwargs: Any) -> None:
-        """Called by tornado with what JupyterHub has chosen."""
+        """Add the timeouts to the arguments that JupyterHub has chosen; tornado calls this."""
         super().initialize(*args, **({"idle_connection_timeout": IDLE_S, "body_timeout": BODY_S} | kwargs))
 
 
 def prepare_hub() -> None:
-    """Let this Hub process open as many files as it may, bear a lack of them, and say what is only starting."""
+    """Raise this Hub process's limit of open files, and install `HubServer` and `AbsentService` in it."""
     before, now = raise_file_limit()
     if now != before:
         log.info("The limit of open files was raised from %d to %d", before, now)

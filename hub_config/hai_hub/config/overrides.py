@@ -1,4 +1,4 @@
-"""Settings of JupyterHub from a TOML file: a table for each class, a key for each trait.
+"""Read settings of JupyterHub from a TOML file: a table for each class, a key for each trait.
 
 Example: `[JupyterHub]` with `authenticator_class = "oauthenticator.github.GitHubOAuthenticator"`, then
 `[GitHubOAuthenticator]` with `client_id = "..."`.
@@ -19,10 +19,10 @@ Overrides = Mapping[str, Mapping[str, Any]]
 
 
 def read_overrides(path: Path) -> Overrides:
-    """Read and check such a file.
+    """Read a file of overrides and check the names in it.
 
     Raises:
-        ValueError: The file cannot be read or is not as described; names file, key and remedy.
+        ValueError: The file cannot be read, is not TOML, or has a wrong name; the message says which, and the remedy.
     """
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))

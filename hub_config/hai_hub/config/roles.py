@@ -29,10 +29,10 @@ CUSTOM_SCOPES: Final[dict[str, dict[str, Any]]] = {
 #: What every user may do.
 USER_SCOPES: Final = frozenset({ACCESS, WRITE})
 
-#: What a user's JupyterLab may do in his name; the Hub cuts it to what he holds.
+#: Scopes of the token of a user's JupyterLab server; the Hub reduces them to those that the user holds.
 SERVER_SCOPES: Final = ("users:activity!user", "access:servers!server", ACCESS, WRITE)
 
-#: What a browser session at the service may do in the user's name; cut in the same way.
+#: Scopes of a browser session at the scheduler service; the Hub reduces them in the same way.
 BROWSER_SCOPES: Final = (WRITE, ADMIN)
 
 #: What an administrator of the platform may do: all of HAI, and look after users, their tokens and servers.
@@ -56,10 +56,10 @@ SERVICE_SCOPES: Final = ("list:groups", "list:users", "read:groups", "read:users
 
 
 def roles(user: str) -> list[dict[str, Any]]:
-    """The roles of a HAI hub.
+    """Return the roles of a HAI hub, as entries of `JupyterHub.load_roles`.
 
     Args:
-        user: The local user, who is its first administrator.
+        user: Name of the local user, the first administrator of the platform.
     """
     return [
         {
@@ -76,7 +76,7 @@ def roles(user: str) -> list[dict[str, Any]]:
         },
         {
             "name": "hai-up",
-            "description": "Gives the local user a token for his hai command",
+            "description": "Gives the local user a token for the hai command",
             "scopes": [f"read:users!user={user}", f"tokens!user={user}"],
             "services": [UP_SERVICE],
         },

@@ -1,7 +1,7 @@
-"""How the Hub runs the processes of its services: noticed at once when one dies, gone when the Hub is gone.
+"""Run the Hub's services: the Hub notices at once when one dies, and they end when the Hub is killed.
 
-JupyterHub looks after its services every 30 seconds and has no setting for that, nor for the log or for what happens
-when the Hub itself is killed. This module is the one place that reaches into it.
+JupyterHub checks its services every 30 seconds. It has no setting for that interval, for log files of services, or
+for what happens to them when the Hub itself is killed. So this module replaces its class that starts services.
 """
 
 from __future__ import annotations
@@ -23,12 +23,16 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 def before_exec(log: Path | None) -> Callable[[], None]:
-    """A `preexec_fn`: write to the log, heed Ctrl-C, end when the parent ends."""
+    """Return a `preexec_fn` that sends output to `log`, makes Ctrl-C work, and asks for SIGTERM when the parent ends.
+
+    Args:
+        log: File that the process appends its output to; None: the output stays as inherited.
+    """
     libc = ctypes.CDLL(None)
     parent = os.getpid()
 
     def prepare() -> None:
-        # Inherited from whoever started the Hub in the background.
+        # A shell that starts the Hub in the background makes it ignore SIGINT, and children inherit that.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         if log is not None:
             descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -43,25 +47,25 @@ def before_exec(log: Path | None) -> Callable[[], None]:
 
 
 class _WatchedServiceSpawner(hub_service._ServiceSpawner):
-    """JupyterHub's own, with shorter times."""
+    """JupyterHub's spawner of services, with shorter times, log files, and a pidfd to see the end of the process."""
 
-    #: Seconds between two looks.
+    #: Seconds between two polls.
     poll_interval = Integer(1)
     #: Seconds after SIGINT, then after SIGTERM, before the next stronger signal.
     interrupt_timeout = Integer(10)
     term_timeout = Integer(5)
 
-    #: By the name of the service.
+    #: Log files by the name of the service.
     log_files: Mapping[str, Path] = MappingProxyType({})
 
-    #: A descriptor of the process, readable when it has ended.
+    #: A pidfd: it becomes readable when the process has ended.
     _handle: int | None = None
     _began = 0.0
-    #: Kept, or it might be thrown away before it is done.
+    #: Kept here because asyncio holds only weak references: the task might be collected before it is done.
     _telling: asyncio.Future[Any] | None = None
 
     def make_preexec_fn(self, name: str) -> Callable[[], None]:
-        """Take over the original's change of account, if one is asked for."""
+        """Return a function that runs JupyterHub's `preexec_fn`, if it has one, and then that of `before_exec`."""
         original: Callable[[], None] | None = super().make_preexec_fn(name)
         prepare = before_exec(self.log_files.get(self._service_name))
 
@@ -73,18 +77,18 @@ class _WatchedServiceSpawner(hub_service._ServiceSpawner):
         return both
 
     def start_polling(self) -> None:
-        """Look now and then, and at once when the kernel tells that the process has ended."""
+        """Start JupyterHub's polling, and also check at once when the kernel reports the end of the process."""
         super().start_polling()
         try:
             self._handle = os.pidfd_open(self.pid)
         except OSError:
-            # It has ended already, or the kernel is of another kind: the looks find out.
+            # The process has ended already, or the kernel has no pidfd: polling notices the end.
             return
         self._began = time.monotonic()
         asyncio.get_running_loop().add_reader(self._handle, self._ended)
 
     def stop_polling(self) -> None:
-        """Look no more."""
+        """Stop polling, and close the pidfd."""
         super().stop_polling()
         if self._handle is not None:
             asyncio.get_running_loop().remove_reader(self._handle)
@@ -94,16 +98,16 @@ class _WatchedServiceSpawner(hub_service._ServiceSpawner):
     def _ended(self) -> None:
         if self._handle is not None:
             asyncio.get_running_loop().remove_reader(self._handle)
-        # One that cannot start is left to the looks, which are a second apart.
+        # A service that fails at its start is left to polling, so that it is not started again in a tight loop.
         if time.monotonic() - self._began >= self.poll_interval:
             self._telling = asyncio.ensure_future(self.poll_and_notify())
 
 
 def watch_closely(logs: Mapping[str, Path]) -> None:
-    """Let this Hub process start its services in this way.
+    """Let this Hub process start its services as this module describes.
 
     Args:
-        logs: Files for the services' output, by name; of those that are not named it is the Hub's own.
+        logs: Log file by name of the service; a service without one writes to the Hub's own output.
     """
     _WatchedServiceSpawner.log_files = MappingProxyType(dict(logs))
     hub_service._ServiceSpawner = _WatchedServiceSpawner

@@ -1,4 +1,4 @@
-"""The entries of JupyterHub's list of services."""
+"""Build the entries of JupyterHub's list of services."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hai_hub.config.overrides import Overrides
 from hai_hub.config.roles import BROWSER_SCOPES, UP_SERVICE
 from hai_hub.config.settings import LOOP_NAME, SERVICE_NAME, HubSettings
 
-#: What the service's process gets of the environment beside what JupyterHub hands on (PATH, LANG and the like):
-#: tasks run under this account, on these GPUs, and a cluster is reached as it is from a terminal.
+#: Environment variables that a scheduler process gets beside those that JupyterHub hands on (PATH, LANG and the like):
+#: tasks run under this account and on these GPUs, and kubectl's configuration is the one used in a terminal.
 INHERITED: Final = (
     "CUDA_VISIBLE_DEVICES",
     "HOME",
@@ -27,9 +27,9 @@ INHERITED: Final = (
 )
 #: Seconds that the service may take to answer for the first time.
 START_TIMEOUT_S: Final = 90
-#: Seconds that a Hub which starts waits for a service that runs apart: it is up by then, or comes later.
+#: Seconds that a starting Hub waits for a service which `hai up` starts: the Hub does not need it to go on.
 _APART_TIMEOUT_S: Final = 2
-#: What JupyterHub hands on to a service's process of its own environment.
+#: Environment variables that JupyterHub hands on from its own environment to a service's process.
 _HANDED_ON: Final = (
     "CONDA_DEFAULT_ENV",
     "CONDA_ROOT",
@@ -40,7 +40,7 @@ _HANDED_ON: Final = (
     "PYTHONPATH",
     "VIRTUAL_ENV",
 )
-#: Settings of JupyterHub on which it depends what a service is told, or who it is.
+#: Settings of JupyterHub that change a service's environment or identity.
 _TOLD: Final = frozenset(
     (
         "base_url",
@@ -64,13 +64,16 @@ _TOLD: Final = frozenset(
 )
 
 
-#: The two processes of the scheduler: what decides and acts, and what answers.
+#: The two processes of the scheduler service: the loop decides and acts, the API answers.
 Role = Literal["loop", "api"]
 _PREFIX: Final = f"/services/{SERVICE_NAME}/"
 
 
 def service_command(settings: HubSettings, role: Role) -> list[str]:
-    """How a process of the scheduler is started. `-P`: no file of the working folder is taken for a module."""
+    """Return the command that starts a process of the scheduler service.
+
+    `-P` keeps Python from importing modules from the working folder.
+    """
     command = [sys.executable, "-P", "-m", "hai_scheduler", "--role", role]
     command += ["--state-dir", str(settings.state_dir), "--port", str(settings.service_port)]
     if role == "loop":
@@ -89,18 +92,18 @@ def service_command(settings: HubSettings, role: Role) -> list[str]:
 
 
 def can_be_apart(overrides: Overrides) -> bool:
-    """Whether `hai up` knows what the Hub would tell the scheduler service, so that it can start it itself.
+    """Return whether `hai up` can start the scheduler service itself: no override changes what the Hub would tell it.
 
     Args:
-        overrides: What the administrator sets of JupyterHub.
+        overrides: JupyterHub's settings from the administrator's file.
     """
     return _TOLD.isdisjoint(overrides.get("JupyterHub", {}))
 
 
 def service_environment(settings: HubSettings, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The whole environment of a scheduler service that `hai up` starts: what the Hub would give it.
+    """Return the whole environment of an API process that `hai up` starts: the same that the Hub would give it.
 
-    Its names are JupyterHub's, as it documents them for services that it does not start.
+    The names are those that JupyterHub documents for services which it does not start.
     """
     access = json.dumps(["access:services", f"access:services!service={SERVICE_NAME}"])
     told = {
@@ -121,7 +124,7 @@ def service_environment(settings: HubSettings, environ: Mapping[str, str] = os.e
 
 
 def loop_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The whole environment of a scheduling loop that `hai up` starts. It has no token: it never asks the Hub."""
+    """Return the whole environment of a scheduling loop that `hai up` starts. The loop needs no token of the Hub."""
     return _kept(environ) | {"JUPYTERHUB_SERVICE_PREFIX": _PREFIX}
 
 
@@ -132,12 +135,12 @@ def _kept(environ: Mapping[str, str]) -> dict[str, str]:
 def loop_service(
     settings: HubSettings, environ: Mapping[str, str] = os.environ, *, base_url: str = "/"
 ) -> dict[str, Any]:
-    """The scheduling loop, for a Hub that starts it, watches it and starts it again. It has no address there.
+    """Return the entry of the scheduling loop, which the Hub starts, watches and restarts. The loop has no URL there.
 
     Args:
-        settings: The Hub's.
-        environ: What of the environment is handed on is taken from here.
-        base_url: The Hub's, with slashes at both ends: ranks are told where the API is.
+        settings: The Hub's settings.
+        environ: Environment from which the variables of `INHERITED` are taken.
+        base_url: The Hub's base URL, with slashes at both ends: the loop tells ranks where the API is.
     """
     return {
         "name": LOOP_NAME,
@@ -149,7 +152,7 @@ def loop_service(
 
 
 def scheduler_service(settings: HubSettings, environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """What answers for the scheduler, which the Hub starts, watches and starts again, unless it runs apart."""
+    """Return the entry of the API, which the Hub starts, watches and restarts unless `settings.service_apart`."""
     own: dict[str, Any] = {
         "command": service_command(settings, "api"),
         "environment": {key: environ[key] for key in INHERITED if key in environ},
@@ -167,5 +170,5 @@ def scheduler_service(settings: HubSettings, environ: Mapping[str, str] = os.env
 
 
 def up_service(settings: HubSettings) -> dict[str, Any]:
-    """What `hai up` itself is to the Hub: a token that can make tokens for the local user."""
+    """Return the entry of `hai up` itself: a service with a token that may make tokens for the local user."""
     return {"name": UP_SERVICE, "api_token": settings.secret("up_token"), "display": False}

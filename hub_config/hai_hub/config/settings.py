@@ -1,4 +1,4 @@
-"""What a HAI hub on one machine is made from. No secret is among it: those stay in files of their own."""
+"""The settings of a HAI hub on one machine. They hold no secret: secrets stay in files of their own."""
 
 from __future__ import annotations
 
@@ -14,30 +14,31 @@ from hai_client.settings import API_PATH as API_PATH
 SETTINGS_VARIABLE: Final = "HAI_HUB_SETTINGS"
 #: The service's name at the Hub, and with it its address: `/services/hai/`.
 SERVICE_NAME: Final = "hai"
-#: What the scheduling loop is called at a Hub that looks after it. It has no address.
+#: The scheduling loop's name at a Hub that starts it as a service. It has no URL there.
 LOOP_NAME: Final = "hai-loop"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubSettings:
-    """Where the Hub keeps its things, where it listens, who its first user is, and what the service is told.
+    """The Hub's folder, ports and first user, and what the scheduler service is told.
 
     Attributes:
         state_dir: Folder for everything that outlives the process; must exist.
-        user: Name of the local user. He may log in and holds the role `hai-admin`.
+        user: Name of the local user, who may log in and holds the role `hai-admin`.
         ip: Address to listen on.
         port: Port to listen on.
         hub_port: Port of the Hub behind the proxy, on loopback.
         service_port: Port of the scheduler service, on loopback.
-        loop_port: Port on which the scheduling loop tells its health, on loopback; 0: any, and nobody asks there.
+        loop_port: Port on which the scheduling loop tells its health, on loopback; 0: any free port, unused by HAI.
         nodes: How many nodes to simulate; None: the service decides.
-        gpus_per_node: GPUs that each of them has; None: the service decides.
+        gpus_per_node: GPUs of each simulated node; None: the service decides.
         nodes_file: TOML file that describes the nodes; it replaces `nodes` and `gpus_per_node`.
         scheduler_config: Configuration file of the scheduler service.
-        unix_users: How the Unix accounts are named that users' servers and tasks run as; empty: all as the platform's.
-        overrides_file: TOML file of class, trait and value, for everything else that JupyterHub can be told.
-        service_apart: Whether somebody else (`hai up`) starts the scheduling loop and the scheduler service and looks
-            after them, so that they go on while the Hub is started again; else the Hub does.
+        unix_users: Pattern for the names of the Unix accounts that users' servers and tasks run as; empty: all run as
+            the platform's own account.
+        overrides_file: TOML file with a table for each class of JupyterHub, for all its other settings.
+        service_apart: Whether `hai up`, not the Hub, starts and watches the scheduling loop and the API, so that they
+            go on while the Hub restarts.
     """
 
     state_dir: Path
@@ -57,56 +58,56 @@ class HubSettings:
 
     @property
     def bind_url(self) -> str:
-        """Where the platform listens."""
+        """The URL with the address and port that the platform listens on."""
         return f"http://{bracketed(self.ip)}:{self.port}"
 
     @property
     def url(self) -> str:
-        """The platform's address as this machine reaches it."""
+        """The platform's URL as this machine reaches it."""
         local = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.ip, self.ip)  # noqa: S104
         return f"http://{bracketed(local)}:{self.port}"
 
     @property
     def hub_url(self) -> str:
-        """The Hub behind the proxy."""
+        """The URL of the Hub behind the proxy."""
         return f"http://127.0.0.1:{self.hub_port}"
 
     @property
     def service_url(self) -> str:
-        """The scheduler service behind the proxy."""
+        """The URL of the scheduler service behind the proxy."""
         return f"http://127.0.0.1:{self.service_port}"
 
     @property
     def users_are_apart(self) -> bool:
-        """Whether each user's servers and tasks run as a Unix account of their own."""
+        """Whether each user's servers and tasks run as a Unix account of the user's own."""
         return "{username}" in self.unix_users
 
     @property
     def server_mark(self) -> str:
-        """How the variable begins by which processes of users' servers are known as this platform's."""
+        """The start of the environment variable by which the processes of this platform's user servers are found."""
         if self.unix_users:
             return f"HAI_API_URL={self.service_url}{API_PATH}"
         return f"HOME={self.state_dir / 'home'}{os.sep}"
 
     def secret_file(self, name: str) -> Path:
-        """Where a secret of that name is kept, readable by its owner alone."""
+        """Return the path of the file with the secret of that name; only its owner can read the file."""
         return self.state_dir / "secrets" / name
 
     def secret(self, name: str) -> str:
-        """The secret of that name.
+        """Return the secret of that name.
 
         Raises:
-            FileNotFoundError: It has not been made.
+            FileNotFoundError: The secret has not been made.
         """
         return self.secret_file(name).read_text(encoding="utf-8").strip()
 
     @property
     def log_dir(self) -> Path:
-        """Where logs are kept."""
+        """The folder of the logs."""
         return self.state_dir / "logs"
 
     def save(self, path: Path) -> None:
-        """Write the settings as JSON, readable by the owner alone."""
+        """Write the settings as JSON to a file that only its owner can read."""
         plain = {key: str(value) if isinstance(value, Path) else value for key, value in asdict(self).items()}
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -115,11 +116,11 @@ class HubSettings:
 
     @classmethod
     def load(cls, path: Path) -> HubSettings:
-        """Read what `save` wrote.
+        """Return the settings from a file that `save` wrote.
 
         Raises:
             OSError: The file cannot be read.
-            ValueError: It is not JSON, or names something that is no setting.
+            ValueError: The file is not JSON, or has a key that is no setting.
         """
         plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if unknown := sorted(set(plain) - {item.name for item in fields(cls)}):
@@ -132,7 +133,7 @@ class HubSettings:
 
     @classmethod
     def from_environment(cls) -> HubSettings:
-        """Read the file that `HAI_HUB_SETTINGS` names.
+        """Return the settings from the file that `HAI_HUB_SETTINGS` names.
 
         Raises:
             ValueError: The variable is not set, or the file is wrong.
@@ -145,5 +146,5 @@ class HubSettings:
 
 
 def bracketed(ip: str) -> str:
-    """An address as URLs spell it."""
+    """Return an IP address as URLs write it: IPv6 in brackets."""
     return f"[{ip}]" if ":" in ip else ip

@@ -1,4 +1,4 @@
-"""Let the spawner check its part of the configuration when the Hub starts, not when the first user does."""
+"""Let the spawner check its settings when the Hub starts, not when the first user starts a server."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hai_hub.config.adding import plain
 
 
 def check_spawner(c: Config) -> None:
-    """Have the configured spawner class look at the configuration, if it knows how to.
+    """Call `check_config` of the configured spawner class, if the class has it.
 
     Args:
-        c: JupyterHub's configuration, everything in it.
+        c: JupyterHub's complete configuration.
 
     Raises:
-        ValueError: A setting is wrong; names it, its value and the remedy.
+        ValueError: A setting is wrong; the message names the setting, its value and the remedy.
     """
     check = getattr(_spawner_class(plain(c, "JupyterHub", "spawner_class")), "check_config", None)
     if check is not None:
@@ -26,7 +26,7 @@ def check_spawner(c: Config) -> None:
 
 
 def _spawner_class(named: Any) -> Any:
-    """The class by its path or its entry point, as JupyterHub finds it; None where that is for JupyterHub to say."""
+    """Return the class by its path or entry point, as JupyterHub finds it; None if missing: JupyterHub reports that."""
     if not isinstance(named, str):
         return named
     if "." in named:

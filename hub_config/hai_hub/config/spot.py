@@ -1,4 +1,4 @@
-"""What makes spot containers of a Hub whose spawner class can have them: the door, and servers with names."""
+"""Set a Hub up for spot containers: the endpoint that their runs call, and named servers."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import Final
 
 from traitlets.config import Config
 
-#: Below the Hub's prefix.
+#: Path of the endpoint for runs of spot containers, below the Hub's prefix.
 DOOR: Final = r"/hai/spot"
-#: Servers with names that a user may have, where nothing else is configured.
+#: Named servers that a user may have, where nothing else is configured.
 NAMED_SERVERS: Final = 5
 
 
 def install_spot(c: Config, api_url: str) -> None:
-    """Add the door for spot containers; let users have servers with names beside their usual one.
+    """Add the endpoint for spot containers, and let users have named servers beside their default one.
 
-    What `c` holds already stays.
+    Values that `c` holds already stay.
 
     Args:
         c: JupyterHub's configuration.
         api_url: Base of the scheduler's REST interface as the Hub reaches it.
     """
-    # Importing JupyterHub takes seconds, which who only reads settings would spend for nothing.
+    # Importing JupyterHub takes seconds: programs that only read settings should not pay for it.
     from jupyterhub import apihandlers
 
     from hai_hub.config.spot_handler import SpotHandler

@@ -1,8 +1,8 @@
-"""The Hub's door for spot containers: `/hub/hai/spot`.
+"""The Hub's endpoint for the runs of spot containers: `/hub/hai/spot`.
 
-A run of a spot container's task knocks with its run's token. The scheduler service says whose run that is and where it
-can be reached; neither is believed of whoever knocks. Then the spawner of the owner's server says what to run. Where
-the server is not being started, it is started now: so it comes back by itself when its task gets its next turn.
+A run of a spot container's task calls it with the run's token. Owner and address of the run come from the scheduler
+service, never from the caller. Then the spawner of the owner's server says what to run. If the server is not being
+started, the Hub starts it now: so it comes back without its user when its task gets its next turn.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from tornado.web import HTTPError
 
 _TOKEN: Final = re.compile(r"run:(\d{1,18}\.\d{1,9}):[0-9a-f]{1,128}")
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=10, sock_connect=5)
-#: When a run is to knock again, in seconds.
+#: Seconds after which a run is to call again.
 _SOON: Final = 1.0
 
 
 class SpotHandler(APIHandler):
-    """Speaks with the launchers of spot containers."""
+    """Answers the launchers of spot containers."""
 
-    #: Starts that nobody waits for; the loop alone would forget them.
+    #: Background work. Kept here because asyncio holds only weak references to its tasks.
     _under_way: ClassVar[set[asyncio.Task[Any]]] = set()
 
     def initialize(self, api_url: str) -> None:
-        """Called by tornado with what the routing table says.
+        """Store the argument of the routing table; tornado calls this.
 
         Args:
             api_url: Base of the scheduler's REST interface.
@@ -37,10 +37,10 @@ class SpotHandler(APIHandler):
         self._api_url = api_url
 
     def check_xsrf_cookie(self) -> None:
-        """No cookie opens this door, so none can be misused."""
+        """Skip the check: requests are authorised by a run's token, never by a cookie that another site could use."""
 
     async def post(self) -> None:
-        """A run knocks: what is it to run?"""
+        """Tell a run what to run, or when to call again."""
         body, facts = self._body(), await self._facts()
         port, generation = body.get("port"), body.get("generation")
         if not isinstance(port, int) or not 1 <= port <= 65535 or not isinstance(generation, str | None):
@@ -51,7 +51,7 @@ class SpotHandler(APIHandler):
         )
 
     async def delete(self) -> None:
-        """A run says that its server ends now."""
+        """Note that the server of the calling run ends now."""
         body, facts = self._body(), await self._facts()
         _, spawner = self._spawner(body, facts)
         spawner.spot.leave(facts["run_id"])
@@ -61,12 +61,12 @@ class SpotHandler(APIHandler):
     async def _knocked(
         self, user: Any, spawner: Any, facts: dict[str, Any], port: int, generation: str | None
     ) -> dict[str, Any] | None:
-        """What the run is told; None: come again."""
+        """Return what the run is told; None: it is to call again."""
         if facts["address"] is None or facts["state"] not in ("starting", "running"):
             return None
         orders: dict[str, Any] | None = spawner.spot.knock(facts["run_id"], facts["address"], port, generation)
         if orders is None and spawner.ready:
-            # A server of an earlier run, or one whose token nobody knows any more.
+            # A server of an earlier run, or one whose token is lost, for example after a restart of the Hub.
             spawner.spot.leave(spawner.spot.kept.run)
             self._notice_end(spawner)
         elif orders is None and not spawner.active:
@@ -77,7 +77,7 @@ class SpotHandler(APIHandler):
         return orders
 
     def _spawner(self, body: dict[str, Any], facts: dict[str, Any]) -> tuple[Any, Any]:
-        """The owner and his server. Raises HTTPError where the Hub does not count on this task."""
+        """Return the owner and the spawner of their server. Raises HTTPError if the server is not of this task."""
         server = body.get("server")
         user = self.find_user(facts["user"])
         if user is None or not isinstance(server, str) or server not in user.orm_spawners:
@@ -89,7 +89,7 @@ class SpotHandler(APIHandler):
         return user, spawner
 
     async def _facts(self) -> dict[str, Any]:
-        """What the scheduler service says of the run whose token this is. Raises HTTPError."""
+        """Return the scheduler service's facts of the run that the token belongs to. Raises HTTPError."""
         token = self.get_auth_token() or ""
         match = _TOKEN.fullmatch(token)
         if match is None:
@@ -116,12 +116,12 @@ class SpotHandler(APIHandler):
         return body
 
     def _answer(self, body: dict[str, Any]) -> None:
-        # It holds the server's token.
+        # The body holds the server's token.
         self.set_header("Cache-Control", "no-store")
         self.finish(json.dumps(body))
 
     def _notice_end(self, spawner: Any) -> None:
-        """Let the Hub look now instead of at its next round."""
+        """Let the Hub poll the server now instead of at its next interval."""
         if spawner.ready:
             self._in_background(spawner.poll_and_notify())
 
@@ -133,5 +133,5 @@ class SpotHandler(APIHandler):
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._under_way.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            # The launcher knocks again; JupyterHub has logged what it knows itself.
+            # The launcher calls again; JupyterHub has logged the details.
             self.log.warning("A spot container was not started: %s", error)

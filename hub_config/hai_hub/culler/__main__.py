@@ -1,7 +1,7 @@
 """`python -m hai_hub.culler`: the service `hai-culler`, which ends servers that are idle or at the end of their time.
 
-The Hub starts and watches it. It asks the Hub who has servers, the scheduler who has live tasks, and answers a user's
-own server when it will end; the same server asks it for more time.
+The Hub starts and watches this service. It reads running servers from the Hub and users with live tasks from the
+scheduler. A user's server asks it when that server will end, and can ask for more time.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from hai_hub.culler.hub import HubApi, Unanswered
 from hai_hub.culler.judging import Memory, Outlook, Server, judge, renew
 from hai_hub.culler.terms import TermsBook
 
-#: Variables of its environment, beside those that JupyterHub gives every service.
+#: Environment variables of this service, beside those that JupyterHub gives every service.
 TERMS_VARIABLE: Final = "HAI_CULLER_TERMS"
 STATE_VARIABLE: Final = "HAI_CULLER_STATE"
 BIND_VARIABLE: Final = "HAI_CULLER_BIND"
 SCHEDULER_VARIABLE: Final = "HAI_API_URL"
-#: Seconds between two looks.
+#: Seconds between two checks of all servers.
 EVERY_S: Final = 30.0
-#: How long the Hub's answer about a token is believed, as in the scheduler.
+#: Seconds for which the Hub's answer about a token is cached, as in the scheduler.
 BELIEVED_S: Final = 10
-#: Time between two looks that somebody asks for by asking about a server that has not been seen.
+#: Shortest time between two extra checks, which requests about unknown servers cause.
 _ASKED_AT_MOST_EVERY: Final = timedelta(seconds=3)
 log = logging.getLogger("hai_culler")
 
 
 class Hub(Protocol):
-    """What the culler needs of the Hub."""
+    """What the culler needs of the Hub and of the scheduler."""
 
     async def servers(self) -> list[Server]:
-        """Every server that runs."""
+        """Return every server that runs."""
         ...
 
     async def owners(self) -> frozenset[str]:
-        """Users with live tasks."""
+        """Return the names of users with live tasks."""
         ...
 
     async def stop(self, server: Server) -> None:
@@ -57,13 +57,13 @@ class Hub(Protocol):
 
 
 class Culler:
-    """Looks at all servers, and remembers.
+    """Checks all servers, ends those whose time is over, and remembers renewals and warnings.
 
     Args:
-        hub: Where they are.
-        terms: How long they may be there.
-        state_file: Where renewals and warnings are kept.
-        now: The time.
+        hub: Where servers are read and stopped.
+        terms: How long servers may run.
+        state_file: File that keeps renewals and warnings.
+        now: Returns the time of day, with a time zone.
     """
 
     def __init__(self, hub: Hub, terms: TermsBook, state_file: Path, now: Callable[[], datetime]) -> None:
@@ -79,7 +79,7 @@ class Culler:
         self._looked: datetime | None = None
 
     async def look(self) -> None:
-        """Look once, and end what is due.
+        """Check all servers once, and stop those that are due.
 
         Raises:
             Unanswered: The Hub's servers cannot be read.
@@ -97,7 +97,7 @@ class Culler:
                 await self._end(server, outlooks[server.key])
 
     async def find(self, user: str, name: str) -> None:
-        """Look now if a server has not been seen: it asks as soon as it is up.
+        """Check all servers now if this one is unknown: a new server asks as soon as it is up.
 
         Raises:
             Unanswered: The Hub's servers cannot be read.
@@ -107,12 +107,12 @@ class Culler:
             await self.look()
 
     def outlook(self, user: str, name: str) -> Outlook | None:
-        """What becomes of a server; None: it has not been seen."""
+        """Return when and why a server will end; None: the server is unknown."""
         server = self._servers.get((user, name))
         return None if server is None else self._judge(server)
 
     def renew(self, user: str, name: str) -> Outlook | None:
-        """Give a server more time, as far as its terms allow; None: it has not been seen."""
+        """Give a server more time, as far as its terms allow; returns the new outlook, None: the server is unknown."""
         server = self._servers.get((user, name))
         if server is None:
             return None
@@ -132,7 +132,7 @@ class Culler:
         try:
             return await self._hub.owners()
         except Unanswered as error:
-            log.warning("Nobody is taken for idle now: %s", error)
+            log.warning("No server counts as idle now: %s", error)
             return None
 
     async def _end(self, server: Server, outlook: Outlook) -> None:
@@ -158,28 +158,28 @@ class ServerHandler(RequestHandler):
     """`GET server?name=`: when the caller's own server ends, and why. `POST`: more time for it."""
 
     def initialize(self, *, culler: Culler, auth: HubAuth) -> None:
-        """Called by tornado with what the routing table says."""
+        """Store the arguments of the routing table; tornado calls this."""
         self.culler = culler
         self.auth = auth
 
     def set_default_headers(self) -> None:
-        """Nothing here is a page."""
+        """Forbid caching, and guessing of the content type: no answer here is a page."""
         self.set_header("Cache-Control", "no-store")
         self.set_header("X-Content-Type-Options", "nosniff")
 
     def write_error(self, status_code: int, **given: Any) -> None:
-        """A problem document (RFC 9457)."""
+        """Answer with a problem document (RFC 9457)."""
         error = given.get("exc_info", (None, None, None))[1]
         detail = error.log_message if isinstance(error, HTTPError) and error.log_message else "This went wrong."
         self.set_header("Content-Type", "application/problem+json")
         self.finish(json.dumps({"type": "about:blank", "title": self._reason, "status": status_code, "detail": detail}))
 
     async def get(self) -> None:
-        """Tell."""
+        """Answer with the server's outlook."""
         await self._answer(self.culler.outlook)
 
     async def post(self) -> None:
-        """Renew, and tell."""
+        """Renew the server's time, and answer with the new outlook."""
         await self._answer(self.culler.renew)
 
     async def _answer(self, act: Callable[[str, str], Outlook | None]) -> None:
@@ -194,7 +194,7 @@ class ServerHandler(RequestHandler):
         self.finish(shown(outlook, self.culler.now()))
 
     async def _user(self) -> str:
-        """Whose token it is. A cookie counts for nothing: who asks is a program."""
+        """Return the owner of the request's token. Cookies are ignored: only programs ask here."""
         header = self.request.headers.get("Authorization", "")
         scheme, _, token = header.partition(" ")
         if scheme.lower() not in ("bearer", "token") or not token:
@@ -208,15 +208,15 @@ class ServerHandler(RequestHandler):
 
 
 class HealthHandler(RequestHandler):
-    """What the Hub asks while it waits for the service."""
+    """Answers the Hub's check whether the service is up."""
 
     def get(self) -> None:
-        """It is there."""
+        """Answer that the service is up."""
         self.finish({"status": "ok"})
 
 
 def shown(outlook: Outlook, now: datetime) -> dict[str, Any]:
-    """An outlook as JSON. `now` is this machine's time: the clock of whoever reads it may be wrong."""
+    """Return an outlook as JSON. `now` is this machine's time: the clock of the browser may be wrong."""
     return {
         "now": now.isoformat(),
         "ends_at": None if outlook.ends_at is None else outlook.ends_at.isoformat(),
@@ -228,13 +228,13 @@ def shown(outlook: Outlook, now: datetime) -> dict[str, Any]:
 
 
 def application(culler: Culler, auth: HubAuth, prefix: str) -> Application:
-    """The routes of the service."""
+    """Return the tornado application of the service."""
     given = {"culler": culler, "auth": auth}
     return Application([(f"{prefix}api/server", ServerHandler, given), (f"{prefix}.*", HealthHandler)])
 
 
 async def keep_looking(culler: Culler, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep) -> None:
-    """Look again and again; a look that fails is tried again at the next time."""
+    """Check all servers every `EVERY_S` seconds; a check that fails is repeated at the next time."""
     while True:
         try:
             await culler.look()
@@ -244,7 +244,7 @@ async def keep_looking(culler: Culler, sleep: Callable[[float], Awaitable[object
 
 
 async def main(environ: Mapping[str, str] = os.environ) -> None:
-    """Run until SIGINT or SIGTERM."""
+    """Run the service until SIGINT or SIGTERM."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s", stream=sys.stderr)
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -267,7 +267,7 @@ async def main(environ: Mapping[str, str] = os.environ) -> None:
         server.stop()
         await server.close_all_connections()
         if looking.done():
-            # Nothing but a fault of its own ends it: the Hub starts the service again.
+            # Only an unexpected error ends the checks: it is raised here, and the Hub starts the service again.
             looking.result()
         looking.cancel()
 

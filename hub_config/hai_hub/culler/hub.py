@@ -1,4 +1,4 @@
-"""What the culler asks of the Hub and of the scheduler service."""
+"""The culler's requests to the Hub and to the scheduler service."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TIMEOUT: Final = aiohttp.ClientTimeout(total=60, sock_connect=10)
 
 
 class Unanswered(Exception):
-    """No answer, or not the hoped-for one; the text says of whom and which."""
+    """The Hub or the scheduler did not answer, or answered with an error; the text says which."""
 
 
 @dataclass(slots=True)
@@ -26,9 +26,9 @@ class HubApi:
     """The Hub's REST interface with the culler's token.
 
     Attributes:
-        hub: Base of the Hub's interface.
-        scheduler: Base of the scheduler's; empty: there is none.
-        token: The service's token.
+        hub: Base of the Hub's REST interface.
+        scheduler: Base of the scheduler's REST interface; empty: there is no scheduler.
+        token: The culler's own token.
     """
 
     hub: str
@@ -51,10 +51,10 @@ class HubApi:
             await self._session.close()
 
     async def servers(self) -> list[Server]:
-        """Every server that runs.
+        """Return every server that runs.
 
         Raises:
-            Unanswered: They cannot be read.
+            Unanswered: The Hub's list cannot be read.
         """
         return [server async for server in self._servers()]
 
@@ -74,10 +74,10 @@ class HubApi:
                 raise Unanswered(message) from error
 
     async def owners(self) -> frozenset[str]:
-        """Users with live tasks.
+        """Return the names of users with live tasks.
 
         Raises:
-            Unanswered: The scheduler cannot be asked.
+            Unanswered: The scheduler's list cannot be read.
         """
         if not self.scheduler:
             return frozenset()
@@ -89,10 +89,10 @@ class HubApi:
             raise Unanswered(message) from error
 
     async def stop(self, server: Server) -> None:
-        """Stop a server; it stays in its owner's list.
+        """Stop a server; the server stays in its owner's list.
 
         Raises:
-            Unanswered: The Hub does not.
+            Unanswered: The Hub refuses or does not answer.
         """
         path = f"servers/{quote(server.name, safe='')}" if server.name else "server"
         await self._ask("DELETE", f"{self.hub}/users/{quote(server.user, safe='@')}/{path}")
@@ -114,10 +114,10 @@ class HubApi:
 
 
 def server_of(user: str, entry: Mapping[str, Any]) -> Server:
-    """A server from the Hub's model of it."""
+    """Return a server from the Hub's JSON model of it."""
     started = _time(entry["started"])
     options = entry.get("user_options") or {}
-    # A container on a training node has no size.
+    # A spot container, which runs on training nodes, has no size.
     size = "spot" if options.get("spot") else str(options.get("profile") or "")
     activity = entry.get("last_activity")
     return Server(

@@ -1,4 +1,4 @@
-"""When a server ends: the decision alone, as a function of values and a time."""
+"""Decide when a server ends: a pure function of values and a time."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """How long a server may be there.
+    """How long a server may run.
 
     Attributes:
-        lifetime: From its start, or the last renewal, to its end; None: for ever.
-        longest: From its start to its end, whatever is renewed; None: renewals have no end.
-        idle: How long nothing may happen in it; None: for ever.
-        warn: How long before the end its owner is warned.
-        keep_for_tasks: Whether it is never idle while its owner has live tasks.
+        lifetime: Time from the server's start, or the last renewal, to its end; None: no limit.
+        longest: Time from the server's start to its end, however often it is renewed; None: no limit.
+        idle: Time without activity after which the server ends; None: no limit.
+        warn: Time between the warning to the owner and the end.
+        keep_for_tasks: Whether the server never counts as idle while its owner has live tasks.
     """
 
     lifetime: timedelta | None = timedelta(hours=24)
@@ -31,11 +31,11 @@ class Server:
     """A server that runs, as the Hub knows it.
 
     Attributes:
-        user: Its owner.
-        name: Its name; empty for the default one.
+        user: Name of its owner.
+        name: Name of the server; empty for the default server.
         size: Name of its size; empty if it has none.
-        started: When it was started.
-        last_activity: When something last happened in it.
+        started: When the server was started.
+        last_activity: When the Hub last saw activity in it.
     """
 
     user: str
@@ -46,18 +46,18 @@ class Server:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What it is known by."""
+        """The pair of owner and name, which identifies the server."""
         return self.user, self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """What must be remembered of a server from one look to the next.
+    """What the culler remembers of a server from one check to the next.
 
     Attributes:
-        started: Which start of the server it is about.
+        started: Start time of the server that this is about; another start time means another run of the server.
         renewed_at: When its owner last asked for more time.
-        warned_since: Since when he could know that it ends.
+        warned_since: Since when the warning has been shown to its owner; None: there is no warning.
     """
 
     started: datetime
@@ -74,16 +74,16 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """What becomes of a server.
+    """When and why a server will end.
 
     Attributes:
-        ends_at: When it ends if nothing happens; None: never.
-        reason: Why.
+        ends_at: When the server ends if nothing happens in it; None: never.
+        reason: Why it ends; None: it does not.
         warning: Whether its owner is to be warned now.
-        due: Whether it is to end now.
-        renewable: Whether a renewal would put the end off.
-        kept_for_tasks: Whether it would be idle, were it not for live tasks.
-        memory: What is to be remembered.
+        due: Whether the server is to end now.
+        renewable: Whether a renewal would postpone the end.
+        kept_for_tasks: Whether only its owner's live tasks keep the server from counting as idle.
+        memory: What the culler is to remember until the next check.
     """
 
     ends_at: datetime | None = None
@@ -96,17 +96,17 @@ class Outlook:
 
 
 def judge(server: Server, terms: Terms, memory: Memory | None, *, has_tasks: bool | None, now: datetime) -> Outlook:
-    """What becomes of a server.
+    """Return when and why a server will end.
 
-    It never ends before its owner could read the warning for `warn`: not after a time in which nobody looked, and not
-    when terms have become shorter.
+    A server never ends before its warning has been shown for `terms.warn`, even if the culler was down for a while or
+    the terms have become shorter.
 
     Args:
         server: The server.
-        terms: What holds for it.
-        memory: What the last look has left; None, or of an earlier start: nothing.
+        terms: The terms of its size.
+        memory: What was remembered at the last check; None, or of an earlier start: nothing.
         has_tasks: Whether its owner has live tasks; None: not known, which counts as yes.
-        now: The time.
+        now: The time of day, with a time zone.
     """
     known = memory if memory is not None and memory.started == server.started else Memory(started=server.started)
     busy = terms.keep_for_tasks and has_tasks is not False
@@ -134,7 +134,7 @@ def judge(server: Server, terms: Terms, memory: Memory | None, *, has_tasks: boo
 
 
 def renew(server: Server, now: datetime) -> Memory:
-    """What is remembered after its owner has asked for more time; it counts as something that has happened."""
+    """Return what to remember after the owner has asked for more time; the request counts as activity."""
     return Memory(started=server.started, renewed_at=now)
 
 
@@ -143,7 +143,7 @@ def _last_sign(server: Server, renewed_at: datetime | None) -> datetime:
 
 
 def _plan(server: Server, terms: Terms, renewed_at: datetime | None, *, busy: bool) -> tuple[datetime, Reason] | None:
-    """The first of its ends."""
+    """Return the earliest end that the terms allow, and its reason; None: the server has no end."""
     ends: list[tuple[datetime, Reason]] = []
     if terms.lifetime is not None:
         ends.append((max(server.started, renewed_at or server.started) + terms.lifetime, Reason.LIFETIME))

@@ -1,4 +1,4 @@
-"""What the culler remembers over a restart: renewals and warnings, in a small file."""
+"""Keep renewals and warnings of the culler in a small file, so that they survive its restart."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Key = tuple[str, str]
 
 
 def load(path: Path) -> dict[Key, Memory]:
-    """Read what `save` wrote; a file that is missing or damaged is an empty one.
+    """Return what `save` wrote; a missing or damaged file counts as empty.
 
-    Nothing is lost with it but renewals: every server is warned before it ends, whatever is remembered of it.
+    Without the file only renewals are lost: every owner is still warned before a server ends.
     """
     try:
         plain = json.loads(path.read_text(encoding="utf-8"))
@@ -31,10 +31,10 @@ def load(path: Path) -> dict[Key, Memory]:
 
 
 def save(path: Path, memories: Mapping[Key, Memory]) -> None:
-    """Write the file whole, or not at all.
+    """Write the file atomically.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     servers = [
         {

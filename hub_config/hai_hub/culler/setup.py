@@ -1,4 +1,4 @@
-"""Add the service `hai-culler` to a Hub whose administrator wants servers to end by themselves."""
+"""Add the service `hai-culler` to a Hub whose settings enable it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hai_hub.culler.terms import read_culling
 
 CULLER_SERVICE: Final = "hai-culler"
 ACCESS_CULLER: Final = f"access:services!service={CULLER_SERVICE}"
-#: What it may do: see who has which servers and when something last happened in them, and stop them. Nothing else.
+#: Scopes of the culler at the Hub: read servers and their last activity, and stop servers. Nothing else.
 HUB_SCOPES: Final = ("delete:servers", "list:users", "read:servers", "read:users:activity")
-#: What it asks the scheduler.
+#: Scopes for the culler's request to the scheduler.
 SCHEDULER_SCOPES: Final = (ACCESS, OWNERS)
 _START_TIMEOUT_S: Final = 60
 
@@ -24,21 +24,21 @@ _START_TIMEOUT_S: Final = 60
 def install_culler(
     c: Config, *, service_url: str, bind: tuple[str, int], public_url: str, api_url: str, state_file: Path
 ) -> bool:
-    """Add the service, its role, and what users' servers need to ask it; what `c` holds already stays.
+    """Add the service, its role, and the scope that users' servers need to ask it; values of `c` stay.
 
     Args:
         c: JupyterHub's configuration. Nothing is done unless `c.HaiCulling.enabled`.
-        service_url: The service as the proxy reaches it, without a path.
-        bind: Address and port that it listens on.
-        public_url: The platform as users' servers reach it.
+        service_url: URL of the culler as the proxy reaches it, without a path.
+        bind: Address and port that the culler listens on.
+        public_url: URL of the platform as users' servers reach it.
         api_url: Base of the scheduler's REST interface as this machine reaches it.
-        state_file: Where renewals are kept.
+        state_file: File that keeps renewals and warnings.
 
     Returns:
-        Whether servers end by themselves.
+        Whether the culler is enabled.
 
     Raises:
-        ValueError: A setting is wrong; names it, its value and the remedy.
+        ValueError: A setting is wrong; the message names the setting, its value and the remedy.
     """
     culling = read_culling(c)
     if not culling.enabled:
@@ -75,7 +75,7 @@ def install_culler(
 
 
 def _let_servers_ask(c: Config) -> None:
-    """The servers' token may ask it too, unless the administrator has a function decide what it may."""
+    """Add the culler's scope to the tokens of servers, unless the administrator has set a function for the scopes."""
     if not given(c, "Spawner", "server_token_scopes"):
         return
     scopes = c.Spawner.server_token_scopes

@@ -1,4 +1,4 @@
-"""How long servers may be there, as an administrator writes it, and on its way to the service that sees to it."""
+"""The culler's settings as an administrator writes them, and their form as JSON for the culler's environment."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from hai_client.errors import Invalid
 from hai_hub.culler.judging import Terms
 
 NEVER: Final = "never"
-#: What `keep` may name: seen by the service itself, and by the server's own extension.
+#: Words for `keep`. The culler itself looks at tasks; JupyterLab's server extension looks at kernels and terminals.
 KEPT: Final = ("tasks", "kernels", "terminals")
-#: Activity reaches the Hub once in a while (JUPYTERHUB_ACTIVITY_INTERVAL, 5 minutes): shorter warnings would come
-#: for servers that are in use.
+#: Servers report activity to the Hub every 5 minutes (JUPYTERHUB_ACTIVITY_INTERVAL): owners of servers in use would see
+#: a shorter warning for no reason.
 _SHORTEST_WARNING: Final = timedelta(minutes=1)
 #: Settings of spawners are found in these sections; the last one wins.
 _SPAWNERS: Final = ("HaiSpawnerMixin", "HaiLocalSpawner", "HaiKubeSpawner")
@@ -28,33 +28,33 @@ _OF_A_SIZE: Final = ("lifetime", "longest", "idle")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermsBook:
-    """The terms of every server.
+    """The terms of all servers.
 
     Attributes:
-        usual: For servers whose size says nothing.
-        sizes: By name of a size.
+        usual: Terms of servers whose size has none of its own.
+        sizes: Terms by name of the size.
     """
 
     usual: Terms = field(default_factory=Terms)
     sizes: Mapping[str, Terms] = field(default_factory=dict)
 
     def of(self, size: str) -> Terms:
-        """The terms of a size."""
+        """Return the terms of a size."""
         return self.sizes.get(size, self.usual)
 
     @property
     def asks_for_tasks(self) -> bool:
-        """Whether it matters who has live tasks."""
+        """Whether any terms depend on who has live tasks."""
         return any(terms.keep_for_tasks and terms.idle is not None for terms in (self.usual, *self.sizes.values()))
 
     def to_json(self) -> str:
-        """As text, for a variable of the environment."""
+        """Return the terms as JSON, for an environment variable."""
         plain = {"usual": self.usual, **{f"size:{name}": terms for name, terms in self.sizes.items()}}
         return json.dumps({name: _plain(terms) for name, terms in plain.items()})
 
     @classmethod
     def from_json(cls, text: str) -> TermsBook:
-        """What `to_json` wrote."""
+        """Return the terms from what `to_json` wrote."""
         read = {name: _terms(plain) for name, plain in json.loads(text).items()}
         sizes = {name.removeprefix("size:"): terms for name, terms in read.items() if name.startswith("size:")}
         return cls(usual=read["usual"], sizes=sizes)
@@ -78,17 +78,17 @@ class HaiCulling(Configurable):
     lifetime = Unicode(
         "24h",
         config=True,
-        help="How long a server lives from its start or its last renewal; never: for ever. A size may have its own.",
+        help="How long a server runs from its start or its last renewal; never: no limit. A size may have its own.",
     )
     longest = Unicode(
         NEVER,
         config=True,
-        help="How long it lives whatever is renewed; never: renewals have no end. A size may have its own.",
+        help="How long a server runs from its start, with all renewals; never: no limit. A size may have its own.",
     )
     idle = Unicode(
         "3h",
         config=True,
-        help="How long nothing may happen in it before it ends; never: that does not matter. A size may have its own.",
+        help="How long a server may be idle before it ends; never: no limit. A size may have its own.",
     )
     warn = Unicode("10m", config=True, help="How long before its end a server's owner is warned in JupyterLab.")
     keep = List(
@@ -103,10 +103,13 @@ class HaiCulling(Configurable):
         return ["tasks", "kernels"]
 
     def book(self, config: Config) -> TermsBook:
-        """The terms that are configured, those of sizes included.
+        """Return the configured terms, with those of sizes.
+
+        Args:
+            config: Configuration in which the spawner's `sizes` are found.
 
         Raises:
-            ValueError: Something is wrong; names the setting, its value and the remedy.
+            ValueError: A setting is wrong; the message names the setting, its value and the remedy.
         """
         if unknown := [word for word in self.keep if word not in KEPT]:
             message = f"HaiCulling.keep has {unknown[0]!r}: use {', '.join(KEPT)}"
@@ -126,15 +129,15 @@ class HaiCulling(Configurable):
 
     @property
     def kept_in_the_server(self) -> list[str]:
-        """What the server's own extension looks at."""
+        """The words of `keep` that JupyterLab's server extension looks at."""
         return [word for word in self.keep if word != "tasks"]
 
 
 def read_culling(config: Config) -> HaiCulling:
-    """The settings of a configuration.
+    """Return the culler's settings from a configuration.
 
     Raises:
-        ValueError: One of them is of the wrong type.
+        ValueError: A setting has the wrong type.
     """
     try:
         return HaiCulling(config=config)

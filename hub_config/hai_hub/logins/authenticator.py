@@ -1,7 +1,8 @@
-"""Who may log in on one machine: the admin and invited users, each with a password of his own.
+"""Check logins on one machine: the admin and invited users each have a password of their own.
 
-JupyterHub's own choices were no fit: `shared-password` lets everybody in as everybody, and its `admin_password` is one
-for all admins of JupyterHub, of whom there are none here; `pam` needs an account for each user and rights to check it.
+JupyterHub's authenticators do not fit. With `shared-password` each user can log in as any other, and its
+`admin_password` is for JupyterHub admins, which HAI does not use. `pam` needs a Unix account for each user, and the
+right to check its password.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hai_hub.shared.errors import UpError
 
 
 class OwnPasswordAuthenticator(Authenticator):
-    """Names and passwords that `hai up` keeps in its state folder."""
+    """Checks names and passwords against the files that `hai up` keeps in its state folder."""
 
     local_user = Unicode(config=True, help="The admin, whose password `hai up` has made or was given.")
     admin_password_file = Unicode(config=True, help="File with the admin's password.")
@@ -29,11 +30,11 @@ class OwnPasswordAuthenticator(Authenticator):
 
     @property
     def passwords(self) -> Passwords:
-        """Those of invited users."""
+        """The passwords of invited users."""
         return Passwords(Path(self.passwords_file))
 
     async def authenticate(self, handler: Any, data: Any) -> str | None:
-        """The name of whoever has given his own password, or None."""
+        """Return the user's name if the password is right, else None."""
         name = self.normalize_username(str(data.get("username", "")))
         password = str(data.get("password", ""))
         if name == self.local_user:
@@ -43,7 +44,7 @@ class OwnPasswordAuthenticator(Authenticator):
             return None
         if self._one_at_a_time is None:
             self._one_at_a_time = asyncio.Semaphore()
-        # A guess costs a processor: guesses wait for each other, and nothing else waits for them.
+        # Hashing keeps a processor busy: logins are checked one at a time, in a thread, so that nothing else waits.
         async with self._one_at_a_time:
             same = await asyncio.to_thread(self.passwords.matches, name, since(user), password)
         return name if same else None
@@ -53,15 +54,15 @@ class OwnPasswordAuthenticator(Authenticator):
         return bool(right) and compare_digest(password.encode("utf-8", "surrogatepass"), right.encode())
 
     def delete_user(self, user: Any) -> None:
-        """Called by the Hub when a user is deleted."""
+        """Remove a deleted user's password; the Hub calls this."""
         super().delete_user(user)
         try:
             self.passwords.remove(user.name)
         except UpError as error:
-            # It is of no use to anybody: who gets the name later is another user.
+            # The password is useless: it holds only for a user who was made at the same time (`since`).
             self.log.warning("The password of %s is kept: %s", user.name, error)
 
 
 def since(user: Any) -> str:
-    """When the Hub has made a user: what tells him from others who had his name."""
+    """Return when the Hub made a user, as text: it distinguishes users who had the same name one after the other."""
     return str(user.created.isoformat()) if user.created is not None else ""

@@ -1,6 +1,6 @@
-"""Around every login of the Hub, by form or by REST, with whatever authenticator: slowed after failures, and recorded.
+"""Slow and record every login of the Hub, by form or by REST, with any authenticator.
 
-JupyterHub has no setting for either; its own records are lines of `hub.log` among all others, without an address.
+JupyterHub has no setting for either. Its own records are lines of `hub.log` among all others, without an address.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def guard_logins(records: LoginRecords, slowing: Slowing) -> None:
 
     async def authenticate(self: Any, data: Any) -> Any:
         given = data if isinstance(data, dict) else {}
-        # As the authenticator takes it: by REST it may be any JSON.
+        # Converted as the authenticator does: by REST the name may be any JSON.
         name, address = str(given.get("username", "")), _address(self.request)
         key = self.authenticator.normalize_username(name)
 
@@ -37,7 +37,7 @@ def guard_logins(records: LoginRecords, slowing: Slowing) -> None:
             self.set_header("Retry-After", str(wait_s))
             raise HTTPError(429, f"Too many failed logins of this name: try again in {wait_s} s")
         if name:
-            # Until it is known to be right it counts as a failure, or many that come at once would all be looked at.
+            # A try counts as a failure until it is known to be right, else many tries at once would all be checked.
             slowing.failed(address, key)
         try:
             found = await _original(self, data)
@@ -55,9 +55,9 @@ def guard_logins(records: LoginRecords, slowing: Slowing) -> None:
 
 
 def _address(request: Any) -> str:
-    """From where a request comes: what the proxy has appended to `X-Forwarded-For`, or the connection's other end.
+    """Return a request's address: the one that the proxy appended to `X-Forwarded-For`, or the connection's peer.
 
-    What a client writes itself is not believed. tornado's `remote_ip` is what `X-Real-Ip` says, whoever has written it.
+    Addresses that a client writes itself are ignored. tornado's `remote_ip` is not used, as it trusts any `X-Real-Ip`.
     """
     context = getattr(request.connection, "context", None)
     peer = str(getattr(context, "_orig_remote_ip", request.remote_ip))

@@ -1,7 +1,7 @@
-"""Who has logged in, or tried to: `logs/logins.log`, which noise cannot rotate away.
+"""Record logins and failed logins in `logs/logins.log`, so few that a flood cannot make the log rotate.
 
-A line a login: time, what became of it, name, address, and by which way. Failures beyond some a minute are counted, not
-written; the next line that is written says how many there were.
+Each login is a line: time, outcome, name, address and path. Logins beyond a number a minute are counted instead of
+written; the next line that is written says how many were left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-#: Lines a minute on logins that failed, and lines a minute on each user's that did not.
+#: Lines a minute for failed logins of all names, and lines a minute for successful logins of each user.
 FAILED_A_MINUTE: Final = 10
 OK_A_MINUTE: Final = 10
 _MINUTE_S: Final = 60.0
@@ -22,14 +22,14 @@ _LONGEST: Final = 64
 
 
 class _Minute:
-    """So many in a minute, and how many more there were."""
+    """Lets `most` records a minute pass, and counts the others."""
 
     def __init__(self, most: int, clock: Callable[[], float]) -> None:
         self._most, self._clock = most, clock
         self._began, self._passed, self._left_out = -_MINUTE_S, 0, 0
 
     def due(self) -> int | None:
-        """How many were left out since the last one that was due; None: this one is left out too."""
+        """Return how many records were left out since the last that passed; None: this one is left out too."""
         now = self._clock()
         if now - self._began >= _MINUTE_S:
             self._began, self._passed = now, 0
@@ -42,12 +42,12 @@ class _Minute:
 
 
 class LoginRecords:
-    """The file.
+    """Writes records of logins to a file.
 
     Args:
-        file: Its path; it is made at the first record, readable by its owner alone.
-        clock: Seconds that only grow.
-        now: The time of day.
+        file: Path of the file; it is made at the first record, and only its owner can read it.
+        clock: Returns monotonic time in seconds.
+        now: Returns the time of day, with a time zone.
     """
 
     def __init__(
@@ -59,17 +59,17 @@ class LoginRecords:
     ) -> None:
         self._file, self._clock, self._now = file, clock, now
         self._failed = _Minute(FAILED_A_MINUTE, clock)
-        #: By user. They are those of the Hub: who does not exist does not log in.
+        #: By name of the user. Only users of the Hub can log in, so the number of names is limited.
         self._ok: dict[str, _Minute] = {}
 
     def record(self, outcome: str, name: str, address: str, way: str) -> None:
-        """Write a line, if there is room for one.
+        """Write a line, unless this minute has had enough of them.
 
         Args:
-            outcome: `ok`, `failed`, or `slowed` for a try that was not looked at.
-            name: Who it says it is; a client may have sent anything.
-            address: From where, as the proxy tells.
-            way: The path that was asked for, without its query.
+            outcome: `ok`, `failed`, or `slowed` for a try that was not checked.
+            name: Name of the user that the client sent; it may be any text.
+            address: Address of the client, as the proxy tells it.
+            way: Path of the request, without its query.
 
         Raises:
             OSError: The file cannot be written.
@@ -93,7 +93,7 @@ class LoginRecords:
 
 
 def _plain(text: str) -> str:
-    """One word, whatever a client has sent: JSON where it is anything else."""
+    """Return the text as one word of the line: as it is where that is safe, else as JSON."""
     short = text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
     return (
         short

@@ -1,4 +1,4 @@
-"""Where an admin makes a password for a user: `POST /hub/hai/users/NAME/password`."""
+"""The endpoint where an admin makes a password for a user: `POST /hub/hai/users/NAME/password`."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from hai_hub.shared.errors import UpError
 
 
 class PasswordHandler(APIHandler):
-    """One user's password. It can be made anew, and never be read."""
+    """Makes a new password for a user. A password that exists cannot be read."""
 
     def initialize(self, unix_users: str) -> None:
-        """Called by tornado with what the routing table says.
+        """Store the argument of the routing table; tornado calls this.
 
         Args:
-            unix_users: How the Unix accounts of users are named; empty: they have none.
+            unix_users: Pattern for the names of users' Unix accounts; empty: users have none.
         """
         self._unix_users = unix_users
 
     @needs_scope("admin:users")
     async def post(self, user_name: str) -> None:
-        """Make a password; sessions that were opened in a browser with the old one end."""
+        """Make a password; browser sessions that were opened with the old password end."""
         authenticator = self.authenticator
         if not isinstance(authenticator, OwnPasswordAuthenticator):
             raise HTTPError(404, "users of this Hub sign in in another way; it keeps no passwords")

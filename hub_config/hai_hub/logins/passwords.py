@@ -1,4 +1,4 @@
-"""The passwords of invited users: made by the platform, told once, kept as hashes."""
+"""Keep the passwords of invited users: the platform makes them, shows each once, and stores only hashes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from hai_hub.shared.state import generated_password, write_private
 #: scrypt's cost: 16 MiB and some 50 ms for each guess (RFC 7914).
 _COST: Final = {"n": 2**14, "r": 8, "p": 1}
 
-#: The file is read, changed and written as a whole.
+#: Held while the file is read, changed and written.
 _CHANGING: Final = Lock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """One user's.
+    """The hash of one user's password.
 
     Attributes:
-        since: When the Hub has made the user. It goes with him: who gets his name later does not get his password.
+        since: When the Hub made the user. A later user of the same name has another time, and not this password.
         salt: Random bytes, in hexadecimal.
         hash: scrypt of the password, in hexadecimal.
     """
@@ -37,24 +37,24 @@ class _Kept:
 
 
 class Passwords:
-    """The file of them, below `secrets/`. Each call reads it: they are few, and an admin may restore it meanwhile.
+    """The file of passwords, below `secrets/`. Each call reads it: it is small, and an admin may restore it meanwhile.
 
     Args:
-        file: Its path; a file that is missing holds none.
+        file: Path of the file; a missing file holds no passwords.
     """
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def make(self, name: str, since: str) -> str:
-        """Give a user a new password; the one before is no longer good.
+        """Give a user a new password; the password before becomes invalid.
 
         Args:
-            name: Whose.
-            since: When the Hub has made the user.
+            name: Name of the user.
+            since: When the Hub made the user.
 
         Returns:
-            The password, which is told nowhere else.
+            The password. Only its hash is stored.
 
         Raises:
             UpError: The file cannot be read or written.
@@ -66,19 +66,19 @@ class Passwords:
         return password
 
     def has(self, name: str, since: str) -> bool:
-        """Whether a user has one. Raises UpError."""
+        """Return whether a user has a password. Raises UpError."""
         kept = self._read().get(name)
         return kept is not None and kept.since == since
 
     def matches(self, name: str, since: str, password: str) -> bool:
-        """Whether this is a user's password. It takes a while on purpose: not for the event loop. Raises UpError."""
+        """Return whether this is a user's password. Hashing is slow on purpose: call it in a thread. Raises UpError."""
         kept = self._read().get(name)
         if kept is None or kept.since != since:
             return False
         return compare_digest(_hashed(password, bytes.fromhex(kept.salt)), kept.hash)
 
     def remove(self, name: str) -> None:
-        """Forget a user's. Raises UpError."""
+        """Remove a user's password. Raises UpError."""
         with _CHANGING:
             all_ = self._read()
             if all_.pop(name, None) is not None:

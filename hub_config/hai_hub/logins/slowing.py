@@ -1,4 +1,4 @@
-"""Guessing passwords is slow: after some failures from one address for one name, the next try has to wait."""
+"""Slow down guessing of passwords: after some failures from one address for one name, the next try has to wait."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
-#: Failures that cost nothing: people mistype.
+#: Failures without a wait: users mistype.
 FREE: Final = 5
 FIRST_WAIT_S: Final = 1.0
 LONGEST_WAIT_S: Final = 60.0
-#: Failures for one name, from whatever addresses, after which one try a second is looked at: who reaches the Hub past
-#: its proxy may name a new address each time. A second only, or anybody could keep the owner of a name out.
+#: Failures for one name, from all addresses, after which one try a second is checked: a client that reaches the Hub
+#: without its proxy may name a new address each time. The wait is short, or a stranger could keep the user out.
 NAMES_FREE: Final = 50
 NAMES_WAIT_S: Final = 1.0
 #: Seconds without a try after which failures are forgotten.
 FORGOTTEN_S: Final = 900.0
-#: Pairs, and names, that are remembered; beyond, the one that was tried longest ago is forgotten.
+#: Most pairs, and most names, that are remembered; beyond that the one with the oldest try is forgotten.
 MOST_PAIRS: Final = 10_000
 
 Key = TypeVar("Key")
 
 
 class _Tries(Generic[Key]):
-    """Failures of one kind."""
+    """Counts failures by key."""
 
     def __init__(self, wait_s: Callable[[int], float]) -> None:
         self._wait_s = wait_s
-        #: How many failures, the last try, and when the next one is looked at.
+        #: Number of failures, time of the last try, and time from which the next try is checked.
         self._known: OrderedDict[Key, tuple[int, float, float]] = OrderedDict()
 
     def wait_s(self, key: Key, now: float) -> float:
@@ -53,10 +53,10 @@ class _Tries(Generic[Key]):
 
 
 class Slowing:
-    """Failures by address and name. On loopback all users have one address, so the name alone tells them apart there.
+    """Counts failed logins by address and name. On loopback all users share one address, and only the name differs.
 
     Args:
-        clock: Seconds that only grow.
+        clock: Returns monotonic time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -65,23 +65,23 @@ class Slowing:
         self._names: _Tries[str] = _Tries(lambda failures: NAMES_WAIT_S if failures > NAMES_FREE else 0.0)
 
     def wait_s(self, address: str, name: str) -> int:
-        """Whole seconds until a try is looked at; 0: now."""
+        """Return the whole seconds until the next try is checked; 0: now."""
         now = self._clock()
         return math.ceil(max(self._pairs.wait_s((address, name), now), self._names.wait_s(name, now)))
 
     def failed(self, address: str, name: str) -> None:
-        """A password was wrong, or is about to be compared: tries that come at once must not all be looked at."""
+        """Count a failure. Call this before a password is compared, so that tries at the same time are slowed too."""
         now = self._clock()
         self._pairs.failed((address, name), now)
         self._names.failed(name, now)
 
     def succeeded(self, address: str, name: str) -> None:
-        """A password was right."""
+        """Forget the failures of a pair and of its name: the password was right."""
         self._pairs.forget((address, name))
         self._names.forget(name)
 
 
 def _after(failures: int) -> float:
-    """Seconds to wait after so many failures of a pair."""
+    """Return the seconds to wait after this number of failures of a pair."""
     over = min(failures - FREE, 10)
     return 0.0 if over <= 0 else min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (over - 1))

@@ -1,4 +1,4 @@
-"""Talking to the Hub and to the scheduler service over loopback."""
+"""Send requests to the Hub and to the scheduler service over loopback."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import urllib.request
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-#: A proxy of the environment (http_proxy) has no business between this machine and itself.
+#: Ignores a proxy of the environment (http_proxy): these requests never leave the machine.
 _OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _TIMEOUT_S: Final = 10.0
 
 
 class ApiError(Exception):
-    """A request that was not answered as hoped.
+    """A request that failed or was not answered.
 
     Attributes:
-        status: The HTTP status; None when there was no answer at all.
+        status: The HTTP status; None when there was no answer.
     """
 
     def __init__(self, message: str, status: int | None = None) -> None:
@@ -28,11 +28,11 @@ class ApiError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """JSON over HTTP with a token.
+    """Sends JSON over HTTP with a token.
 
     Attributes:
-        base: Address before the paths, without a slash at the end.
-        token: The Hub's token to send; None: none.
+        base: URL before the paths, without a slash at the end.
+        token: Token of the Hub to send; None: no token.
         timeout: Seconds to wait for an answer.
     """
 
@@ -41,18 +41,18 @@ class Api:
     timeout: float = _TIMEOUT_S
 
     def get(self, path: str) -> Any:
-        """Read; returns the decoded answer.
+        """Send GET; returns the decoded answer.
 
         Raises:
-            ApiError: No answer, or not one of status 2xx.
+            ApiError: There was no answer, or its status was not 2xx.
         """
         return self._send("GET", path, None)
 
     def post(self, path: str, body: object = None) -> Any:
-        """Send; returns the decoded answer, None for an empty one.
+        """Send POST; returns the decoded answer, None for an empty one.
 
         Raises:
-            ApiError: No answer, or not one of status 2xx.
+            ApiError: There was no answer, or its status was not 2xx.
         """
         return self._send("POST", path, body)
 
@@ -78,7 +78,7 @@ class Api:
 
 
 def _detail(body: bytes) -> str:
-    """What the answer says: `detail` of a problem document, `message` of the Hub's errors."""
+    """Return the text of an error: `detail` of a problem document, `message` of the Hub's errors."""
     try:
         document = json.loads(body)
         return str(document.get("detail") or document.get("message") or "no reason given")

@@ -1,4 +1,4 @@
-"""What it means when several users, or root, share one machine: said once a start, and when a user is added."""
+"""Warnings about several users, or root, on one machine: shown at each start, and when a user is added."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Final
 from hai_client.rank.identity import USERNAME, NoAccount, find_account
 
 OTHERS: Final = (
-    "All users of this platform run as one Unix user: their tasks can read one another's files, the platform's secrets "
-    "too, and so can act as anybody here, as the admin as well. Invite only people whom you trust with all of it. "
+    "All users of this platform run as one Unix user: their tasks can read one another's files and the platform's "
+    "secrets, and so can act as any other user, even as the admin. Invite only people whom you trust with all of it. "
     "`hai up --unix-users` runs each user's servers and tasks under the account of that name."
 )
 ROOT: Final = (
-    "`hai up` runs as root, and so does everything that anybody submits here: a task can read and change every file of "
+    "`hai up` runs as root, and so does every task that a user submits here: a task can read and change every file of "
     "this machine. Start it as an ordinary user, or with `--unix-users`, which runs each user's servers and tasks "
     "under the account of that name."
 )
 
 
 def caution(*, root: bool, others: int, apart: bool = False) -> str | None:
-    """One paragraph, or None where nothing is to be said.
+    """Return a warning of one paragraph; None: there is nothing to warn of.
 
     Args:
         root: Whether `hai up` runs as root.
-        others: How many users there are beside the admin.
-        apart: Whether each user's servers and tasks run as a Unix user of their own.
+        others: Number of users beside the admin.
+        apart: Whether each user's servers and tasks run as a Unix account of the user's own.
     """
     if apart or not (root or others):
         return None
@@ -34,11 +34,12 @@ def caution(*, root: bool, others: int, apart: bool = False) -> str | None:
 
 
 def when_invited(user: str, unix_users: str) -> str | None:
-    """What an admin reads beside the password that he has made for a user; None where nothing is to be said.
+    """Return the warning that an admin sees beside a user's new password; None: there is nothing to warn of.
 
     Args:
-        user: The user as the Hub spells him.
-        unix_users: How Unix accounts are named (`hai up --unix-users`); empty: all users run as the platform's own.
+        user: Name of the user at the Hub.
+        unix_users: Pattern for the names of Unix accounts (`hai up --unix-users`); empty: all users run as the
+            platform's own account.
     """
     said = [] if USERNAME in unix_users else [OTHERS]
     if unix_users:

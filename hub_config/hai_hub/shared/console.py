@@ -1,4 +1,4 @@
-"""What `hai up` says, and the signals that it hears."""
+"""Print the messages of `hai up`, and receive its signals."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ HEARD: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def say(text: str = "") -> None:
-    """Print a line at once. Nobody has to be listening: the terminal may be gone."""
+    """Print a line at once. A closed terminal is no error."""
     with contextlib.suppress(OSError, ValueError):
         print(text, flush=True)
 
 
 def complain(text: str) -> None:
-    """Print a line to the error output at once."""
+    """Print a line to stderr at once. A closed terminal is no error."""
     with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)
 
@@ -28,13 +28,13 @@ def complain(text: str) -> None:
 class Interrupts:
     """Counts Ctrl-C, SIGTERM and SIGHUP while it is entered.
 
-    Ctrl-C and SIGTERM are heard even where the process was started with them ignored, as shells do in the
-    background; SIGHUP is not, as that is what `nohup` is for. The end of a child is not counted; it only ends `sleep`.
-    The interpreter itself writes to the pipe that `sleep` reads: the kernel may hand a signal to any thread, and a
-    handler in Python runs in the main one, which would first have to wake up.
+    Ctrl-C and SIGTERM are counted even if the process was started with them ignored, as shells do in the background.
+    An ignored SIGHUP stays ignored, because `nohup` asks for that. The end of a child is not counted; it only ends
+    `sleep`. `sleep` reads a pipe that the interpreter itself writes to (`signal.set_wakeup_fd`): the kernel may deliver
+    a signal to any thread, while Python runs its handler in the main thread, which would first have to wake up.
 
     Attributes:
-        count: How many have come.
+        count: Number of signals so far.
     """
 
     def __init__(self) -> None:
@@ -66,10 +66,10 @@ class Interrupts:
         self.count += 1
 
     def _child_ended(self, _number: int, _frame: FrameType | None) -> None:
-        """Nothing is counted. A signal without a handler would wake nobody."""
+        """Do nothing: the handler is there because a signal without one would not end `sleep`."""
 
     def sleep(self, seconds: float) -> None:
-        """Wait, but not longer than until the next signal or the end of a child."""
+        """Wait for `seconds`, or until the next signal or the end of a child."""
         if select.select([self._reader], [], [], seconds)[0]:
             with contextlib.suppress(BlockingIOError):
                 os.read(self._reader, 100)

@@ -1,4 +1,4 @@
-"""Errors that end `hai up` with one line."""
+"""The error that ends `hai up` with one line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class UpError(Exception):
     """Why `hai up` cannot go on: one sentence that names what is wrong and what to do.
 
     Attributes:
-        exit_code: 1 when something failed, 2 when the input or the surroundings are at fault.
+        exit_code: 1 when something failed, 2 when the input or the environment is wrong.
         detail: Lines to show below the sentence, such as the end of a log.
     """
 
@@ -23,5 +23,5 @@ class UpError(Exception):
 
 
 def wrong_input(message: str) -> UpError:
-    """An error that the person at the keyboard can correct."""
+    """Return an error that the user of `hai up` can correct."""
     return UpError(message, exit_code=WRONG_INPUT)

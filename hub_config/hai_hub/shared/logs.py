@@ -1,4 +1,4 @@
-"""Logs of the Hub, the service and users' servers: kept small, and shown when something fails."""
+"""Keep the logs of the Hub, the scheduler service and users' servers small, and read their last lines."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-#: What the scheduling loop writes, and what answers for the scheduler writes.
+#: File names of the logs of the scheduling loop and of the API.
 LOOP_LOG: Final = "scheduler.log"
 API_LOG: Final = "api.log"
-#: Bytes from which a log is put away.
+#: Bytes above which a log is rotated.
 LIMIT: Final = 10 * 1024 * 1024
-#: Old parts that are kept: `.1` is the youngest.
+#: Old parts that are kept; `.1` is the newest.
 PARTS: Final = 3
 _TAIL_BYTES: Final = 64 * 1024
 
 
 def rotate(folder: Path, *, limit: int = LIMIT) -> None:
-    """Put away every log of the folder that has grown too large.
+    """Rotate every log of the folder that is larger than `limit` bytes.
 
-    The file itself stays, as its writers have it open for appending: its content is copied, then cut. A line that
-    is written in between may be lost.
+    The file itself stays, because its writers have it open for appending: its content is copied, then the file is
+    truncated. A line that is written between the two may be lost.
     """
     for log in folder.glob("*.log"):
         try:
@@ -34,17 +34,17 @@ def rotate(folder: Path, *, limit: int = LIMIT) -> None:
             shutil.copy(log, log.with_name(f"{log.name}.1"))
             os.truncate(log, 0)
         except OSError:
-            # A full disk must not end the platform; it is tried again.
+            # A full disk must not end the platform; the next call tries again.
             continue
 
 
 def tail(log: Path, lines: int = 15, *, since: int = 0) -> str:
-    """The last lines of a log, free of control characters.
+    """Return the last lines of a log, without control characters.
 
     Args:
-        log: The file; one that is missing is empty.
-        lines: How many.
-        since: Byte from which on to read.
+        log: The file; a missing file counts as empty.
+        lines: Most lines to return.
+        since: Byte offset at which to begin; earlier content is left out.
     """
     try:
         with log.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Whether a folder may become, or is, the state folder of `hai up`: somebody else's must not be changed in any way."""
+"""Check whether a folder is, or may become, the state folder of `hai up`: folders of other users are never changed."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Final
 
 from hai_hub.shared.errors import wrong_input
 
-#: What `hai up`, the scheduler service and `hai restore` make, so that each marks a folder as theirs.
+#: Files that `hai up`, the scheduler service and `hai restore` make: one of them marks a state folder.
 _MARKS: Final = ("hai.sqlite", "jupyterhub.sqlite", "service_secret")
-#: What a start leaves that has failed before it has written its mark.
+#: Names that a start leaves behind if it fails before it has made such a file.
 _BEGUN: Final = frozenset({"home", "hub", "lock", "logs", "secrets"})
 _ELSEWHERE: Final = "name a folder that is yours alone, or a new one, with --state-dir"
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a folder has been a state folder before."""
+    """Return whether a folder has been a state folder before."""
     try:
         plain = json.loads((path / "state.json").read_text(encoding="utf-8"))
-        # A newer version's is refused by who reads it, with a better word.
+        # `StateDir` refuses the file of a newer version, with a better message.
         if "hub_port" in plain or int(plain["format"]) > 1:
             return True
     except FileNotFoundError:
         pass
     except (OSError, ValueError, KeyError, TypeError):
-        # It is damaged, and who reads it says so.
+        # The file is damaged: `StateDir` says so.
         return True
     if any((path / name).is_file() for name in _MARKS):
         return True
@@ -36,13 +36,13 @@ def is_ours(path: Path) -> bool:
 
 
 def require_usable(path: Path) -> bool:
-    """Look at what `--state-dir` names, and change nothing.
+    """Check the folder that `--state-dir` names, without changing it.
 
     Returns:
-        Whether it has been a state folder before. One that is not there, or empty, has not.
+        Whether the folder has been a state folder before; False if it is missing or empty.
 
     Raises:
-        UpError: It is somebody else's, everybody's, full of other things, or stands for another folder.
+        UpError: The folder belongs to another user, all users may write to it, it holds other files, or it is a link.
     """
     try:
         found = path.lstat()

@@ -1,4 +1,4 @@
-"""Ports: whether the wanted one is free, who has it otherwise, and free ones behind the proxy."""
+"""Check whether a port is free, find the process that uses a port, and choose free ports on loopback."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from typing import Final
 from hai_hub.shared.console import say
 from hai_hub.shared.errors import UpError, wrong_input
 
-#: Below the range from which systems take the ports of outgoing connections, so that they stay free between starts.
+#: Below the range that systems use for outgoing connections, so that a port stays free between two starts.
 _INTERNAL: Final = range(20_000, 32_000)
 _LISTENING: Final = "0A"
 
 
 def is_free(ip: str, port: int) -> bool:
-    """Whether a server could listen there now.
+    """Return whether a server could listen on this address and port now.
 
     Raises:
-        OSError: It could not for another reason than that the port is in use.
+        OSError: It could not, for another reason than a port in use.
     """
     family = socket.AF_INET6 if ":" in ip else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
-        # As servers do: a connection that is just closing does not count.
+        # As servers do: a connection in TIME_WAIT does not count.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((ip, port))
@@ -41,10 +41,10 @@ def is_free(ip: str, port: int) -> bool:
 
 
 def require_free(ip: str, port: int) -> None:
-    """Make sure that the platform can listen where it is asked to.
+    """Check that the platform can listen on this address and port.
 
     Raises:
-        UpError: It cannot; says why, who has the port if that can be seen, and the remedy.
+        UpError: It cannot; the message says why, names the process that has the port if known, and the remedy.
     """
     try:
         if is_free(ip, port):
@@ -62,15 +62,15 @@ def require_free(ip: str, port: int) -> None:
 
 
 def choose(preferred: int | None, taken: Iterable[int], *, patience_s: float = 5.0) -> int:
-    """A free port on loopback: the preferred one if it is free, or becomes so.
+    """Return a free port on loopback: the preferred port if it is or becomes free.
 
     Args:
-        preferred: The port of the last start.
-        taken: Ports that are spoken for.
-        patience_s: Seconds to wait for the preferred one: who had it last may be stopping.
+        preferred: The port of the last start; None: there is none.
+        taken: Ports that must not be chosen.
+        patience_s: Seconds to wait for the preferred port: the process that had it may still be stopping.
 
     Raises:
-        UpError: There is none.
+        UpError: No free port was found.
     """
     spoken_for = set(taken)
     deadline = time.monotonic() + patience_s
@@ -89,7 +89,7 @@ def choose(preferred: int | None, taken: Iterable[int], *, patience_s: float = 5
 
 
 def holder(port: int) -> str | None:
-    """The process that listens on a port, as `name (process 123)`; None where that cannot be seen."""
+    """Return the process that listens on a port, as `name (process 123)`; None if that cannot be seen."""
     sockets = {f"socket:[{inode}]" for inode in _inodes(port)}
     if not sockets:
         return None
@@ -102,13 +102,13 @@ def holder(port: int) -> str | None:
 
 
 def _has_open(folder: Path, wanted: set[str]) -> bool:
-    """Whether one of a process's descriptors is one of these; False where that cannot be seen."""
+    """Return whether a process has one of these sockets open; False if that cannot be seen."""
     try:
         entries = list(folder.iterdir())
     except OSError:
         return False
     for entry in entries:
-        # A descriptor may be closed while it is looked at.
+        # A descriptor may be closed between the two calls.
         with contextlib.suppress(OSError):
             if os.readlink(entry) in wanted:  # noqa: PTH115
                 return True

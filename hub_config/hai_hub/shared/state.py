@@ -1,4 +1,4 @@
-"""The state folder: what outlives `hai up`, and the promise that only one of them uses it at a time."""
+"""The state folder: the files that outlive `hai up`, and the lock that lets only one `hai up` use it at a time."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from hai_hub.shared.ownership import require_usable
 #: Version of the folder's layout.
 FORMAT: Final = 1
 _SUBFOLDERS: Final = ("home", "hub", "logs", "secrets")
-#: Letters that nobody mixes up.
+#: Letters and digits that do not look alike.
 _LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 _PASSWORD_LEAST: Final = 8
-#: The secret of the local user, who is the admin.
+#: Name of the secret that is the password of the local user, who is the admin.
 ADMIN_PASSWORD: Final = "admin_password"  # noqa: S105  # it is a name
-#: What all users shared in earlier versions.
+#: Name of the secret that all users shared as a password in earlier versions.
 _SHARED_PASSWORD: Final = "password"  # noqa: S105
 
 
@@ -30,13 +30,13 @@ class Remembered:
     """What `state.json` holds.
 
     Attributes:
-        user: The local user.
+        user: Name of the local user.
         hub_port: The Hub's port behind the proxy.
-        service_port: The scheduler's port: tasks that go on running look for it there.
-        paused_by_up: `hai up` paused the cluster when it stopped, and resumes it at the next start.
-        hub_process: The Hub that was started last, as `processes.fingerprint` names it.
-        service_process: The scheduler service that `hai up` started last, in the same way.
-        loop_process: The scheduling loop that it started last, in the same way.
+        service_port: The scheduler's port, kept over restarts because running tasks go on using it.
+        paused_by_up: Whether `hai up` paused the cluster when it stopped: the next start resumes it.
+        hub_process: Fingerprint of the Hub that was started last (`processes.fingerprint`).
+        service_process: Fingerprint of the API that `hai up` started last.
+        loop_process: Fingerprint of the scheduling loop that `hai up` started last.
     """
 
     user: str | None = None
@@ -49,23 +49,23 @@ class Remembered:
 
 
 class StateDir:
-    """The folder. Looking at it changes nothing until `lock` is called."""
+    """The state folder. Nothing in it changes until `lock` is called."""
 
     def __init__(self, path: Path) -> None:
-        """Look at the folder.
+        """Read what the folder remembers.
 
         Raises:
-            UpError: It is of a newer version, damaged, no folder, or not for us.
+            UpError: The folder is of a newer version, damaged, no folder, or not usable (`require_usable`).
         """
         self.path = path.absolute()
-        #: Whether it has been a state folder before.
+        #: Whether the folder has been a state folder before.
         self.is_ours = False
         self._lock: int | None = None
         self.remembered = self._read()
 
     @property
     def file(self) -> Path:
-        """The file that says which version the folder has."""
+        """The path of the file with the folder's version and what is remembered."""
         return self.path / "state.json"
 
     def _read(self) -> Remembered:
@@ -76,7 +76,7 @@ class StateDir:
         except FileNotFoundError:
             return Remembered()
         except PermissionError as error:
-            message = f"{self.path} belongs to somebody else; choose another folder with --state-dir"
+            message = f"{self.path} belongs to another user; choose another folder with --state-dir"
             raise wrong_input(message) from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             message = f"{self.file} is damaged ({error}); move the folder away or choose another with --state-dir"
@@ -91,10 +91,10 @@ class StateDir:
         return Remembered(**known)
 
     def lock(self) -> None:
-        """Make the folder and keep it for this process, until `unlock` or the end of the process.
+        """Make the folder and lock it for this process, until `unlock` or the end of the process.
 
         Raises:
-            UpError: Another `hai up` uses it, or it cannot be made.
+            UpError: Another `hai up` uses the folder, or it cannot be made.
         """
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -118,27 +118,27 @@ class StateDir:
         os.ftruncate(lock, 0)
         os.write(lock, str(os.getpid()).encode())
         self._lock = lock
-        # Read again: the one that held the lock until now may have written.
+        # Read again: the process that held the lock before may have written.
         self.remembered = self._read()
 
     def unlock(self) -> None:
-        """Let the next one have the folder."""
+        """Release the lock, so that another `hai up` can use the folder."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def remember(self, **changes: object) -> None:
-        """Change some of what is remembered, whole or not at all."""
+        """Change fields of `remembered`, and write `state.json` atomically."""
         self.remembered = replace(self.remembered, **changes)  # type: ignore[arg-type]
         text = json.dumps({"format": FORMAT, **asdict(self.remembered)}, indent=2) + "\n"
         write_private(self.file, text)
 
     def secret(self, name: str, *, new: str | None = None) -> str:
-        """The secret of that name, made at first use.
+        """Return the secret of that name, which is made at first use.
 
         Args:
-            name: Its file name below `secrets/`.
-            new: Replaces the one that is there.
+            name: File name below `secrets/`.
+            new: New value of the secret; None: keep the one that is there, or generate one.
         """
         path = self.path / "secrets" / name
         if new is None:
@@ -152,10 +152,10 @@ class StateDir:
         return new
 
     def withdraw_shared_password(self) -> bool:
-        """Remove the password that all users shared in earlier versions, with which each could log in as any other.
+        """Remove the password that all users shared in earlier versions: with it each could log in as any other.
 
         Returns:
-            Whether there was one.
+            Whether there was such a password.
         """
         try:
             (self.path / "secrets" / _SHARED_PASSWORD).unlink()
@@ -165,16 +165,16 @@ class StateDir:
 
 
 def default_state_dir() -> Path:
-    """`$XDG_STATE_HOME/hai`, which is `~/.local/state/hai` where nothing is set."""
+    """Return `$XDG_STATE_HOME/hai`, or `~/.local/state/hai` if the variable is not set to an absolute path."""
     base = os.environ.get("XDG_STATE_HOME", "")
     return (Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state") / "hai"
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that its owner alone can read, whole or not at all.
+    """Write a file atomically; only its owner can read it.
 
     Raises:
-        UpError: It cannot be written.
+        UpError: The file cannot be written.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -191,10 +191,10 @@ def write_private(path: Path, text: str) -> None:
 
 
 def checked_password(password: str) -> str:
-    """The password that was asked for.
+    """Return the password of `--password` if it can be used.
 
     Raises:
-        UpError: It is too short, or nobody could type it.
+        UpError: The password is too short, or has characters that cannot be typed at a login.
     """
     if len(password) < _PASSWORD_LEAST:
         message = f"--password has {len(password)} characters; give it at least {_PASSWORD_LEAST}"
@@ -206,5 +206,5 @@ def checked_password(password: str) -> str:
 
 
 def generated_password() -> str:
-    """Twelve random letters and digits, 59 bits, that nobody mixes up."""
+    """Return twelve random letters and digits that do not look alike, with 59 bits of entropy."""
     return "-".join("".join(secrets.choice(_LETTERS) for _ in range(4)) for _ in range(3))

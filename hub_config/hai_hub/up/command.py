@@ -30,30 +30,30 @@ from hai_hub.up.ready import Interrupted, Readiness, hub_answers, loop_answers, 
 from hai_hub.up.restarter import Restarter
 from hai_hub.up.unix_users import require_account, require_rights
 
-#: Seconds that the Hub has to stop its servers, and then what it leaves behind.
+#: Seconds that the Hub has to stop its servers, and seconds that processes have which it leaves behind.
 _HUB_STOPS_S: Final = 30.0
 _REST_STOPS_S: Final = 3.0
 #: Seconds that the scheduler service has to stop.
 _SERVICE_STOPS_S: Final = 10.0
-#: Seconds that a rank's supervisor has: it gives the command ten of them.
+#: Seconds that a rank's supervisor has to end: it gives ten of them to the rank's command.
 _RANKS_STOP_S: Final = 13.0
 _INTERRUPTED: Final = 130
 _TURN_S: Final = 0.5
-#: The secret that is the token of `hai up`, where the login of the `hai` command is for another platform.
+#: Name of the secret with the local user's token while the `hai` command is logged in to another platform.
 LOGIN: Final = "up_login"
-#: While something is starting again.
+#: Seconds between two checks while a process is starting again.
 _STARTING_TURN_S: Final = 0.2
 _ROTATE_EVERY_S: Final = 10.0
-#: What another Hub, or a login of the `hai` command, has put into the environment, and this Hub must not see.
+#: Prefixes of variables that another Hub or a login of the `hai` command has set, and that this Hub must not get.
 _FOREIGN: Final = ("JUPYTERHUB_", "JPY_", "CONFIGPROXY_", "HAI_")
 _CONFIG: Final = Path(__file__).parents[1] / "jupyterhub_config.py"
 
 
 def command(argv: Sequence[str]) -> int:
-    """Run `hai up` with these words.
+    """Run `hai up` with these arguments.
 
     Returns:
-        0 after Ctrl-C or SIGTERM, 130 when that came during the start, 1 when the platform failed,
+        The exit code: 0 after Ctrl-C or SIGTERM, 130 if the signal came during the start, 1 when the platform failed,
         2 for wrong input or a port in use.
     """
     try:
@@ -62,7 +62,7 @@ def command(argv: Sequence[str]) -> int:
             require_rights(options.state_dir)
         state = StateDir(options.state_dir)
         if not state.is_ours:
-            # Nothing is made for a start that cannot be. In a folder of ours, a killed one may still have the port.
+            # Checked before a folder is made. In a state folder, a killed `hai up` may have left the port in use.
             ports.require_free(options.ip, options.port)
         state.lock()
         try:
@@ -82,13 +82,13 @@ def command(argv: Sequence[str]) -> int:
 
 
 def _settings(options: Options, state: StateDir) -> HubSettings:
-    """Fill in what the last start has chosen, and make what is missing."""
+    """Return the settings, from options and the last start; choose ports and make secrets that are missing."""
     user = options.user or state.remembered.user or login_name()
     if options.unix_users:
         require_account(options.unix_users, user)
     hub_port = ports.choose(state.remembered.hub_port, {options.port})
     service_port = ports.choose(state.remembered.service_port, {options.port, hub_port})
-    # Nobody but this process asks there.
+    # Not remembered: only this process uses the port.
     loop_port = ports.choose(None, {options.port, hub_port, service_port})
     state.remember(user=user, hub_port=hub_port, service_port=service_port)
     state.secret(ADMIN_PASSWORD, new=options.password)
@@ -122,9 +122,9 @@ def _service_apart(overrides_file: Path | None) -> bool:
 
 
 def _end_the_last(state: StateDir) -> None:
-    """Whatever a killed `hai up` has left of its Hub and its service.
+    """End the Hub, the loop and the API that a killed `hai up` has left.
 
-    The Hub is not asked to stop: it would stop the users' servers, which the next one takes over.
+    The Hub gets SIGKILL: with SIGTERM it would stop the users' servers, which the next Hub takes over.
     """
 
     def left(known: str | None) -> list[int]:
@@ -141,7 +141,7 @@ def _end_the_last(state: StateDir) -> None:
 
 
 def hub_environment(environ: Mapping[str, str], settings_file: Path) -> dict[str, str]:
-    """The environment of the Hub's process."""
+    """Return the environment of the Hub's process."""
     kept = {key: value for key, value in environ.items() if not key.startswith(_FOREIGN)}
     own_bin = str(Path(sys.executable).parent)
     path = [own_bin, *(part for part in kept.get("PATH", os.defpath).split(os.pathsep) if part != own_bin)]
@@ -149,7 +149,7 @@ def hub_environment(environ: Mapping[str, str], settings_file: Path) -> dict[str
 
 
 class _Up:
-    """One life of the platform."""
+    """Starts the platform, keeps it running, and stops it."""
 
     def __init__(self, settings: HubSettings, state: StateDir, interrupts: Interrupts) -> None:
         self._settings = settings
@@ -160,7 +160,7 @@ class _Up:
         self._hub = Restarter(
             "JupyterHub", start=self._start_hub, answers=lambda: hub_answers(settings), log=logs / "hub.log"
         )
-        #: The scheduling loop and the scheduler service, unless the Hub looks after them.
+        #: The scheduling loop and the API; empty if the Hub starts and watches them.
         self._services: tuple[Restarter, ...] = ()
         if settings.service_apart:
             self._services = (
@@ -181,11 +181,11 @@ class _Up:
                     forever=True,
                 ),
             )
-        #: Children of whoever called `command` are none of ours.
+        #: Children that this process had before: they do not belong to the platform.
         self._foreign: frozenset[int] = frozenset(processes.descendants(os.getpid()))
 
     def run(self) -> int:
-        """Start, stay, stop."""
+        """Start the platform, keep it running until a signal, and stop it; returns the exit code."""
         began = time.monotonic()
         processes.adopt_orphans()
         rotate(self._settings.log_dir)
@@ -220,7 +220,7 @@ class _Up:
             cwd=self._settings.state_dir / "hub",
             environ=self._environment,
             log=self._settings.log_dir / "hub.log",
-            # With SIGTERM it would stop the users' servers; the next Hub finds them again.
+            # With SIGTERM the Hub would stop the users' servers; the next Hub finds them again.
             farewell=signal.SIGKILL,
         )
         self._note(hub_process=processes.fingerprint(started.pid))
@@ -247,12 +247,12 @@ class _Up:
         return started
 
     def _note(self, **process: str | None) -> None:
-        """Remember a process, for the case that this one is killed: of a full disk nothing else must come."""
+        """Remember a process, in case this one is killed. Errors, such as a full disk, are ignored."""
         with contextlib.suppress(UpError):
             self._state.remember(**process)
 
     def _open(self, began: float) -> None:
-        """Wait until everything answers, leave the login, say what to do next."""
+        """Wait until all processes answer, log the local user in, end the last pause, and print what to do next."""
         Readiness(self._settings, self._restarters, self._interrupts).wait()
         settings = self._settings
         self._login = login.log_in(
@@ -270,7 +270,7 @@ class _Up:
         return Api(self._settings.service_url + API_PATH, token)
 
     def _stay(self) -> int:
-        """Until a signal comes; what ends meanwhile is started again."""
+        """Restart processes that end, until a signal comes; then stop the platform. Returns the exit code."""
         rotated = time.monotonic()
         while not self._interrupts.count:
             for restarter in self._restarters:
@@ -287,11 +287,11 @@ class _Up:
         return 0
 
     def _can_tell(self) -> bool:
-        """Whether waiting for tasks to leave makes sense: what tells them, and what sees that they have left, runs."""
+        """Return whether waiting for tasks makes sense: the processes that notify and observe them still run."""
         return all(one.runs for one in self._services) if self._services else self._hub.runs
 
     def _stop_both(self) -> None:
-        """The Hub first: servers that are tasks are stopped through the service. The loop comes last."""
+        """Stop the Hub, then the API, then the loop: the Hub stops spot containers, which are tasks, by the API."""
         if self._hub.runs:
             say("Stopping JupyterHub")
         self._hub.stop(_HUB_STOPS_S, self._reap)
@@ -299,12 +299,12 @@ class _Up:
             one.stop(_SERVICE_STOPS_S, self._reap)
 
     def _end_ranks(self) -> None:
-        """What did not leave in time is ended with its supervisor, which notes it for the next start."""
+        """End ranks that did not leave in time: their supervisors get SIGTERM and record the end for the next start."""
         runs = self._settings.state_dir / "runs"
         processes.end_all(lambda: processes.supervisors(runs), patience_s=_RANKS_STOP_S, tick=self._reap)
 
     def _stop_processes(self) -> None:
-        """Leave nothing behind but supervisors of ranks, which outlive a Hub that failed."""
+        """End all processes of the platform except the supervisors of ranks, which outlive a Hub that failed."""
         self._stop_both()
 
         def left() -> list[int]:
@@ -352,13 +352,13 @@ class _Up:
         return "\n".join(lines)
 
     def _exports(self) -> list[str]:
-        """What the commands below it need where `hai` has kept its login for another platform."""
+        """Return the lines to type before the example commands, if `hai` is logged in to another platform."""
         if self._login is None:
             return []
         return [f"  {line}" for line in login.exports(self._login, self._settings.secret_file(LOGIN))]
 
     def _others(self) -> int:
-        """How many users there are beside the admin; 0 where the Hub does not say."""
+        """Return the number of users beside the admin; 0 if the Hub does not say."""
         token = None if self._login is None else self._login.token
         try:
             users: list[dict[str, Any]] = Api(f"{self._settings.url}/hub/api", token).get("/users?limit=200")
@@ -375,19 +375,19 @@ class _Up:
         return f"{len(items)}" + (f" with {gpus} GPUs" if gpus else "")
 
 
-#: What is said when a folder of an earlier version is used.
+#: Printed when the state folder is of an earlier version.
 _WITHDRAWN: Final = (
     "The password that all users shared is no longer good, as each could log in as any other with it. You have a new\n"
     "one (below), and `hai admin user password NAME` makes one for an invited user. Tokens are good as before."
 )
-#: What to type first.
+#: The first command to try.
 _EXAMPLE: Final = (
     "hai submit --nodes {nodes} --priority NORMAL --name digits -- python examples/train_digits.py --epochs 200"
 )
 
 
 def _activation() -> list[str]:
-    """What makes `hai` a command in a new terminal, unless it is one already."""
+    """Return the line that activates the virtual environment in a new terminal; empty if `hai` is found without it."""
     activate = Path(sys.prefix) / "bin" / "activate"
     if not activate.exists() or ((found := shutil.which("hai")) and Path(found).parent.samefile(activate.parent)):
         return []

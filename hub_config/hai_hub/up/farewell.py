@@ -1,4 +1,4 @@
-"""Before the platform stops: tell what runs, and wait a while."""
+"""Tell running tasks to save before the platform stops, and wait for them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hai_hub.shared.api import Api, ApiError
 from hai_hub.shared.console import Interrupts, say
 from hai_hub.shared.state import StateDir
 
-#: Seconds that a run gets to save at most, whatever it asked for.
+#: Most seconds that a run gets to save, even if its task asked for more.
 GRACE_S: Final = 25.0
-#: Seconds to wait for all of them.
+#: Most seconds to wait for all runs.
 LONGEST_S: Final = 30.0
 _BETWEEN_S: Final = 0.25
 #: States in which a task has processes.
@@ -20,17 +20,17 @@ _HOLDING: Final = "starting,running,suspending,stopping"
 
 
 def pause_and_wait(api: Api, state: StateDir, interrupts: Interrupts, hub_runs: Callable[[], bool]) -> None:
-    """Tell every run to leave, and wait until they have, a signal comes, or the time is over.
+    """Pause the cluster, and wait until all runs have left, a signal comes, or `LONGEST_S` is over.
 
     Args:
-        api: The service, with the local user's token.
-        state: Where it is noted that the next start has to end the pause.
-        interrupts: A further signal ends the wait.
-        hub_runs: Tells whether waiting still makes sense.
+        api: The scheduler's REST interface, with the local user's token.
+        state: State folder, which remembers that the next start has to end the pause.
+        interrupts: Counts signals: a further one ends the wait.
+        hub_runs: Returns whether waiting still makes sense.
     """
     try:
         if not api.get("/cluster")["paused"]:
-            # Noted first: a pause that nobody remembers would hold all tasks for ever.
+            # Remembered first: a pause that is not remembered would hold all tasks until an admin ends it.
             state.remember(paused_by_up=True)
             api.post("/cluster/pause", {"grace_s": GRACE_S})
         before = interrupts.count
@@ -55,7 +55,7 @@ def pause_and_wait(api: Api, state: StateDir, interrupts: Interrupts, hub_runs: 
 
 
 def resume(api: Api, state: StateDir) -> None:
-    """End the pause with which the last `hai up` stopped. A pause that an administrator made stays."""
+    """End the pause that the last `hai up` made when it stopped. A pause by an administrator stays."""
     if not state.remembered.paused_by_up:
         return
     try:
@@ -67,7 +67,7 @@ def resume(api: Api, state: StateDir) -> None:
 
 
 def _holding(api: Api) -> list[dict[str, Any]]:
-    """All users' tasks that have processes."""
+    """Return all users' tasks that have processes."""
     page = api.get(f"/tasks?state={_HOLDING}&user=*&limit=200")
     return list(page["items"])
 

@@ -1,4 +1,4 @@
-"""The local user's login: a token from the Hub, left where the `hai` command looks for it."""
+"""Log the local user in: get a token from the Hub, and store it where the `hai` command looks for it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from hai_hub.shared.api import Api, ApiError
 from hai_hub.shared.errors import UpError
 from hai_hub.shared.state import write_private
 
-#: Seconds that another platform has to say that it runs.
+#: Seconds that another platform has to answer whether it runs.
 _PATIENCE_S: Final = 2.0
 
 
 def log_in(url: str, user: str, up_token: str, beside: Path) -> Settings:
-    """The login that is there already if it is still good, otherwise one with a new token.
+    """Return the stored login if its token is still valid, else a login with a new token.
 
     Args:
-        url: The Hub's address.
-        user: The local user, whom the Hub knows.
+        url: URL of the platform.
+        user: Name of the local user, whom the Hub knows.
         up_token: Token of the service `hai-up`.
-        beside: Where the token is kept while the `hai` command's login is for another platform.
+        beside: File for the token while the `hai` command is logged in to another platform.
 
     Raises:
         UpError: The Hub gives no token.
@@ -43,14 +43,14 @@ def log_in(url: str, user: str, up_token: str, beside: Path) -> Settings:
 
 
 def keep(login: Settings, beside: Path) -> str | None:
-    """Write the login for the `hai` command, unless it is for another platform that runs.
+    """Store the login for the `hai` command, unless the command is logged in to another platform that runs.
 
     Args:
-        login: The local user's.
-        beside: Where its token is kept instead.
+        login: The local user's login.
+        beside: File for the token in that case.
 
     Returns:
-        Which login the command has and how to choose, where there was another one; None otherwise.
+        If the command had another login: a sentence that says which login it has now and how to change that. Else None.
 
     Raises:
         UpError: The file cannot be written.
@@ -74,7 +74,7 @@ def keep(login: Settings, beside: Path) -> str | None:
         except OSError as error:
             message = f"{path} cannot be read: {error.strerror}; move it away"
             raise UpError(message) from error
-        old = "something unreadable" if before is None else f"{before.url} as {before.user or 'somebody'}"
+        old = "something unreadable" if before is None else f"{before.url} as {before.user or 'another user'}"
         said = (
             f"`hai` was set up for {old}, and now speaks to {login.url} as {login.user}; to go back, copy {kept}, "
             "where the old login is kept, over config.json beside it, or run `hai login` there"
@@ -87,7 +87,7 @@ def keep(login: Settings, beside: Path) -> str | None:
 
 
 def exports(login: Settings, beside: Path) -> list[str]:
-    """What to type so that `hai` speaks to this platform: nothing, unless `keep` has left it another login."""
+    """Return the lines to type so that `hai` uses this platform; empty unless `keep` left the command another login."""
     kept = _kept()
     return [] if kept is not None and kept.url == login.url else [_export(login, beside)]
 
@@ -104,7 +104,7 @@ def _beside(url: str, user: str, beside: Path) -> Settings | None:
 
 
 def _answers(url: str) -> bool:
-    """Whether a platform runs at an address. It is told nothing."""
+    """Return whether a platform runs at an address. The request carries no token."""
     try:
         Api(url, timeout=_PATIENCE_S).get("/hub/health")
     except ApiError:
@@ -113,7 +113,7 @@ def _answers(url: str) -> bool:
 
 
 def _kept() -> Settings | None:
-    """The login in the file, whatever the environment says; None where there is none that can be read."""
+    """Return the login in the file, without the environment's; None if there is none that can be read."""
     try:
         return load(environ=_file_only())
     except HaiError:

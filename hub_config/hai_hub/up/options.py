@@ -1,4 +1,4 @@
-"""The words of `hai up`."""
+"""Parse and check the arguments of `hai up`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_NODES: Final = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What was asked for, checked as far as it can be without touching anything."""
+    """The options of `hai up`, checked as far as possible without changing anything."""
 
     port: int
     ip: str
@@ -34,23 +34,23 @@ class Options:
     nodes_file: Path | None
     scheduler_config: Path | None
     overrides_file: Path | None
-    #: How Unix accounts are named; empty: everybody's processes are those of the platform's own.
+    #: Pattern for the names of Unix accounts; empty: all users' processes run as the platform's own account.
     unix_users: str
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """One line, as every error of the command; argparse prints its usage first."""
+        """Raise a one-line error, as for every error of the command; argparse would print its usage first."""
         text = f"{message}; `hai up --help` shows how it is written"
         raise wrong_input(text)
 
 
 def parse(argv: Sequence[str]) -> Options:
-    """Read the words.
+    """Return the options from the command line.
 
     Raises:
-        UpError: Something is wrong with them; names the option, its value and the remedy.
-        SystemExit: Help was asked for.
+        UpError: An option is wrong; the message names it, its value and the remedy.
+        SystemExit: The user asked for help.
     """
     words = _parser().parse_args(list(argv))
     if words.nodes_file is not None and (words.nodes is not None or words.gpus_per_node is not None):
@@ -81,15 +81,15 @@ def parse(argv: Sequence[str]) -> Options:
 def _state_dir(given: str | None, unix_users: str) -> Path:
     if given is not None:
         return Path(given).expanduser().absolute()
-    # Root's home is closed to those whose processes are to find their files beside the state folder.
+    # Users' files are beside the state folder, and other accounts may not enter root's home.
     return SYSTEM_STATE_DIR if unix_users else default_state_dir()
 
 
 def login_name() -> str:
-    """The name of the person at the keyboard, as the Hub spells names.
+    """Return the login name of the user who runs `hai up`, as the Hub spells names.
 
     Raises:
-        UpError: It is no name for the Hub, or there is none.
+        UpError: The name is not valid at the Hub, or the account has no name.
     """
     try:
         name = getpass.getuser()
@@ -118,7 +118,7 @@ def _file(option: str, name: str | None) -> Path | None:
 
 
 def _whole(low: int, high: int) -> type[int]:
-    """A number in a range, for argparse."""
+    """Return a converter for argparse that takes whole numbers from `low` to `high`."""
 
     def number(text: str) -> int:
         try:
@@ -140,22 +140,28 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("--port", type=_whole(1, 65535), default=8000, metavar="N", help="port to listen on (8000)")
-    add("--ip", default="127.0.0.1", metavar="ADDR", help="address to listen on (127.0.0.1: this machine only)")
-    add("--state-dir", metavar="DIR", help="folder for everything that is kept ($XDG_STATE_HOME/hai)")
-    add("--user", metavar="NAME", help="the local user, who is administrator (your login name)")
-    add("--password", metavar="P", help="the local user's password, at least 8 characters (generated, and kept)")
-    add("--nodes", type=_whole(1, _MOST_NODES), metavar="N", help="how many nodes this machine is cut into")
+    add("--port", type=_whole(1, 65535), default=8000, metavar="N", help="port to listen on (default: 8000)")
+    add(
+        "--ip", default="127.0.0.1", metavar="ADDR", help="address to listen on (default: 127.0.0.1, this machine only)"
+    )
+    add("--state-dir", metavar="DIR", help="folder of the platform's files (default: $XDG_STATE_HOME/hai)")
+    add("--user", metavar="NAME", help="the local user, who is administrator (default: your login name)")
+    add("--password", metavar="P", help="the local user's password, at least 8 characters (default: generated once)")
+    add("--nodes", type=_whole(1, _MOST_NODES), metavar="N", help="number of nodes to divide this machine into")
     add("--gpus-per-node", type=_whole(0, 1000), metavar="N", help="GPUs of each node")
-    add("--nodes-file", metavar="FILE", help="TOML file that describes the nodes instead")
+    add(
+        "--nodes-file",
+        metavar="FILE",
+        help="TOML file that describes the nodes, instead of --nodes and --gpus-per-node",
+    )
     add(
         "--unix-users",
         nargs="?",
         const=USERNAME,
         default="",
         metavar="TEMPLATE",
-        help="run users' servers and tasks as their Unix accounts, named like them or as the template says, for "
-        "example hub-{username}; for root",
+        help="run each user's servers and tasks as the user's Unix account, whose name is the user's or follows the "
+        "template, for example hub-{username}; needs root",
     )
     add("--scheduler-config", metavar="FILE", help="configuration file of the scheduler service")
     add("--hub-config", metavar="FILE", help="TOML file with settings of JupyterHub: [Class] trait = value")

@@ -1,4 +1,4 @@
-"""Processes below `hai up`: starting the Hub so that it never outlives it, and leaving nothing behind."""
+"""Start processes that end with `hai up`, find the platform's processes, and end them."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def start(
     log: Path,
     farewell: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own that never outlives this one.
+    """Start a process in a session of its own; the kernel signals it when this process ends.
 
-    It heeds SIGINT even if this process was started in the background and does not.
+    SIGINT and SIGTERM have their default action in the new process, even if this one was started with SIGINT ignored.
 
     Args:
         command: Program and arguments.
-        cwd: Its working folder.
-        environ: Its whole environment.
-        log: Where its output is appended to.
-        farewell: The signal that it gets when this process ends, in whatever way.
+        cwd: Working folder of the process.
+        environ: Whole environment of the process.
+        log: File that the output is appended to.
+        farewell: Signal that the process gets when this one ends, even by SIGKILL.
     """
     libc = ctypes.CDLL(None)
     parent = os.getpid()
@@ -65,14 +65,14 @@ def start(
 
 
 def adopt_orphans() -> None:
-    """Become the parent of every process below this one whose own parent ends, so that none is lost sight of."""
+    """Become the subreaper: the new parent of every process below this one whose own parent ends."""
     libc = ctypes.CDLL(None)
     if hasattr(libc, "prctl"):
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def fingerprint(pid: int) -> str | None:
-    """A word that tells this process from any later one with the same number; None when there is none."""
+    """Return a text that identifies a process even if its pid is used again; None if there is no such process."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
@@ -83,14 +83,14 @@ def fingerprint(pid: int) -> str | None:
 
 
 def pid_of(known: str | None) -> int | None:
-    """The process that a fingerprint names, if it still runs."""
+    """Return the pid of the process with this fingerprint; None if it no longer runs."""
     if known is None or not (pid := known.partition(":")[0]).isdigit():
         return None
     return int(pid) if fingerprint(int(pid)) == known else None
 
 
 def _parents() -> dict[int, tuple[int, str]]:
-    """Parent and state of every process."""
+    """Return parent and state of every process, by pid."""
     found: dict[int, tuple[int, str]] = {}
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, IndexError, ValueError):
@@ -100,7 +100,7 @@ def _parents() -> dict[int, tuple[int, str]]:
 
 
 def descendants(of: int, *, without: Iterable[int] = ()) -> list[int]:
-    """All running processes below one, leaving out some with everything below them."""
+    """Return the running processes below `of`, except those in `without` and all processes below these."""
     parents = _parents()
     below: dict[int, list[int]] = {}
     for pid, (parent, _) in parents.items():
@@ -116,7 +116,7 @@ def descendants(of: int, *, without: Iterable[int] = ()) -> list[int]:
 
 
 def reap(*, without: Iterable[int]) -> None:
-    """Take note of the end of adopted children, so that they do not stay as zombies."""
+    """Collect adopted children that have ended, so that they do not stay as zombies."""
     own, kept = os.getpid(), set(without)
     for pid, (parent, state) in _parents().items():
         if parent == own and state == "Z" and pid not in kept:
@@ -125,7 +125,7 @@ def reap(*, without: Iterable[int]) -> None:
 
 
 def supervisors(runs: Path) -> list[int]:
-    """The supervisors of all ranks whose folder is below `runs`, whoever started them."""
+    """Return the pids of the supervisors of all ranks whose folder is below `runs`."""
     prefix = f"{runs}{os.sep}"
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
@@ -137,11 +137,11 @@ def supervisors(runs: Path) -> list[int]:
 
 
 def servers(mark: str, *, without: Iterable[int] = ()) -> list[int]:
-    """Users' JupyterLab servers of one platform, and their kernels, whoever is their parent by now.
+    """Return the pids of users' JupyterLab servers of one platform, and of their kernels, whatever their parents are.
 
     Args:
-        mark: How a variable begins that all of them have and those of no other platform.
-        without: These, and everything below them, are left out.
+        mark: Start of an environment variable that only this platform's servers have (`HubSettings.server_mark`).
+        without: Processes that are left out, with all processes below them.
     """
     left_out = set(without)
     for pid in tuple(left_out):
@@ -158,15 +158,15 @@ def servers(mark: str, *, without: Iterable[int] = ()) -> list[int]:
 
 
 def end_all(list_them: Callable[[], list[int]], *, patience_s: float, tick: Callable[[], None]) -> int:
-    """End processes: SIGTERM, and SIGKILL for those that are still there when the patience is over.
+    """End processes: SIGTERM first, and SIGKILL for those that are left after `patience_s`.
 
     Args:
-        list_them: Names those that are left; asked again and again.
-        patience_s: Seconds between the two signals; 0 is SIGKILL at once.
-        tick: Called between two looks.
+        list_them: Returns the pids that are left; called repeatedly.
+        patience_s: Seconds between the two signals; 0: SIGKILL at once.
+        tick: Called between two checks.
 
     Returns:
-        How many were told to end.
+        The number of processes that got a signal.
     """
     told: set[int] = set()
     deadline = time.monotonic() + patience_s

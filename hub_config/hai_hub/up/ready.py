@@ -1,4 +1,4 @@
-"""Waiting until Hub, scheduling loop and service answer."""
+"""Wait until the scheduling loop, the API and the Hub answer."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from hai_hub.up.restarter import Restarter
 #: Seconds that a start may take; a loaded machine with a cold disk needs a minute.
 LONGEST_S: Final = 180.0
 _BETWEEN_S: Final = 0.05
-#: Seconds that an answer may take. What is starting may have taken the connection already.
+#: Seconds that an answer may take. A process that is starting may accept a connection and answer later.
 _PATIENCE_S: Final = 1.0
 _SERVICE_ENDED: Final = re.compile(r"Service hai exited with status (-?\d+)")
 
 
 class Interrupted(Exception):
-    """Somebody does not want to wait any longer."""
+    """A signal came while the platform was starting."""
 
 
 class Readiness:
-    """Looks at what is starting.
+    """Waits for the platform to start.
 
     Args:
-        settings: Where everything listens.
-        restarters: What looks after the processes.
-        interrupts: Ends the wait.
+        settings: Settings with the addresses of the processes.
+        restarters: Restarters of the processes.
+        interrupts: Counts signals, which end the wait.
     """
 
     def __init__(self, settings: HubSettings, restarters: Sequence[Restarter], interrupts: Interrupts) -> None:
@@ -46,10 +46,10 @@ class Readiness:
         self._service_from = self._service_log.stat().st_size if self._service_log.exists() else 0
 
     def wait(self) -> None:
-        """Wait for the loop and the service, then for the Hub and for the way through its proxy to the service.
+        """Wait for the loop and the API, then for the Hub and for the route through its proxy to the API.
 
         Raises:
-            UpError: One of them does not start, or it took too long; shows the end of the log.
+            UpError: A process does not start, or not in time; the error shows the end of its log.
             Interrupted: A signal came.
         """
         if self._settings.service_apart:
@@ -70,14 +70,14 @@ class Readiness:
         say(f"  {what} is up ({time.monotonic() - self._began:.1f} s)")
 
     def _look(self) -> None:
-        """Start again what has ended, unless there is no use in it."""
+        """Restart processes that have ended. Raises UpError when a restart is of no use."""
         if not self._settings.service_apart:
             self._ask_the_hub()
         for restarter in self._restarters:
             restarter.tend()
 
     def _ask_the_hub(self) -> None:
-        """Whether the service that the Hub looks after has refused its settings: the Hub would start it for ever."""
+        """Raise UpError if a service of the Hub ended because of wrong settings: the Hub would restart it endlessly."""
         ended = _SERVICE_ENDED.search(tail(self._log, 1000, since=self._from))
         if ended is not None and int(ended.group(1)) == WRONG_INPUT:
             said = tail(self._service_log, since=self._service_from)
@@ -85,17 +85,17 @@ class Readiness:
 
 
 def service_answers(settings: HubSettings) -> bool:
-    """Whether the scheduler service answers at its own address."""
+    """Return whether the API answers at its own address, without the proxy."""
     return _answers(Api(settings.service_url + API_PATH, timeout=_PATIENCE_S), "/health")
 
 
 def loop_answers(settings: HubSettings) -> bool:
-    """Whether the scheduling loop has ticked, or stands by for another."""
+    """Return whether the scheduling loop is ready: it has ticked, or stands by for another loop."""
     return _answers(Api(f"http://127.0.0.1:{settings.loop_port}", timeout=_PATIENCE_S), "/health/ready")
 
 
 def hub_answers(settings: HubSettings) -> bool:
-    """Whether the Hub answers through its proxy, which has no way to anything before the Hub is up."""
+    """Return whether the Hub answers through its proxy; the proxy has no routes before the Hub is up."""
     return _answers(Api(settings.url, timeout=_PATIENCE_S), "/hub/health")
 
 

@@ -1,4 +1,4 @@
-"""A process that is started again whenever it ends: at once after an accident, later and later if it cannot start."""
+"""Restart a process whenever it ends: at once after a crash, with growing pauses if it cannot start."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from hai_hub.shared.console import say
 from hai_hub.shared.errors import WRONG_INPUT, UpError
 from hai_hub.shared.logs import tail
 
-#: So many starts in a row that ended before the process answered: there is no use in another.
+#: Starts in a row that ended before the process answered, after which it is not started again.
 LIMIT: Final = 5
-#: A process that never was up and ends by itself, with an error status, is asked once more and then taken at its word.
+#: The same limit for a process that has never answered and exits with an error status: its settings are wrong.
 REFUSALS: Final = 2
-#: Seconds before the next start, after so many starts in a row that ended before the process answered.
+#: Seconds before the next start, by the number of starts in a row that ended before the process answered.
 _PAUSES_S: Final = (0.0, 0.0, 0.5, 1.0, 2.0, 5.0)
-#: Seconds before the next try where the system had no room for another process.
+#: Least seconds before the next try if the system could not start the process.
 _NO_ROOM_S: Final = 0.5
 
 
 @dataclass(slots=True)
 class Restarts:
-    """When a process is started again, and when no more.
+    """Decides whether and when a process is started again.
 
     Attributes:
-        ever_answered: Whether it has been up since the platform began.
-        in_a_row: How many of its last starts ended before it answered.
+        ever_answered: Whether the process has answered since the platform started.
+        in_a_row: Number of its last starts that ended before it answered.
     """
 
     ever_answered: bool = False
     in_a_row: int = 0
 
     def answered(self) -> None:
-        """It is up: whatever comes now is an accident."""
+        """Note that the process has answered."""
         self.ever_answered, self.in_a_row = True, 0
 
     def ended(self, status: int, *, had_answered: bool) -> bool:
-        """Note an end; whether another start makes sense.
+        """Note an end of the process; returns whether to start it again.
 
         Args:
-            status: As `subprocess` tells it: negative for the number of a signal.
-            had_answered: Whether it had been up since its last start.
+            status: Exit status as `subprocess` gives it: negative for the number of a signal.
+            had_answered: Whether the process had answered since its last start.
         """
         self.in_a_row = 0 if had_answered else self.in_a_row + 1
         by_itself = status > 0 and not self.ever_answered
@@ -61,13 +61,14 @@ class Restarter:
     """Keeps one process running.
 
     Args:
-        what: Its name, for people.
-        start: Starts it.
-        answers: Whether it is up; asked only until it is.
-        log: Where it writes.
-        says_why: Whether its last line, when it ends with status 2, says what to change.
-        forever: Keep on trying once it has been up, however often it cannot start: its trouble may pass by itself.
-        clock: Seconds that only grow.
+        what: Name of the process in messages.
+        start: Starts the process.
+        answers: Returns whether the process answers; called until it does.
+        log: File that the process writes its output to.
+        says_why: Whether the last line of the log tells what to change when the process ends with status 2.
+        forever: Whether to go on trying without limit once the process has answered: the cause of a failure, such as a
+            full disk, may go away.
+        clock: Returns monotonic time in seconds.
     """
 
     def __init__(
@@ -93,29 +94,29 @@ class Restarter:
         self._up = False
         self._began = 0.0
         self._from = 0
-        #: When it is started again; None while it runs.
+        #: When the process is started again; None while it runs.
         self._due: float | None = None
 
     @property
     def pid(self) -> int | None:
-        """Its pid; None before the first start."""
+        """The pid of the process; None before the first start."""
         return None if self._process is None else self._process.pid
 
     @property
     def runs(self) -> bool:
-        """Whether the process is there."""
+        """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def up(self) -> bool:
-        """Whether it has answered since its last start, and still runs."""
+        """Whether the process has answered since its last start, and still runs."""
         return self._up and self.runs
 
     def begin(self) -> None:
-        """Start it.
+        """Start the process.
 
         Raises:
-            UpError: The system has no room for another process, again and again.
+            UpError: The system failed to start the process too often.
         """
         self._from = self._log.stat().st_size if self._log.exists() else 0
         self._up, self._due, self._began = False, None, self._clock()
@@ -128,10 +129,10 @@ class Restarter:
             self._due = self._clock() + max(self.restarts.pause_s, _NO_ROOM_S)
 
     def tend(self) -> None:
-        """Start it again if it has ended and the time has come; find out whether it is up.
+        """Restart the process if it has ended and the pause is over; check whether it answers.
 
         Raises:
-            UpError: It does not start; shows the end of its log.
+            UpError: The process failed too often; the error shows the end of its log.
         """
         if self._due is not None:
             if self._clock() >= self._due:
@@ -167,11 +168,11 @@ class Restarter:
         return not again and not (self._forever and self.restarts.ever_answered)
 
     def stop(self, patience_s: float, tick: Callable[[], None]) -> None:
-        """End it: SIGTERM, and SIGKILL when the patience is over.
+        """End the process: SIGTERM, and SIGKILL after `patience_s`.
 
         Args:
-            patience_s: Seconds between the two.
-            tick: Called while it ends.
+            patience_s: Seconds between the two signals.
+            tick: Called repeatedly while the process ends.
         """
         self._due = None
         if self._process is None or self._process.poll() is not None:
@@ -187,7 +188,7 @@ class Restarter:
 
 
 def _how(status: int) -> str:
-    """`with status 1`, or `by SIGKILL`."""
+    """Return `with status 1`, or `by SIGKILL`."""
     if status >= 0:
         return f"with status {status}"
     try:

@@ -1,4 +1,4 @@
-"""What `hai up --unix-users` needs before anything is started: rights, open folders, an account for the local user."""
+"""Check what `hai up --unix-users` needs: rights, readable folders, and an account for the local user."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Final
 from hai_client.rank.identity import NoAccount, closed_folder, find_account, lacking_rights
 from hai_hub.shared.errors import wrong_input
 
-#: Where state is kept unless `--state-dir` says otherwise; users' own files are beside it, in `/var/lib/hai-users`.
+#: The state folder unless `--state-dir` names another; users' own files are beside it, in `/var/lib/hai-users`.
 SYSTEM_STATE_DIR: Final = Path("/var/lib/hai")
 
 
 def require_rights(state_dir: Path) -> None:
-    """See that this process may start others as other users, and that these find what they need.
+    """Check that this process may start processes as other accounts, and that these can read Python and their files.
 
     Args:
-        state_dir: The state folder; it need not be there.
+        state_dir: The state folder; it need not exist.
 
     Raises:
-        UpError: It may not, or they would not; says what is needed.
+        UpError: A right is missing, or a folder is closed to other accounts; the message says what is needed.
     """
     if lacking := lacking_rights():
         message = (
@@ -37,16 +37,16 @@ def require_rights(state_dir: Path) -> None:
     if closed := closed_folder(sys.executable):
         message = (
             f"--unix-users: users' servers need {sys.executable}, and {closed} is closed to them; install HAI, and its "
-            "Python, where everybody may read it, for example below /opt"
+            "Python, where all accounts may read it, for example below /opt"
         )
         raise wrong_input(message)
 
 
 def require_account(template: str, user: str) -> None:
-    """See that the local user has an account.
+    """Check that the local user has a Unix account.
 
     Raises:
-        UpError: There is none that could be used; says what to do.
+        UpError: There is no account that can be used; the message says what to do.
     """
     try:
         find_account(template, user)

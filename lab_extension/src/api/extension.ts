@@ -1,20 +1,20 @@
-/** What the server extension itself answers, beside what it forwards from the service. */
+/** The answers of the server extension itself, beside those that it forwards from the service. */
 
 /** When the user's own server ends; times are texts, null where it never does. */
 export interface ILifetime {
-  /** The time of whoever tells. */
+  /** The time of the server that answers. */
   now: string | null;
   ends_at: string | null;
   reason: 'idle' | 'lifetime' | null;
   /** Whether the user is to be warned now. */
   warning: boolean;
-  /** Whether more time can be had. */
+  /** Whether the user can get more time. */
   renewable: boolean;
-  /** Whether it would be idle, were it not for live tasks. */
+  /** Whether only live tasks keep the server from counting as idle. */
   kept_for_tasks: boolean;
 }
 
-/** What the server extension knows of a file. */
+/** First values of the submit form for a file. */
 export interface ISubmitDefaults {
   name: string;
   cwd: string;

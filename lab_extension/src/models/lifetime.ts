@@ -7,7 +7,7 @@ import type { ILifetime } from '../api/extension';
 /** How often the server is asked, in ms. */
 const EVERY = 60_000;
 
-/** What the watch needs of the server; tests give their own. */
+/** The requests that the watch sends to the server; tests give their own. */
 export interface ILifetimeApi {
   lifetime(): Promise<ILifetime>;
   renewLifetime(): Promise<ILifetime>;
@@ -23,11 +23,11 @@ export interface ILifetimeWarnings {
   clear(): void;
 }
 
-/** Asks the server, also while the page is in the background: whoever is away most needs the warning. */
+/** Asks the server, also while the page is in the background: a user who is away needs the warning most. */
 export class LifetimeWatch implements IDisposable {
   private readonly poll: Poll;
   private warned = false;
-  /** The end of a warning that the user has seen: it is not put before him again each minute. */
+  /** The end of a warning that the user has seen: the warning is not shown again each minute. */
   private shown: string | null = null;
 
   constructor(

@@ -1,4 +1,4 @@
-/** What every live model shares: read again on events, on a timer as a fallback, and tell who listens. */
+/** The base of all live models: they read again on events, and on a timer as a fallback, and emit a signal. */
 
 import type { IDisposable } from '@lumino/disposable';
 import { Poll } from '@lumino/polling';
@@ -16,7 +16,7 @@ export interface ILiveOptions {
   interval: number;
   /** Time between two readings without a live connection, in ms. */
   fallback: number;
-  /** Time between two readings with one, in ms: what no event tells (queue positions) is at most so old. */
+  /** Time between two readings with a live connection, in ms: for values without events, such as queue positions. */
   live: number;
 }
 

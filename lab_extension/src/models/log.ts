@@ -7,7 +7,7 @@ import { ApiError, sentenceOf } from '../api/request';
 import type { ILogHits, ILogLine } from '../api/types';
 import { isOver } from './coalesce';
 
-/** Lines are kept in chunks of so many: only the last chunk changes when a line is added. */
+/** Lines in a chunk: only the last chunk changes when a line is added. */
 export const CHUNK = 100;
 
 /** A line with its place in the order of arrival. */
@@ -24,7 +24,7 @@ export interface IChunk {
 export type LogStatus = 'loading' | 'live' | 'ended' | 'lost' | 'idle';
 
 const RETRY = { first: 1_000, longest: 20_000 };
-/** Lines that arrive within so many ms are shown together. */
+/** Time in ms within which arriving lines are shown together. */
 const GATHER = 80;
 
 /** A window of at most `limit` lines at the end of a log. */
@@ -85,7 +85,7 @@ export class LogModel implements IDisposable {
     return this._chunks.reduce((sum, chunk) => sum + chunk.lines.length, 0);
   }
 
-  /** Read the end of a rank's log and follow it. Begins anew when it is open. */
+  /** Read the end of a rank's log and follow it. Starts over if a log is open. */
   open(rank = this._rank): void {
     this.close();
     this._rank = rank;
@@ -117,7 +117,7 @@ export class LogModel implements IDisposable {
     }
   }
 
-  /** While the reader looks at earlier lines, twice as many are kept, so that these stay. */
+  /** While the user looks at earlier lines, twice as many are kept, so that these lines stay. */
   setHold(hold: boolean): void {
     this.hold = hold;
     if (!hold) {

@@ -63,7 +63,7 @@ describe('the model of a task', () => {
     explained();
   });
 
-  it('reads decisions only when somebody looks, and each once', async () => {
+  it('reads decisions only when the decision log is open, and each once', async () => {
     const seqs = (): number[] => model.decisions.map(each => each.seq);
     void model.refresh();
     await vi.waitFor(() => expect(model.ready).toBe(true));

@@ -9,7 +9,7 @@ import { LiveModel } from './live';
 /** Decisions that are read at once; the most that the service gives. */
 const PAGE = 1000;
 
-/** A task that is looked at. */
+/** A task whose view is open. */
 export class TaskModel extends LiveModel {
   private _task: ITaskDetail | null = null;
   private _whatIf: readonly IWhatIf[] = [];
@@ -35,7 +35,7 @@ export class TaskModel extends LiveModel {
     return this._whatIf;
   }
 
-  /** What was decided on it, the oldest first; empty until somebody wants it. */
+  /** The decisions on the task, the oldest first; empty until the decision log is opened. */
   get decisions(): readonly IDecision[] {
     return this._decisions;
   }

@@ -12,7 +12,7 @@ const PAGE = 200;
 const MAX_PAGES = 25;
 /** How many ended tasks are listed. */
 const RECENT = 50;
-/** Up to so many changed tasks are read one by one, more as pages. */
+/** The most changed tasks that are read one by one; more are read as pages. */
 const ONE_BY_ONE = 6;
 
 /** All unfinished tasks and the latest ended ones, in the order of `compareTasks`. */

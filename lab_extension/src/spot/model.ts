@@ -1,10 +1,10 @@
-/** A spot container from the inside: whether it must leave, and how long that is from now. */
+/** The state of the spot container that this page runs in: whether it must leave, and in how long. */
 
 import type { IDisposable } from '@lumino/disposable';
 import { Poll } from '@lumino/polling';
 import { Signal, type ISignal } from '@lumino/signaling';
 
-/** The word that the container must leave its node. */
+/** The notice that the container must leave its node. */
 export interface ISpotNotice {
   /** `stop` is for good; after `suspend` it comes back. */
   kind: 'suspend' | 'stop';
@@ -14,7 +14,7 @@ export interface ISpotNotice {
   deadline: string;
 }
 
-/** What `hai-lab/spot` answers. */
+/** The answer of `hai-lab/spot`. */
 export interface ISpotStatus {
   /** Whether this server is a spot container at all. */
   spot: boolean;

@@ -1,4 +1,4 @@
-"""The part of the spawn page where a user chooses."""
+"""Render the part of the spawn page where a user chooses size and environment."""
 
 from __future__ import annotations
 
@@ -71,15 +71,15 @@ def render(
     last: Mapping[str, str] | None = None,
     notice: str = "",
 ) -> str:
-    """The form's inside as HTML.
+    """Return the content of the form as HTML.
 
     Args:
         offers: The sizes that the user may use.
-        environments: The environments that he may use.
-        sized: Whether there are sizes at all.
-        default: The size that is marked where he chose none before.
-        last: What he chose the last time.
-        notice: A warning above everything; empty: none.
+        environments: The environments that the user may use.
+        sized: Whether any sizes are configured.
+        default: Name of the size that is selected if the user has not chosen one before.
+        last: The user's last choice: `profile` and `environment`.
+        notice: A warning above the form; empty: none.
     """
     before = last or {}
     chosen = None
@@ -88,7 +88,7 @@ def render(
         chosen = open_now.get(before.get("profile", "")) or open_now.get(default) or standard(offers)
     return _TEMPLATE.render(
         offers=offers,
-        # Limits on all sizes together are the same for each.
+        # The limits on all sizes together are the same in every offer.
         overall=offers[0].overall_shares if offers else (),
         environments=environments,
         sized=sized,

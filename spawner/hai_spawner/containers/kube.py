@@ -1,4 +1,4 @@
-"""JupyterLab servers as pods on the Jupyter node group. Importing it takes seconds: the Hub does, nobody else."""
+"""Start JupyterLab servers as pods on the Jupyter node group. Importing this takes seconds: only the Hub does it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hai_spawner.sizes.capacity import Claim, Room, rooms, server_of
 from hai_spawner.sizes.catalogue import Size
 from hai_spawner.sizes.nodes import NodeReader, Unreadable
 
-#: Labels of the pod.
+#: Label of the pod with the name of its size.
 SIZE_LABEL = "hai.jupyter.org/size"
 
 
@@ -33,18 +33,19 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         ["jupyter"],
         minlen=1,
         config=True,
-        help="Node groups that development containers may run on. It is required of the pod: no setting leads around.",
+        help="Node groups that development containers may run on. Pods require one of them; no other setting changes "
+        "that.",
     )
     capacity = Bool(
         True,
         config=True,
-        help="Whether free capacity is read and shown, and a size without any is refused. It needs the right to list "
-        "nodes.",
+        help="Whether free capacity is read and shown, and a size that does not fit now is refused. The Hub needs the "
+        "right to list nodes.",
     )
     capacity_all_namespaces = Bool(
         False,
         config=True,
-        help="Whether pods of all namespaces count as users of the nodes. It needs the right to list them.",
+        help="Whether pods of all namespaces count as used capacity. The Hub needs the right to list them.",
     )
 
     # The base class has no types.
@@ -92,7 +93,7 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
 
     @default("start_timeout")
     def _default_start_timeout(self) -> int:
-        # A node may have to fetch the image first.
+        # A node may have to pull the image first.
         return 600
 
     @default("http_timeout")
@@ -101,14 +102,14 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
 
     @property
     def places_group(self) -> str:
-        """The first of the groups: rules are written for one."""
+        """The first of the node groups, as mount rules are for one node group."""
         return str(self.groups[0])
 
     async def load_user_options(self) -> None:
-        """Nothing: `run_pre_spawn_hook` has done it, before the Hub reads `start_timeout`."""
+        """Do nothing: `run_pre_spawn_hook` applies the options, before the Hub reads `start_timeout`."""
 
     async def rooms(self) -> Sequence[Room] | None:
-        """What is free on the nodes of the groups, less what has been granted and is no pod yet."""
+        """Return what is free on the nodes of the groups, less the grants that have no pod yet."""
         if not self.capacity:
             return None
         try:
@@ -132,12 +133,12 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
     def _reader(self) -> NodeReader:
         namespace = None if self.capacity_all_namespaces or self.enable_user_namespaces else self.namespace
         selector = f"{self.group_label} in ({','.join(sorted(self.groups))})"
-        # One for a loop: its client belongs to it.
+        # The key holds the API client: a client belongs to one event loop.
         key = (id(self.api), selector, namespace)
         return self._readers.setdefault(key, NodeReader(self.api, selector, namespace))
 
     def take(self, size: Size | None, environment: Environment | None) -> None:
-        """Set image, devices and nodes, besides what every spawner has."""
+        """Apply a size and an environment: image, devices and node selector, and what every spawner sets."""
         super().take(size, environment)
         image = (environment.image if environment else None) or (size.image if size else None)
         if image is not None:
@@ -151,17 +152,20 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
             self.extra_resource_guarantees = {**self.extra_resource_guarantees, **count}
 
     def get_env(self) -> dict[str, str]:
-        """The server's environment. Images made for GPUs see every GPU of a node unless they are told to see none."""
+        """Return the server's environment variables.
+
+        A server without a GPU gets `NVIDIA_VISIBLE_DEVICES=void`, because images for GPUs else see all GPUs of a node.
+        """
         env: dict[str, str] = super().get_env()
         if not any("/" in name for name in self.extra_resource_limits):
             env.setdefault("NVIDIA_VISIBLE_DEVICES", "void")
         return env
 
     async def get_pod_manifest(self) -> Any:
-        """KubeSpawner's pod, on the nodes of the groups, with the user's folders."""
+        """Return KubeSpawner's pod, restricted to the node groups, with the user's folders."""
         pod = await super().get_pod_manifest()
         require_group(pod, self.group_label, self.groups)
-        # Other services of the namespace are no business of the server's environment.
+        # Without this the server's environment would list all Services of the namespace.
         pod.spec.enable_service_links = bool(pod.spec.enable_service_links)
         try:
             add_mounts(pod, self._places.mounts)
@@ -172,10 +176,10 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         return pod
 
     async def _make_create_pod_request(self, pod: Any, request_timeout: float) -> bool:
-        """As KubeSpawner's, in whose place it stands: whether the pod was made; False: it is tried again.
+        """Create the pod, instead of KubeSpawner's method; returns whether it was made, False: try again.
 
-        It says why the pod was refused instead of showing the exception with the headers of HTTP, and it writes no pod
-        into the log: the pod's environment holds the server's token.
+        A refusal is reported in words, not as an exception with HTTP headers. The pod is not logged, because its
+        environment holds the server's token.
         """
         name = pod.metadata.name
         self.log.info("Attempting to create pod %s", name)
@@ -194,7 +198,7 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         return True
 
     async def _make_create_pvc_request(self, pvc: Any, request_timeout: float) -> bool:
-        """KubeSpawner's, but that a claim that is refused says why."""
+        """Create the claim as KubeSpawner does; a refusal is reported in words."""
         try:
             return bool(await super()._make_create_pvc_request(pvc, request_timeout))
         except ApiException as error:

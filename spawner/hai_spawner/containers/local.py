@@ -1,4 +1,4 @@
-"""JupyterLab servers as plain processes of this machine."""
+"""Start JupyterLab servers as processes on this machine."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from hai_spawner.containers.process import before_exec, fingerprint
 from hai_spawner.sizes.capacity import Room
 from hai_spawner.sizes.catalogue import Size
 
-#: Defaults of Lab's own settings (labconfig/), which no argument can set: it would ask about news.
+#: Folder with defaults of JupyterLab's own settings (labconfig/) that have no argument, such as the one about news.
 JUPYTER_CONFIG: Final = Path(__file__).parents[1] / "jupyter"
 #: Seconds between two progress messages while a server starts.
 _STILL_STARTING_S: Final = 3.0
-#: Cores, memory and processes are shared by all servers of the machine: none of them is ever used up.
+#: Free cores, memory and processes: servers share them, so they never count as used up.
 _PLENTY: Final = Decimal("Infinity")
 
 
 class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
-    """A JupyterLab of the user's own, as a process under the Hub's account, with its home in the state folder.
+    """A user's JupyterLab server as a process of the Hub's machine, with its home in the state folder.
 
-    Unless `unix_users` is set, all servers run as the same system user: that is for one machine whose users trust each
-    other. Cores and memory of a size are told to the server and not enforced; devices are, by `CUDA_VISIBLE_DEVICES`.
+    Unless `unix_users` is set, all servers run as the Hub's account: that is for users who trust each other. Cores and
+    memory of a size are only told to the server; its GPUs are set by `CUDA_VISIBLE_DEVICES`.
     """
 
     # The base class has no types.
@@ -49,23 +49,24 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
     unix_users = Unicode(
         "",
         config=True,
-        help="The Unix account that a user's server runs as, at home there; `{username}` for the one of the user's own "
-        "name; empty: the Hub's own account. The Hub needs to be root then, or to have its capabilities.",
+        help="Name of the Unix account that a user's server runs as, in the home folder of that account; `{username}` "
+        "stands for the user's name; empty: the Hub's own account. If set, the Hub needs to be root, or to have "
+        "root's capabilities.",
     )
-    log_root = Unicode("", config=True, help="Folder for the servers' logs; empty: into the Hub's log.")
+    log_root = Unicode("", config=True, help="Folder for the servers' logs; empty: they write to the Hub's log.")
     gpus = List(
         Integer(min=0),
         config=True,
-        help="Indices of the GPUs that servers may have, one server a GPU; keep them from the scheduler's nodes.",
+        help="Indices of the GPUs for servers, one server for each GPU. The scheduler's nodes must not have them.",
     )
 
     _started = 0.0
-    #: What tells a process that another Hub has started from a later one with its number; None: it is our child.
+    #: Fingerprint of a server that an earlier Hub has started; None: the process is a child of this Hub.
     _fingerprint: str | None = None
 
     @default("cmd")
     def _default_cmd(self) -> list[str]:
-        # Neither PATH nor a script's first line decides which Python it is, nor a file at home which module.
+        # The same Python as the Hub's, whatever PATH says; -P: no module is imported from the home folder.
         return [sys.executable, "-P", "-m", "jupyterhub.singleuser"]
 
     @default("args")
@@ -103,7 +104,7 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
         return str(Path(self.home_root) / file_name(self.user.name))
 
     def account(self) -> Account | None:
-        """The Unix account that the server runs as; None: the Hub's own. Raises Refusal."""
+        """Return the Unix account that the server runs as; None: the Hub's own. Raises Refusal if there is none."""
         if not self.unix_users:
             return None
         try:
@@ -112,11 +113,11 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
             raise Refusal(Why.FORBIDDEN, f"A server cannot be started: {error}.") from None
 
     def prepare_home(self) -> Path:
-        """The home folder, made here, where an error can be told. That of an account is not the Hub's to make.
+        """Return the home folder. It is made if needed, but never for a Unix account: an administrator does that.
 
         Raises:
-            Refusal: The account has none.
-            OSError: It cannot be made.
+            Refusal: The home folder of the account does not exist.
+            OSError: The folder cannot be made.
         """
         home = Path(self.home_dir)
         if not self.unix_users:
@@ -127,13 +128,13 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
         return home
 
     async def decide(self) -> None:
-        """See that there is an account to run as and a home, then as everywhere. Raises Refusal."""
+        """Check that account and home folder exist, then decide as every spawner. Raises Refusal."""
         if self.unix_users:
             self.prepare_home()
         await super().decide()
 
     async def rooms(self) -> Sequence[Room]:
-        """This machine as one room: only devices are ever used up."""
+        """Return this machine as one room, in which only GPUs can be used up."""
         taken = self._taken()
         free = Decimal(sum(index not in taken for index in self.gpus))
         plenty = dict.fromkeys(("cpu", "memory", "pods"), _PLENTY)
@@ -142,7 +143,7 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
         return [Room(node="this machine", total=total, free=plenty | dict.fromkeys(devices, free))]
 
     def devices_for(self, size: Size | None) -> tuple[int, ...]:
-        """The first free GPUs."""
+        """Return the indices of the first free GPUs."""
         taken = self._taken()
         return tuple(index for index in self.gpus if index not in taken)[: size.count if size else 0]
 
@@ -151,11 +152,11 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
         return {index for grant in others for index in grant.devices}
 
     def get_env(self) -> dict[str, str]:
-        """The server's whole environment. Nothing is inherited but `env_keep`."""
+        """Return the server's whole environment. Of the Hub's environment it has only `env_keep` and PATH."""
         env: dict[str, str] = super().get_env()
         own_bin = str(Path(sys.executable).parent)
         path = env.get("PATH") or os.environ.get("PATH", os.defpath)
-        # Slurm's commands over HAI come last: where there is a real Slurm, they are that one's.
+        # HAI's versions of Slurm's commands come last on PATH: a real Slurm comes first.
         slurm = str(Path(str(hai_client.__file__)).parent / "shims")
         others = (part for part in path.split(os.pathsep) if part not in (own_bin, slurm))
         env["PATH"] = os.pathsep.join([own_bin, *others, slurm])
@@ -167,7 +168,7 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
         return env
 
     def user_env(self, env: dict[str, str]) -> dict[str, str]:
-        """Who the user is and where he lives."""
+        """Return the environment with the user's name, home folder and shell."""
         account = self.account()
         if account is not None:
             who = account.name
@@ -176,11 +177,11 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
         return env | {"USER": self.user.name, "LOGNAME": self.user.name, "HOME": self.home_dir, "SHELL": shell}
 
     def make_preexec_fn(self, _name: str) -> Callable[[], None]:
-        """The home folder is looked for here, where an error can be told; the rest happens in the new process."""
+        """Return a `preexec_fn`. The home folder is checked before, in the Hub, where an error can be reported."""
         return before_exec(self.prepare_home(), self.account())
 
     async def start(self) -> tuple[str, int]:
-        """Start the server; its output goes to a log of its own."""
+        """Start the server with a log of its own; returns its address and port."""
         self._started = time.monotonic()
         self._fingerprint = None
         self.popen_kwargs = {**self.popen_kwargs, "stdin": subprocess.DEVNULL}
@@ -194,20 +195,20 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
         return address
 
     def get_state(self) -> dict[str, Any]:
-        """What finds the process again after a restart of the Hub: its number and its fingerprint."""
+        """Return what identifies the process after a restart of the Hub: pid and fingerprint."""
         state: dict[str, Any] = super().get_state()
         if self.pid and (print_ := fingerprint(self.pid)):
             state["fingerprint"] = print_
         return state
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Find the process again, unless its number belongs to somebody else by now."""
+        """Restore the pid, unless it belongs to another process by now."""
         super().load_state(state)
         self._fingerprint = state.get("fingerprint")
         self._forget_a_stranger()
 
     async def poll(self) -> int | None:
-        """Whether it runs (None), or its status; 0 for one that another Hub had started."""
+        """Return None while the server runs, else its exit status; 0 for a server that an earlier Hub had started."""
         if self.proc is None:
             self._forget_a_stranger()
         status: int | None = await super().poll()
@@ -218,7 +219,7 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
             self.pid = 0
 
     async def progress(self) -> AsyncIterator[dict[str, Any]]:
-        """What the page shows while the server starts."""
+        """Yield the messages that the page shows while the server starts."""
         for event in self.first_words():
             yield event
         yield {"progress": 10, "message": f"Home folder of {self.user.name} is ready"}
@@ -226,7 +227,7 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
         shown = 30
         while True:
             await asyncio.sleep(_STILL_STARTING_S)
-            # The Hub asks the server's address alone until it gives up: it would not notice.
+            # While it waits for the server's address, the Hub does not notice that the process has ended.
             if self.proc is not None and (status := self.proc.poll()) is not None:
                 yield {"progress": shown, "message": self._ended(status)}
                 return

@@ -1,4 +1,4 @@
-"""What HAI adds to the pod that KubeSpawner has made. Nothing here is a template: names are taken as they are."""
+"""Add node groups and mounts to the pod that KubeSpawner has made. Names are used as they are, without templates."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ from hai_spawner.containers.places import Mount
 
 
 def require_group(pod: Any, label: str, groups: Collection[str]) -> None:
-    """Let a pod run on the nodes of these groups alone.
+    """Restrict a pod to the nodes of these groups.
 
-    The terms of a required node affinity are alternatives: the requirement goes into every one, so that no other
-    setting leads around it.
+    The terms of a required node affinity are alternatives, so the requirement is added to each of them.
 
     Args:
         pod: The V1Pod; changed in place.
         label: Key of the label that names a node's group.
-        groups: Its values.
+        groups: Names of the groups: the allowed values of the label.
     """
     needed = V1NodeSelectorRequirement(key=label, operator="In", values=sorted(groups))
     affinity = pod.spec.affinity or V1Affinity()
@@ -51,7 +50,7 @@ def _with(term: Any, needed: V1NodeSelectorRequirement) -> V1NodeSelectorTerm:
 
 
 def _field(term: Any, name: str, camel: str) -> Any:
-    """A field of a model, or of the plain table that an administrator wrote."""
+    """Return a field of a model, or of the dict that an administrator wrote."""
     return term.get(camel, term.get(name)) if isinstance(term, dict) else getattr(term, name)
 
 
@@ -63,7 +62,7 @@ def add_mounts(pod: Any, mounts: Sequence[Mount]) -> None:
         mounts: The folders, in the order in which they are mounted.
 
     Raises:
-        Refusal: The spawner's own settings mount something at the same place.
+        Refusal: The spawner's own settings mount something at the same path.
     """
     container = pod.spec.containers[0]
     present = list(container.volume_mounts or [])
@@ -98,5 +97,5 @@ def _path(mount: Any) -> str:
 def _volume(name: str, mount: Mount) -> V1Volume:
     if mount.kind == "pvc":
         return V1Volume(name=name, persistent_volume_claim=V1PersistentVolumeClaimVolumeSource(claim_name=mount.source))
-    # It must be there: the kubelet would make a missing one, empty and root's.
+    # The type requires the folder to exist: the kubelet would else make a missing one, empty and owned by root.
     return V1Volume(name=name, host_path=V1HostPathVolumeSource(path=mount.source, type="Directory"))

@@ -1,4 +1,4 @@
-"""What a user may start now, and why not the rest: the same answer for the page and for the REST interface."""
+"""Decide which sizes a user can start now, and why not the others, for the page and for the REST interface alike."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hai_spawner.sizes.limits import ANY, Limits, Share, shares
 
 
 class Why(StrEnum):
-    """Why a server is not started; the Hub's metrics count by it."""
+    """Why a server is not started; a label of the Hub's metrics."""
 
     OPTIONS = "options"
     FORBIDDEN = "forbidden"
@@ -40,8 +40,8 @@ class Refusal(Exception):
     """A server that is not started.
 
     Attributes:
-        why: What kind of reason it is.
-        message: What the user reads: what is wrong and what would do.
+        why: Kind of the reason.
+        message: Text for the user: what is wrong, and what would work.
     """
 
     def __init__(self, why: Why, message: str) -> None:
@@ -51,7 +51,7 @@ class Refusal(Exception):
 
     @property
     def status(self) -> int:
-        """The HTTP status that says so."""
+        """The HTTP status for the reason."""
         return _STATUS[self.why]
 
 
@@ -61,10 +61,10 @@ class Offer:
 
     Attributes:
         size: The size.
-        free: How many of it could start now; None: any number, or not known.
-        shares: The limits that apply to him, with their use.
-        blocked: Why he cannot have one now; None: he can.
-        reason: The same in words; empty: he can.
+        free: Number of servers of this size that could start now; None: any number, or not known.
+        shares: The limits that apply to the user, with their use.
+        blocked: Why the user cannot start one now; None: it can start.
+        reason: `blocked` in words; empty: it can start.
     """
 
     size: Size
@@ -75,7 +75,7 @@ class Offer:
 
     @property
     def own_shares(self) -> tuple[Share, ...]:
-        """The limits on this size alone that have room; the others are in `reason`."""
+        """The limits on this size that are not used up; those that are used up are in `reason`."""
         return tuple(share for share in self.shares if share.what != ANY and share.left)
 
     @property
@@ -91,14 +91,14 @@ def menu(
     grants: Iterable[Grant],
     rooms: Sequence[Room] | None,
 ) -> tuple[Offer, ...]:
-    """The sizes that a person may use, each with what stands in its way now.
+    """Return the sizes that a person may use, each with the reason why it cannot start now.
 
     Args:
-        person: Who asks.
+        person: The user who asks.
         sizes: All sizes, in the order of the page.
         limits: The limits on numbers of servers.
-        grants: The servers there are, without the one that is asked for.
-        rooms: What is free; None: not known, so that nothing is refused for it.
+        grants: All servers except the one to be started.
+        rooms: Free capacity of the nodes; None: not known, so no size is refused for lack of it.
     """
     known = tuple(grants)
     return tuple(_offer(person, size, limits, known, rooms) for size in sizes if size.allows(person))
@@ -118,22 +118,22 @@ def _offer(person: Person, size: Size, limits: Limits, grants: Sequence[Grant], 
 
 
 def choose(offers: Sequence[Offer], sizes: Mapping[str, Size], wanted: str | None, default: str) -> Size:
-    """The size to start.
+    """Return the size to start.
 
     Args:
-        offers: What the person may use.
+        offers: The sizes that the user may use.
         sizes: All sizes, by name.
-        wanted: What he asked for; None: nothing.
-        default: The size for those who ask for nothing; empty or not his: the first that he could start.
+        wanted: Name of the size that the user asked for; None: none.
+        default: Name of the size if the user asked for none; empty or not allowed: the first that could start.
 
     Raises:
-        Refusal: He cannot have it now; names what he could start.
+        Refusal: The size cannot start now; the message names the sizes that could.
     """
     by_name = {offer.size.name: offer for offer in offers}
     if wanted is not None and wanted not in by_name:
         if wanted in sizes:
             audience = sizes[wanted].audience
-            raise Refusal(Why.FORBIDDEN, f"Size {wanted!r} is for {audience or 'nobody'}. {alternatives(offers)}")
+            raise Refusal(Why.FORBIDDEN, f"Size {wanted!r} is for {audience or 'no user'}. {alternatives(offers)}")
         raise Refusal(Why.OPTIONS, f"profile is {wanted!r}: there is no such size. {alternatives(offers)}")
     if not offers:
         raise Refusal(Why.FORBIDDEN, "There is no size that you may use: ask an administrator for one.")
@@ -146,11 +146,11 @@ def choose(offers: Sequence[Offer], sizes: Mapping[str, Size], wanted: str | Non
 
 
 def standard(offers: Sequence[Offer]) -> Offer:
-    """What is taken, and marked on the page, where nothing else says so: the first that could start."""
+    """Return the offer that is selected if the user and the settings name none: the first that could start."""
     return next((offer for offer in offers if offer.blocked is None), offers[0])
 
 
 def alternatives(offers: Iterable[Offer]) -> str:
-    """What would start now, as a sentence."""
+    """Return the sizes that could start now, as a sentence."""
     names = [offer.size.name for offer in offers if offer.blocked is None]
     return f"These would start now: {', '.join(names)}." if names else "No size would start now: try again later."

@@ -1,4 +1,4 @@
-"""What both spawners share: sizes, limits, environments, and one decision for the page and the REST interface."""
+"""The common part of both spawners: sizes, limits, environments, and the decision whether a server starts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from hai_spawner.sizes.grants import Grant, Ledger
 from hai_spawner.sizes.limits import Limit, parse_limits
 
 if TYPE_CHECKING:
-    # What stands behind it. JupyterHub does not let a class without `start` be a Spawner, nor has it types.
+    # The class behind the mixin. At run time it is not Spawner, because JupyterHub refuses a Spawner without `start`.
     from jupyterhub.spawner import Spawner as _Behind
 else:
     _Behind = Configurable
 
-#: Lab as a platform runs it: no calls to other sites, no installing from the browser.
+#: Arguments of JupyterLab on a platform: no requests to other sites, no installation of extensions from the browser.
 LAB_ARGUMENTS: Final = (
     "--LabApp.news_url=None",
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
@@ -35,28 +35,28 @@ _STATE: Final = "hai"
 
 
 class HaiSpawnerMixin(_Behind):
-    """Sizes of development containers, who may have how many, and what is in them.
+    """Adds sizes, limits, environments and folders of development containers to a spawner class.
 
-    It stands before a spawner class. `run_pre_spawn_hook` is where it acts: the Hub calls it for every start, however
-    it was asked for, after an administrator's hooks and before it reads `start_timeout`.
+    The decision is made in `run_pre_spawn_hook`. The Hub calls that for every start, from the page or by REST, after an
+    administrator's hooks and before it reads `start_timeout`.
     """
 
     sizes = Dict(
         config=True,
-        help="""What development containers may be: a table for each size, by its name. Fields: title, description,
+        help="""Sizes of development containers: a table for each size, by its name. Fields: title, description,
         cpu (cores, such as 2), cpu_limit, memory (such as 8Gi), resource (such as nvidia.com/gpu or
         nvidia.com/mig-1g.10gb), count, image, node_selector, allow (a table of groups, roles and admins; without
-        it everybody may), start_timeout (seconds), lifetime, longest and idle (such as 12h), order. Empty: no choice.
+        it all users may), start_timeout (seconds), lifetime, longest and idle (such as 12h), order. Empty: no choice.
         """,
     )
     default_size = Unicode(
-        "", config=True, help="The size for those who choose none; empty: the first that could start."
+        "", config=True, help="The size of a server whose user chooses none; empty: the first that could start."
     )
     limits = Dict(
         config=True,
-        help="""How many servers there may be at once: a table for each size, and for * (all sizes together), with
-        user (what one user may have), users (the same by name), group (what the members of a group may have
-        together) and groups (the same by name). Every limit that applies must have room.
+        help="""Most servers at once: a table for each size, and for * (all sizes together), with the numbers
+        user (for one user), users (the same by name), group (for all members of a group together) and groups (the
+        same by name). A server starts only if none of the limits that apply is used up.
         """,
     )
     hai_url = Unicode("", config=True, help="Address of the Hub as the user's server reaches it (HAI_URL).")
@@ -72,10 +72,10 @@ class HaiSpawnerMixin(_Behind):
         help="What counts as activity in the user's server: kernels (a busy one), terminals (an open one).",
     )
     ask_places = Bool(
-        False, config=True, help="Whether the scheduler service is asked for a user's folders and environments."
+        False, config=True, help="Whether to ask the scheduler service for a user's folders and environments."
     )
     places_api_url = Unicode(
-        config=True, help="Address of the scheduler's REST interface as the Hub reaches it; default: hai_api_url."
+        config=True, help="Address of the scheduler's REST interface as the Hub reaches it (default: hai_api_url)."
     )
     places_token_file = Unicode(
         "", config=True, help="File with the token of the Hub service that may ask for places (hai-spawner)."
@@ -84,15 +84,16 @@ class HaiSpawnerMixin(_Behind):
         ["refuse", "proceed"],
         "refuse",
         config=True,
-        help="What happens when the service cannot be asked: refuse to start, or proceed without folders, and say so.",
+        help="What to do when the scheduler service does not answer: refuse to start, or proceed without the folders "
+        "and tell the user.",
     )
 
-    #: Options of a request that are read. A subclass with more adds them.
+    #: Options that a request may have. A subclass may add others.
     option_keys: ClassVar[frozenset[str]] = frozenset({"profile", "environment"})
-    #: Every server of this Hub.
+    #: The grants of all servers of this Hub.
     ledger: ClassVar[Ledger] = Ledger()
 
-    # Of the spawner class behind.
+    # Attributes of the spawner class behind this one.
     name: str
     user: Any
     user_options: dict[str, Any]
@@ -106,10 +107,10 @@ class HaiSpawnerMixin(_Behind):
 
     @classmethod
     def check_config(cls, config: Config) -> None:
-        """Check what can be checked before there is a user.
+        """Check sizes and limits when the Hub starts.
 
         Raises:
-            ValueError: A size or a limit is wrong; names the field, its value and the remedy.
+            ValueError: A size or a limit is wrong; the message names the field, its value and the remedy.
         """
         found: dict[str, Any] = {"sizes": {}, "limits": {}, "default_size": ""}
         for section in (klass.__name__ for klass in reversed(cls.mro())):
@@ -157,25 +158,25 @@ class HaiSpawnerMixin(_Behind):
 
     @default("apply_user_options")
     def _default_apply_user_options(self) -> Any:
-        # The Hub warns of options that nobody applies. `decide` does, after an administrator's hooks.
+        # The Hub warns if options are not applied. `decide` applies them, after an administrator's hooks.
         return lambda _spawner, _options: None
 
     # What a user is offered.
 
     def known_sizes(self) -> dict[str, Size]:
-        """All sizes, by name."""
+        """Return all sizes, by name."""
         return parse_sizes(self.sizes, setting=f"{type(self).__name__}.sizes")
 
     def known_limits(self) -> dict[str, Limit]:
-        """The limits on numbers of servers.
+        """Return the limits on numbers of servers, by name of the size.
 
         Raises:
-            ValueError: One of them is wrong.
+            ValueError: A limit is wrong.
         """
         return parse_limits(self.limits, list(self.known_sizes()), setting=f"{type(self).__name__}.limits")
 
     def person(self) -> Person:
-        """Who the server is for."""
+        """Return the owner of the server, with groups and roles."""
         groups = list(getattr(self.user, "groups", ()))
         roles = [*getattr(self.user, "roles", ()), *(role for group in groups for role in group.roles)]
         return Person(
@@ -186,14 +187,14 @@ class HaiSpawnerMixin(_Behind):
         )
 
     async def rooms(self) -> Sequence[Room] | None:
-        """What is free for a new server; None: not known, and not looked at."""
+        """Return what is free for a new server; None: not known, so free capacity is not checked."""
         return None
 
     async def places(self) -> Places:
-        """The folders and environments of the user.
+        """Return the folders and environments of the user.
 
         Raises:
-            Refusal: They cannot be had, and the setting says that nothing starts without them.
+            Refusal: The scheduler service gives none, and `without_places` is `refuse` or the service refused the user.
         """
         if not self.ask_places:
             return Places()
@@ -216,16 +217,16 @@ class HaiSpawnerMixin(_Behind):
 
     @property
     def places_group(self) -> str:
-        """The node group that the server will run in."""
+        """The node group that the server runs in."""
         return "jupyter"
 
     def offers(self, rooms: Sequence[Room] | None) -> tuple[Offer, ...]:
-        """The sizes that the user may use, with what stands in the way of each now."""
+        """Return the sizes that the user may use, each with the reason why it cannot start now."""
         others = self.ledger.others(self.user.name, self.name)
         return menu(self.person(), self.known_sizes().values(), self.known_limits(), others, rooms)
 
     async def form(self) -> str:
-        """The form of the spawn page; empty where there is nothing to choose."""
+        """Return the form of the spawn page as HTML; empty if there is nothing to choose."""
         sizes = self.known_sizes()
         notice = ""
         try:
@@ -247,10 +248,10 @@ class HaiSpawnerMixin(_Behind):
     # A start.
 
     async def run_pre_spawn_hook(self) -> None:
-        """Decide whether and as what the server starts, then run the administrator's hook.
+        """Decide whether the server starts and in which size, then run the administrator's hook.
 
         Raises:
-            SpawnException: It does not start; says why and what would.
+            SpawnException: The server does not start; the message says why, and what would.
         """
         try:
             await self.decide()
@@ -263,10 +264,10 @@ class HaiSpawnerMixin(_Behind):
             await after
 
     async def decide(self) -> None:
-        """Check the options, take a place, and set the spawner up for it.
+        """Check the options, record the grant, and set the spawner up for it.
 
         Raises:
-            Refusal: It does not start.
+            Refusal: The server does not start.
         """
         options = checked_options(self.user_options or {}, self.option_keys)
         await self.read_options(options)
@@ -274,7 +275,7 @@ class HaiSpawnerMixin(_Behind):
         environment = _environment(places, options.get("environment"))
         sizes = self.known_sizes()
         rooms = await self.rooms() if sizes else None
-        # Nothing is awaited between the look at what is free and the note that it is taken.
+        # No await from here until the grant is recorded: two starts at once must not get the same last GPU.
         size = None
         if sizes:
             size = choose(self.offers(rooms), sizes, options.get("profile"), self.default_size)
@@ -296,18 +297,18 @@ class HaiSpawnerMixin(_Behind):
         self._notes = tuple(_notes(size, environment, places))
 
     async def read_options(self, options: Mapping[str, str]) -> None:
-        """Read the options of a subclass.
+        """Read the options that a subclass adds.
 
         Raises:
-            Refusal: One of them cannot be.
+            Refusal: An option is wrong.
         """
 
     def devices_for(self, size: Size | None) -> tuple[int, ...]:  # noqa: ARG002 - for subclasses
-        """Indices of the devices that a server of this size gets, where the spawner hands them out itself."""
+        """Return the indices of the GPUs that a server of this size gets, if the spawner assigns them itself."""
         return ()
 
     def take(self, size: Size | None, environment: Environment | None) -> None:
-        """Set the spawner up. Every value is made anew: nothing of the configuration is changed in place."""
+        """Set the spawner up for a size and an environment. Configured values are replaced, never changed in place."""
         self._size, self._environment = size, environment
         if size is None:
             return
@@ -317,7 +318,7 @@ class HaiSpawnerMixin(_Behind):
             self.start_timeout = size.start_timeout
 
     def _remember(self, options: dict[str, Any]) -> None:
-        """What the next start takes where it is asked for nothing, and what the Hub shows of this one."""
+        """Store the options: the Hub shows them, and uses them for the next start if that names none."""
         self.user_options = options
         if self.orm_spawner is not None:
             self.orm_spawner.user_options = options
@@ -325,11 +326,11 @@ class HaiSpawnerMixin(_Behind):
     # What the Hub asks of a spawner.
 
     def get_args(self) -> list[str]:
-        """Arguments of the server: the platform's settings of Lab, then the configured ones, which win."""
+        """Return the server's arguments: the platform's settings of JupyterLab, then the configured ones, which win."""
         return [*LAB_ARGUMENTS, *super().get_args()]
 
     def get_env(self) -> dict[str, str]:
-        """The server's environment: the Hub's, the platform's, then the chosen environment's; the first wins."""
+        """Return the server's variables: the Hub's, the platform's, the chosen environment's; the first wins."""
         env: dict[str, str] = super().get_env()
         for key, value in self._platform_env().items():
             env.setdefault(key, value)
@@ -350,30 +351,30 @@ class HaiSpawnerMixin(_Behind):
         return {key: value for key, value in env.items() if value}
 
     def get_state(self) -> dict[str, Any]:
-        """What outlives a restart of the Hub: what was granted."""
+        """Return the state that the Hub keeps over a restart, with the grant."""
         state: dict[str, Any] = super().get_state()
         if grant := self.ledger.get(self.user.name, self.name):
             state[_STATE] = grant.to_state()
         return state
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Count a server that was there before the Hub was."""
+        """Restore the grant of a server that ran before the Hub was started."""
         super().load_state(state)
         if kept := state.get(_STATE):
             self.ledger.add(Grant.from_state(self.user.name, self.name, kept))
 
     def clear_state(self) -> None:
-        """The server is gone, or not there yet: its place is free."""
+        """Remove the grant: the server is gone or has not started."""
         super().clear_state()
         self.ledger.remove(self.user.name, self.name)
 
     def first_words(self) -> Iterator[dict[str, Any]]:
-        """What the page shows as soon as a server starts."""
+        """Yield the messages that the page shows as soon as a server starts."""
         for note in self._notes:
             yield {"progress": 5, "message": note}
 
     async def progress(self) -> AsyncIterator[dict[str, Any]]:
-        """What the page shows while the server starts."""
+        """Yield the messages that the page shows while the server starts."""
         for event in self.first_words():
             yield event
         async for event in super().progress():
@@ -381,7 +382,7 @@ class HaiSpawnerMixin(_Behind):
 
 
 def spawn_exception(refusal: Refusal) -> SpawnException:
-    """A refusal as the Hub knows it: shown as it is, counted by its reason, no traceback in the log."""
+    """Return a refusal as JupyterHub's exception: shown as it is, counted by its reason, without a traceback."""
     return SpawnException(refusal.message, reason=str(refusal.why), status_code=refusal.status)
 
 

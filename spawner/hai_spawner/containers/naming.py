@@ -1,4 +1,4 @@
-"""Names of users as names of files."""
+"""Turn names of users into names of files."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _LONGEST: Final = 200
 
 
 def file_name(user: str) -> str:
-    """A file name for a user name: the same for the same user, different for different ones, never a path.
+    """Return a file name for a user's name: unique for each user, and never a path.
 
-    Names of letters, digits and `._-@` stay as they are; all else is percent-encoded, as is a leading dot.
+    Letters, digits and `._-@` stay as they are; other characters and a leading dot are percent-encoded.
     """
     name = quote(user, safe="@")
     if name.startswith("."):

@@ -1,4 +1,4 @@
-"""What a user asked for when he started a server: checked as strictly for the REST interface as for the page."""
+"""Check the options of a start, in the same way for the REST interface and for the page."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _LONGEST: Final = 200
 
 
 def checked_options(given: object, keys: Collection[str]) -> dict[str, str]:
-    """The options, each a text; those that are null or empty are left out.
+    """Return the options, each a text; options that are null or empty are left out.
 
     Args:
-        given: `user_options` of a request; may be anything.
-        keys: The options there are.
+        given: `user_options` of a request, which may be any JSON.
+        keys: Names of the options that exist.
 
     Raises:
-        Refusal: It is not a table, or has an option that there is not, or a value that is no text.
+        Refusal: The options are not a table, or have an unknown name, or a value that is not a text.
     """
     known = ", ".join(sorted(keys))
     if not isinstance(given, Mapping):
@@ -36,12 +36,12 @@ def checked_options(given: object, keys: Collection[str]) -> dict[str, str]:
 
 
 def form_options(form: Mapping[str, Sequence[Any]], keys: Collection[str]) -> dict[str, Any]:
-    """The options of a form or a query, as the REST interface would have them.
+    """Return the options of a form or a query in the form of the REST interface.
 
     Raises:
         Refusal: An option is given more than once.
     """
-    # JupyterHub's own proof against forged requests.
+    # JupyterHub's own token against forged requests (XSRF) is no option.
     given = {key: values for key, values in form.items() if key != "_xsrf"}
     for key, values in given.items():
         if key in keys and len(values) > 1:

@@ -1,4 +1,4 @@
-"""What the scheduler service says of a user's folders and environments: `GET /places`."""
+"""Ask the scheduler service for a user's folders and environments: `GET /places`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any, Final
 
 import aiohttp
 
-#: Seconds to wait for an answer: a user looks at a page meanwhile.
+#: Seconds to wait for an answer: a user waits for the page.
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=10, sock_connect=5)
 _KINDS: Final = frozenset({"host_path", "pvc"})
 
 
 class PlacesError(Exception):
-    """They cannot be had; the text says why.
+    """Folders and environments cannot be read; the text says why.
 
     Attributes:
-        wrong: The service has answered, and refuses this user: asking again does not help.
+        wrong: Whether the service answered and refused this user: asking again does not help.
     """
 
     def __init__(self, message: str, *, wrong: bool = False) -> None:
@@ -29,14 +29,14 @@ class PlacesError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
-    """A folder that the container sees, as the service resolved it: no template is in it.
+    """A folder that the container sees; the service has filled in all templates.
 
     Attributes:
         kind: `host_path`, a folder of the node, or `pvc`, a claim of the container's namespace.
-        source: The folder, or the claim's name.
-        sub_path: Folder within the claim; empty: all of it.
-        mount_path: Where the container sees it.
-        read_only: Whether it can only be read.
+        source: Path of the folder, or name of the claim.
+        sub_path: Folder within the claim; empty: the whole claim.
+        mount_path: Path of the folder in the container.
+        read_only: Whether the container can only read the folder.
     """
 
     kind: str
@@ -51,12 +51,12 @@ class Environment:
     """Programs that notebooks and tasks share.
 
     Attributes:
-        name: What users write.
-        description: What it is.
-        image: Image to run in; None: the size's or the spawner's.
-        python: Path of its python; None: the image's.
+        name: Name of the environment.
+        description: Description for users.
+        image: Image to run in; None: the image of the size or of the spawner.
+        python: Path of its Python; None: the Python of the image.
         variables: Environment variables.
-        default: Whether it is taken by those who choose none.
+        default: Whether it is used if the user chooses none.
     """
 
     name: str
@@ -69,12 +69,12 @@ class Environment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """What a development container of a user gets.
+    """Folders and environments of a user's development container.
 
     Attributes:
         mounts: Folders, in the order in which they are mounted.
-        environments: Environments that he may use.
-        warnings: What the user should know about them.
+        environments: Environments that the user may use.
+        warnings: Warnings for the user.
     """
 
     mounts: tuple[Mount, ...] = ()
@@ -82,7 +82,7 @@ class Places:
     warnings: tuple[str, ...] = ()
 
     def environment(self, name: str | None) -> Environment | None:
-        """The environment of that name, or the default one where none is named; None if there is none."""
+        """Return the environment of that name, or the default one if `name` is None; None if there is none."""
         if name is None:
             return next((found for found in self.environments if found.default), None)
         return next((found for found in self.environments if found.name == name), None)
@@ -91,22 +91,22 @@ class Places:
 async def ask(
     api_url: str, token_file: str, *, user: str, groups: Collection[str], node_group: str = "jupyter"
 ) -> Places:
-    """Ask the service.
+    """Ask the scheduler service for a user's folders and environments.
 
     Args:
         api_url: Base of the service's REST interface.
-        token_file: File with the token of the Hub service that the spawner speaks as.
-        user: Whose places.
-        groups: His groups at the Hub.
-        node_group: Where the container will run.
+        token_file: File with the token of the Hub service as which the spawner sends requests.
+        user: Name of the user.
+        groups: The user's groups at the Hub.
+        node_group: Node group in which the container will run.
 
     Raises:
-        PlacesError: There is no token, no answer, or a refusal. No secret is in its text.
+        PlacesError: There is no token, no answer, or a refusal. The text holds no secret.
     """
     query = {"user": user, "groups": json.dumps(sorted(groups)), "node_group": node_group}
     try:
         token = (await _read(token_file)).strip()
-        # A proxy of the environment has no business with the token: aiohttp heeds none unless told to.
+        # A proxy of the environment must not see the token: aiohttp uses none unless trust_env is set.
         async with (
             aiohttp.ClientSession(timeout=_TIMEOUT, headers={"Authorization": f"Bearer {token}"}) as session,
             session.get(f"{api_url.rstrip('/')}/places", params=query, allow_redirects=False) as answer,
@@ -129,10 +129,10 @@ async def _read(path: str) -> str:
 
 
 def parse_places(body: Any) -> Places:
-    """Read the service's answer.
+    """Return folders and environments from the service's answer.
 
     Raises:
-        PlacesError: It is not what the service answers.
+        PlacesError: The answer has another form.
     """
     try:
         return Places(

@@ -1,4 +1,4 @@
-"""What a process that the Hub starts does before it becomes the user's server."""
+"""Prepare a process of the Hub before it becomes a user's server, and identify it later."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from hai_client.rank.identity import Account, become
 
 
 def before_exec(home: Path, account: Account | None = None) -> Callable[[], None]:
-    """A `preexec_fn`: become the account, if there is one, go to the home folder, heed Ctrl-C.
+    """Return a `preexec_fn` that changes to the account, if there is one, and to the home folder, and enables SIGINT.
 
-    A Hub that was started in the background ignores SIGINT, and what it starts inherits that: stopping a server
-    would wait for the full time limit. The server outlives a Hub that is killed: the next one finds it again.
+    A Hub that was started in the background ignores SIGINT, and its children inherit that: stopping a server would
+    take the whole timeout. The server outlives a Hub that is killed: the next Hub finds it again.
     """
 
     def prepare() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         if account is not None:
-            # As after a login: where the user may use sudo at a terminal of his, he may here.
+            # As after a login: a user who may use sudo in a terminal of this machine may use it here too.
             become(account, no_new_privs=False)
         os.chdir(home)
 
@@ -28,9 +28,9 @@ def before_exec(home: Path, account: Account | None = None) -> Callable[[], None
 
 
 def fingerprint(pid: int) -> str | None:
-    """A word that tells this process from any later one with the same number; None when there is none.
+    """Return a text that identifies a process even if its pid is used again; None if there is no such process.
 
-    It holds the machine's boot and the process's start, so it is also good after a restart of the machine.
+    The text holds the boot id and the start time of the process, so it also works after a restart of the machine.
     """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
@@ -39,5 +39,5 @@ def fingerprint(pid: int) -> str | None:
         return None
     # The name in parentheses may hold anything; the fields behind it are plain. Start time is field 22.
     fields = stat.rpartition(")")[2].split()
-    # A process that has ended may stay listed until somebody collects it.
+    # A process that has ended stays listed as a zombie until its parent collects it.
     return None if fields[0] in "ZX" else f"{boot}:{fields[19]}"

@@ -1,4 +1,4 @@
-"""A server that the Kubernetes API refuses, in words for its user."""
+"""Explain to a user why the Kubernetes API refused the user's server."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _UNAUTHORIZED: Final = 401
 
 
 def words_of(error: Any) -> str:
-    """What the API server says of a request that it has not taken, without the HTTP headers around it.
+    """Return the API server's message about a request that it refused, without HTTP headers.
 
     Args:
-        error: An `ApiException`: `status`, `reason` and `body`.
+        error: An `ApiException` with `status`, `reason` and `body`.
     """
     try:
         said = json.loads(error.body or "")
@@ -27,11 +27,11 @@ def words_of(error: Any) -> str:
 
 
 def refusal_of(error: Any, what: str) -> Refusal:
-    """Why a pod or a claim of a server was not taken, and what its user can do.
+    """Return why a pod or a claim of a server was refused, and what its user can do.
 
     Args:
         error: An `ApiException`.
-        what: What was to be created: `pod`, `claim`.
+        what: Kind of the object: `pod` or `claim`.
     """
     words = words_of(error)
     if error.status >= 500 or error.status in _PASSING or error.status == _UNAUTHORIZED:

@@ -1,4 +1,4 @@
-"""The proxy that lives inside the Hub: one process less, nothing to install but Python packages."""
+"""The proxy inside the Hub's process: one process less, and only Python packages to install."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from hai_spawner.proxy.site import GuardedSite, OneLineLog, heeding_bodies
 
 
 async def _without_versions(_request: web.Request, answer: web.StreamResponse) -> None:
-    """Tell nobody which versions of aiohttp, tornado and Python run here and behind."""
+    """Remove the header `Server`, which tells the versions of aiohttp, tornado and Python."""
     answer.headers.pop("Server", None)
 
 
 class EmbeddedProxy(Proxy):
     """A reverse proxy in the Hub's own event loop, for a Hub on one machine.
 
-    It listens on the address of `JupyterHub.bind_url` and on nothing else. Requests and answers are streamed, so
-    server-sent events arrive as they are sent and uploads have no size limit. Who sends his header or his body too
-    slowly is cut off (`hai_client.waiting`, `hai_spawner.proxy.slowness`). When the Hub stops, open websockets
-    are closed with it; a cluster, where the Hub restarts while users work, runs a proxy of its own.
+    It listens only on the address of `JupyterHub.bind_url`. Requests and answers are streamed, so server-sent events
+    arrive as they are sent and uploads have no size limit. The connection of a client that sends its header or body too
+    slowly is closed (`hai_client.waiting`, `hai_spawner.proxy.slowness`). When the Hub stops, open websockets are
+    closed with it; on a cluster, where the Hub restarts while users work, the proxy is a pod of its own.
     """
 
     shutdown_timeout = Float(
@@ -40,7 +40,7 @@ class EmbeddedProxy(Proxy):
 
     @property
     def table(self) -> RouteTable:
-        """The routes."""
+        """The table of routes, made on first use."""
         if self._table is None:
             self._table = RouteTable(by_host=bool(self.host_routing))
         return self._table
@@ -79,7 +79,7 @@ class EmbeddedProxy(Proxy):
         self.log.info("The proxy inside the Hub listens on %s", self.public_url)
 
     async def stop(self) -> None:
-        """Stop listening, end open requests, close connections to the servers behind."""
+        """Stop listening, end open requests, and close connections to the servers behind."""
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
@@ -92,11 +92,11 @@ class EmbeddedProxy(Proxy):
         self.table.add(Route(self.validate_routespec(routespec), target, data))
 
     async def delete_route(self, routespec: str) -> None:
-        """Forget a route; no error when there is none."""
+        """Remove a route; no error if there is none."""
         self.table.remove(self.validate_routespec(routespec))
 
     async def get_all_routes(self) -> dict[str, dict[str, Any]]:
-        """All routes in JupyterHub's form, by routespec."""
+        """Return all routes in JupyterHub's form, by routespec."""
         return {
             route.routespec: {"routespec": route.routespec, "target": route.target, "data": dict(route.data)}
             for route in self.table.all()

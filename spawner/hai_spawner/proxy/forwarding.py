@@ -1,6 +1,6 @@
-"""Requests on their way through the proxy: streamed both ways, nothing held back.
+"""Forward requests to the server of their route, streamed in both directions.
 
-It knows aiohttp and the route table, not JupyterHub.
+This module uses aiohttp and the route table, and nothing of JupyterHub.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from hai_spawner.proxy.headers import end_to_end, forwarded
 from hai_spawner.proxy.routes import RouteTable
 from hai_spawner.proxy.slowness import Body, TooSlow, give
 
-#: Longest line and header, as large as tornado takes them.
+#: Most bytes of a line and of a header, the same as tornado's limit.
 HEADER_LIMIT: Final = 64 * 1024
-#: Seconds to wait for a server to take a connection.
+#: Seconds to wait for a server to accept a connection.
 CONNECT_TIMEOUT_S: Final = 10.0
-#: What aiohttp would add by itself and the client did not send.
+#: Headers that aiohttp would add by itself although the client did not send them.
 _NEVER_ADDED: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
-#: What is told to a client to wait before its next try, seconds.
+#: Seconds that a client is told to wait before its next try.
 RETRY_AFTER_S: Final = 2
 _STARTING: Final = "The platform is starting: try again in a moment."
 _SILENT: Final = "The server behind this address does not answer. It may be starting again: try again in a moment."
@@ -36,7 +36,7 @@ _UNKNOWN: Final = "No server is registered for this address."
 
 
 def new_session() -> aiohttp.ClientSession:
-    """The connections to the servers behind: no cookies of its own, no total time limit, no decompression."""
+    """Return a session for connections to the servers behind: no cookies, no total timeout, no decompression."""
     return aiohttp.ClientSession(
         auto_decompress=False,
         connector=aiohttp.TCPConnector(limit=0),
@@ -50,11 +50,11 @@ def new_session() -> aiohttp.ClientSession:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A kind of answer that the proxy gives by itself."""
+    """An error that the proxy itself answers."""
 
     status: int
     title: str
-    #: The machine-readable word. `restarting` promises that no server has seen the request.
+    #: The code for programs. `restarting` promises that no server has seen the request.
     code: str
     detail: str
 
@@ -70,9 +70,9 @@ class Forwarder:
     """Sends each request to the server of its route.
 
     Args:
-        routes: Where requests go; it may change at any time.
-        log: For servers that do not answer.
-        error_url: The Hub's `.../hub/error`, which makes the page that a browser sees; None: plain text.
+        routes: The table of routes, which may change at any time.
+        log: Log for servers that do not answer.
+        error_url: The Hub's `.../hub/error`, which makes the error page for browsers; None: a plain page.
     """
 
     def __init__(self, routes: RouteTable, log: logging.Logger, *, error_url: str | None = None) -> None:
@@ -80,7 +80,7 @@ class Forwarder:
         self._log = log
         self._error_url = error_url
         self._session: aiohttp.ClientSession | None = None
-        #: Servers whose silence has been logged: once, not for every request until they answer again.
+        #: Servers that do not answer, which is logged only once until they answer again.
         self._silent: set[str] = set()
 
     @property
@@ -97,13 +97,13 @@ class Forwarder:
             self._session = None
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer one request: the handler of the proxy's only route."""
+        """Answer one request; this is the handler of the proxy's only aiohttp route."""
         target = _target_of(request)
         if target is None:
             return web.Response(status=400, text="The request must name a path that starts with '/'.\n")
         route = self._routes.find(request.host, target.partition("?")[0])
         if route is None:
-            # The Hub adds its own route with the first ones. Before, nobody can say what exists.
+            # The Hub adds its own route among the first. Before that, the proxy cannot know which servers exist.
             return await self._fail(request, NO_SUCH if self._routes.has_hub else STARTING)
         url = URL(str(URL(route.target).origin()) + target, encoded=True)
         body = Body(request.content) if request.body_exists else None
@@ -124,7 +124,7 @@ class Forwarder:
             return await self._fail(request, SILENT if _unsent(error) else BROKEN_OFF)
 
     async def _http(self, request: web.Request, url: URL, target: str, body: Body | None) -> web.StreamResponse:
-        """One plain request. Errors before the first byte of the answer are raised, later ones cut the connection."""
+        """Forward an HTTP request. Errors before the answer begins are raised; later ones close the connection."""
         async with self.session.request(
             request.method,
             url,
@@ -141,7 +141,7 @@ class Forwarder:
                 async for chunk in upstream.content.iter_any():
                     await give(answer, chunk)
             except (aiohttp.ClientError, TooSlow):
-                # A clean end would tell the client that it has everything.
+                # A clean end would tell the client that the answer is complete.
                 if request.transport is not None:
                     request.transport.abort()
                 return answer
@@ -149,7 +149,7 @@ class Forwarder:
             return answer
 
     async def _fail(self, request: web.Request, failure: Failure) -> web.Response:
-        """An error: the Hub's page for browsers, a problem document (RFC 9457) for everybody else."""
+        """Return an error: the Hub's page for browsers, a problem document (RFC 9457) for other clients."""
         status = failure.status
         headers = {} if failure in (NO_SUCH, SLOW) else {"Retry-After": str(RETRY_AFTER_S)}
         if "text/html" in request.headers.get("Accept", ""):
@@ -178,7 +178,7 @@ class Forwarder:
 
 
 def _plain_page(failure: Failure) -> bytes:
-    """What a browser shows while the Hub cannot make a page; it looks again by itself."""
+    """Return the page for browsers while the Hub cannot make one; it reloads itself unless the address is unknown."""
     again = "" if failure is NO_SUCH else f'<meta http-equiv="refresh" content="{RETRY_AFTER_S}">'
     page = (
         f"<!DOCTYPE html><html><head><title>{failure.title}</title>{again}</head><body>{failure.detail}</body></html>"
@@ -187,14 +187,14 @@ def _plain_page(failure: Failure) -> bytes:
 
 
 def _unsent(error: BaseException) -> bool:
-    """Whether there was no connection over which the server could have got the request."""
+    """Return whether no connection was made, so that the server cannot have got the request."""
     return isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
 
 
 def _target_of(request: web.Request) -> str | None:
-    """Path and query as the client spelled them; None when that is no path.
+    """Return path and query as the client spelled them; None if that is no path.
 
-    It is put behind the server's address. A target such as `@elsewhere/` would turn that into another address.
+    The path is appended to the server's address: a target such as `@elsewhere/` would make that another address.
     """
     if request.raw_path.startswith("/"):
         return request.raw_path

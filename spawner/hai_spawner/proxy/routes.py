@@ -1,4 +1,4 @@
-"""Which target a request goes to: the longest route that is a prefix of its path."""
+"""Find the route of a request: the longest one that is a prefix of its path."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Route:
     """A prefix of paths and the server behind it.
 
     Attributes:
-        routespec: `/path/`, or `host/path/` under host routing, as JupyterHub named it.
-        target: `http://host:port` of the server; a path in it is ignored, requests keep their own.
-        data: What JupyterHub attached to the route.
+        routespec: `/path/`, or `host/path/` with host routing, as JupyterHub names it.
+        target: `http://host:port` of the server; a path in it is ignored, as requests keep their own.
+        data: Data that JupyterHub attached to the route.
     """
 
     routespec: str
@@ -24,7 +24,7 @@ class Route:
 
 
 def canonical(path: str) -> str:
-    """One spelling for a path: each segment decoded and encoded again, with a slash at the end.
+    """Return the canonical spelling of a path: each segment decoded and encoded again, with a slash at the end.
 
     `%2F` inside a segment stays encoded, so that it never makes a new segment.
     """
@@ -33,7 +33,7 @@ def canonical(path: str) -> str:
 
 
 class RouteTable:
-    """All routes; finding one costs a dictionary look-up for each segment of the path."""
+    """The table of all routes; finding one costs a dictionary look-up for each segment of the path."""
 
     def __init__(self, *, by_host: bool = False) -> None:
         self._by_host = by_host
@@ -44,20 +44,20 @@ class RouteTable:
         self._routes[canonical(route.routespec)] = route
 
     def remove(self, routespec: str) -> None:
-        """Remove a route; no error when there is none."""
+        """Remove a route; no error if there is none."""
         self._routes.pop(canonical(routespec), None)
 
     def all(self) -> list[Route]:
-        """Every route, in the order in which they were added."""
+        """Return all routes, in the order in which they were added."""
         return list(self._routes.values())
 
     @property
     def has_hub(self) -> bool:
-        """Whether the Hub has told its routes: its own is among the first."""
+        """Whether the Hub has sent its routes: its own is among the first."""
         return any(route.data.get("hub") for route in self._routes.values())
 
     def find(self, host: str, path: str) -> Route | None:
-        """The most specific route for a request, or None.
+        """Return the most specific route for a request, or None.
 
         Args:
             host: The request's Host header; its port does not matter.

@@ -1,4 +1,4 @@
-"""Where the embedded proxy listens: an aiohttp site that bears a lack of file descriptors and half-sent requests."""
+"""The aiohttp site of the embedded proxy, which survives a lack of file descriptors and half-sent requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hai_client.waiting import BODY, HEADER_S, IDLE, NEW, Seldom, Waiting, waiti
 
 
 class _Connection(web.RequestHandler):
-    """aiohttp's side of one connection, which waits for its first request."""
+    """aiohttp's handler of one connection, which registers the connection as waiting for its first request."""
 
     def __init__(self, book: Waiting, server: web.Server, **settings: Any) -> None:
         super().__init__(server, loop=asyncio.get_running_loop(), **settings)
@@ -33,12 +33,12 @@ class _Connection(web.RequestHandler):
         super().connection_lost(exc)
 
     def lags(self) -> bool:
-        """Whether some of an answer waits for the client to take it."""
+        """Return whether part of an answer waits for the client to read it."""
         transport = self.transport
         return isinstance(transport, asyncio.WriteTransport) and transport.get_write_buffer_size() > 0
 
     def abort(self) -> None:
-        """Close it at once."""
+        """Close the connection at once."""
         if self.transport is not None:
             self.transport.abort()
 
@@ -47,11 +47,11 @@ Handle = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def heeding_bodies(handle: Handle, log: logging.Logger) -> Handle:
-    """A handler that also notes which connections wait for a request's body, and which for the next request.
+    """Return a handler that also registers connections which wait for a request's body or for the next request.
 
     Args:
-        handle: The handler itself.
-        log: For the word that some were closed.
+        handle: The handler of requests.
+        log: Log for the message that connections were closed.
     """
 
     async def heeding(request: web.Request) -> web.StreamResponse:
@@ -80,12 +80,12 @@ class GuardedSite(web.BaseSite):
     """A TCP site with an accept loop of its own.
 
     Args:
-        runner: What handles requests; it has been set up.
-        host: The address to listen on.
-        port: The port.
-        log: For the word that there is no room.
-        connection: What `web.RequestHandler` is to be told.
-        ssl_context: For HTTPS.
+        runner: Runner of the application, already set up.
+        host: Address to listen on.
+        port: Port to listen on.
+        log: Log for the message that file descriptors run short.
+        connection: Arguments for `web.RequestHandler`.
+        ssl_context: Context for HTTPS; None: plain HTTP.
     """
 
     __slots__ = ("_acceptors", "_connection", "_host", "_listeners", "_log", "_port", "_starting")
@@ -112,15 +112,15 @@ class GuardedSite(web.BaseSite):
 
     @property
     def name(self) -> str:
-        """The address, as aiohttp names its sites."""
+        """The URL of the site, as aiohttp names its sites."""
         return f"{'https' if self._ssl_context else 'http'}://{self._host}:{self._port}"
 
     async def start(self) -> None:
-        """Listen. Raises OSError."""
+        """Start to listen. Raises OSError."""
         await super().start()
         loop = asyncio.get_running_loop()
         assert self._runner.server is not None
-        # asyncio binds; it would also accept, and on a lack of descriptors write a hundred tracebacks a second.
+        # asyncio only binds here: its own accept loop logs a hundred tracebacks a second when descriptors run short.
         server = await loop.create_server(self._runner.server, self._host, self._port, start_serving=False)
         self._server = server
         for bound in server.sockets:
@@ -133,7 +133,7 @@ class GuardedSite(web.BaseSite):
             acceptor.start()
 
     async def stop(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         for acceptor in self._acceptors:
             acceptor.stop()
         for listener in self._listeners:
@@ -147,7 +147,7 @@ class GuardedSite(web.BaseSite):
         self._starting.add(task)
         task.add_done_callback(self._starting.discard)
         if self._ssl_context is not None:
-            # A handshake is no request either.
+            # A connection in its TLS handshake waits for a first request too.
             book = waiting(self._log)
             book.waits(task, NEW, task.cancel)
             task.add_done_callback(book.done)
@@ -169,24 +169,24 @@ class GuardedSite(web.BaseSite):
 
 
 class OneLineLog(logging.LoggerAdapter[logging.Logger]):
-    """What aiohttp writes to: what a client did wrong is one line, and not more than one in a while."""
+    """The log for aiohttp: a client's mistake is one line, and there are few such lines a minute."""
 
     def __init__(self, log: logging.Logger) -> None:
         super().__init__(log, {})
         self._seldom = Seldom()
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
-        """Leave messages as they are."""
+        """Return message and arguments as they are."""
         return msg, kwargs
 
     def exception(self, msg: Any, *args: Any, exc_info: Any = True, **kwargs: Any) -> None:
-        """Log an error: with its traceback if it is ours, as a word on the request if that was malformed."""
+        """Log an error: one line without a traceback for a malformed request, with the traceback for all others."""
         if not isinstance(exc_info, HttpProcessingError):
             super().exception(msg, *args, exc_info=exc_info, **kwargs)
             return
         held_back = self._seldom.due()
         if held_back is not None:
             more = f" ({held_back} more since the last such line)" if held_back else ""
-            # Its message may quote the request, which may hold a token.
+            # The error's message is left out: it may quote the request, which may hold a token.
             where = args[0] if args else "?"
             self.info("Malformed request from %s: %s%s", where, type(exc_info).__name__, more)

@@ -1,4 +1,4 @@
-"""How slowly a client may send a body or take an answer before it is cut off."""
+"""Limit how slowly a client may send a body or read an answer before its connection is closed."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Final
 
 from aiohttp import StreamReader, web
 
-#: Seconds that a body may keep the proxy waiting altogether, beside those that its bytes earn.
+#: Seconds that a body may keep the proxy waiting in total, beside one second for each `BODY_BYTES_A_SECOND` bytes.
 BODY_PATIENCE_S: Final = 30.0
-#: Bytes that earn a second more. Slower than any line on which somebody would use a notebook.
+#: Bytes for which a body gets one more second. No network on which notebooks are usable is that slow.
 BODY_BYTES_A_SECOND: Final = 500
-#: Seconds in which a client must take something of what is held for it. A page in the background takes at once.
+#: Seconds in which a client must read some of the answer. Browsers read at once, also for a page in the background.
 TAKES_NOTHING_S: Final = 300.0
 
 
 class TooSlow(Exception):
-    """The client keeps a connection and hardly uses it."""
+    """The client sends or reads too slowly."""
 
 
 class Body:
-    """The body of a request as the server behind is to get it. Only the time spent on waiting for the client counts.
+    """The body of a request, to be sent to the server behind. Only time spent waiting for the client counts.
 
     Args:
-        content: What arrives.
-        patience_s: Seconds to wait altogether.
-        bytes_a_second: Bytes that earn one more.
+        content: The body as it arrives.
+        patience_s: Seconds to wait in total.
+        bytes_a_second: Bytes for which the body gets one more second.
     """
 
     def __init__(
@@ -39,11 +39,11 @@ class Body:
         self._content = content
         self._left_s = patience_s
         self._bytes_a_second = bytes_a_second
-        #: Whether the client was too slow: what is raised is wrapped by whoever sends it on.
+        #: Whether the client was too slow. aiohttp wraps the exception, so callers check this instead.
         self.was_too_slow = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Its pieces. Raises TooSlow."""
+        """Yield the pieces of the body. Raises TooSlow."""
         clock = asyncio.get_running_loop().time
         while True:
             began = clock()
@@ -63,7 +63,7 @@ async def give(answer: web.StreamResponse, piece: bytes, *, patience_s: float = 
     """Send a piece of an answer.
 
     Raises:
-        TooSlow: The client takes nothing.
+        TooSlow: The client reads nothing.
     """
     try:
         async with asyncio.timeout(patience_s):

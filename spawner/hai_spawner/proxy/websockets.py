@@ -1,4 +1,4 @@
-"""A websocket on its way through the proxy: every message, ping and close code passes."""
+"""Forward a websocket through the proxy, with every message, ping and close code."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def connect(session: aiohttp.ClientSession, request: web.Request, url: URL
 
 
 async def bridge(request: web.Request, upstream: aiohttp.ClientWebSocketResponse) -> web.WebSocketResponse:
-    """Accept the client with the subprotocol that the server chose, and carry messages until one side ends."""
+    """Accept the client with the subprotocol that the server chose, and forward messages until one side ends."""
     chosen = (upstream.protocol,) if upstream.protocol else ()
     client = web.WebSocketResponse(
         protocols=chosen, max_msg_size=0, compress=False, autoping=False, autoclose=False, timeout=2
@@ -59,7 +59,7 @@ async def bridge(request: web.Request, upstream: aiohttp.ClientWebSocketResponse
 
 
 async def _pump(source: Socket, sink: Socket) -> None:
-    """Carry messages one way; at the end close the other side with the same code and reason."""
+    """Forward messages in one direction; at the end close the other side with the same code and reason."""
     while True:
         message = await source.receive()
         if message.type in _ENDINGS:

@@ -1,4 +1,4 @@
-"""What is free on the nodes, as a pure function of what the API server lists."""
+"""Compute what is free on the nodes: pure functions of the API server's lists of nodes and pods."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any, Final
 
 from hai_spawner.sizes.quantity import Amounts, format_bytes, format_count, parse_quantity
 
-#: An object as the API server's JSON has it.
+#: An object in the API server's JSON form.
 Json = Mapping[str, Any]
 
 _GONE: Final = frozenset({"Succeeded", "Failed"})
 _KEEPS_AWAY: Final = frozenset({"NoSchedule", "NoExecute"})
-#: Which server a pod is, as KubeSpawner notes it.
+#: Annotations in which KubeSpawner names the user and the server of a pod.
 _USER: Final = "hub.jupyter.org/username"
 _SERVER: Final = "hub.jupyter.org/servername"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """What is left of a node.
+    """Free capacity of a node.
 
     Attributes:
-        node: Its name.
-        total: What it has for pods.
-        free: What pods have not asked for; may be below zero.
-        labels: Its labels.
+        node: Name of the node.
+        total: What the node has for pods (`allocatable`).
+        free: `total` less the requests of its pods; may be below zero.
+        labels: Labels of the node.
     """
 
     node: str
@@ -36,21 +36,21 @@ class Room:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def holds(self, needs: Amounts) -> bool:
-        """Whether so much is free here."""
+        """Return whether these amounts are free on the node."""
         return all(self.free.get(name, Decimal(0)) >= amount for name, amount in needs.items())
 
     def less(self, needs: Amounts) -> Room:
-        """The same after something has taken its place here."""
+        """Return the room that is left after these amounts are taken."""
         free = {name: amount - needs.get(name, Decimal(0)) for name, amount in self.free.items()}
         return Room(node=self.node, total=self.total, free=free, labels=self.labels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """Something that needs a place and has none yet.
+    """A pod that is not on a node yet, or a server that has been granted and has no pod yet.
 
     Attributes:
-        needs: What it takes.
+        needs: Amounts that it takes from a node.
         node_selector: Labels that its node must have.
     """
 
@@ -61,13 +61,13 @@ class Claim:
 def rooms(
     nodes: Iterable[Json], pods: Iterable[Json], *, tolerations: Iterable[Json] = (), claims: Iterable[Claim] = ()
 ) -> list[Room]:
-    """What is left of the nodes that can take a new pod.
+    """Return the free capacity of the nodes that can take a new pod.
 
     Args:
         nodes: The nodes of the Jupyter node group.
-        pods: Pods that may be on them. Those without a node yet take the tightest place that holds them.
-        tolerations: Of the pod that is to be placed.
-        claims: What has been granted and is no pod yet.
+        pods: Pods that may be on these nodes. A pod without a node counts on the node where it fits most tightly.
+        tolerations: Tolerations of the new pod.
+        claims: Servers that have been granted and have no pod yet.
     """
     asked = [pod for pod in pods if pod.get("status", {}).get("phase") not in _GONE]
     by_node: dict[str, list[Json]] = {}
@@ -86,7 +86,7 @@ def rooms(
 
 
 def place(found: Sequence[Room], claim: Claim) -> list[Room] | None:
-    """The rooms after a claim has got the tightest place that holds it; None if none does."""
+    """Return the rooms after a claim has been placed where it fits most tightly; None if it fits nowhere."""
     fitting = [room for room in found if _selected(room, claim) and room.holds(claim.needs)]
     if not fitting:
         return None
@@ -95,7 +95,7 @@ def place(found: Sequence[Room], claim: Claim) -> list[Room] | None:
 
 
 def how_many(found: Sequence[Room], claim: Claim) -> int | None:
-    """How many of the same would find a place; None: any number."""
+    """Return how many claims of this kind would fit; None: any number."""
     total = Decimal(0)
     for room in found:
         if _selected(room, claim):
@@ -105,7 +105,7 @@ def how_many(found: Sequence[Room], claim: Claim) -> int | None:
 
 
 def why_not(found: Sequence[Room], claim: Claim) -> str:
-    """Why a claim finds no place, as a sentence without an end: what all of its nodes lack."""
+    """Return why a claim fits on no node, as a sentence without a full stop."""
     fitting = [room for room in found if _selected(room, claim)]
     if not fitting:
         return "no node of its kind is up"
@@ -122,13 +122,13 @@ def why_not(found: Sequence[Room], claim: Claim) -> str:
 
 
 def server_of(pod: Json) -> tuple[str, str] | None:
-    """Which user's server a pod is; None for any other pod."""
+    """Return user and name of the server that a pod is; None for any other pod."""
     notes = pod.get("metadata", {}).get("annotations") or {}
     return (notes[_USER], notes.get(_SERVER, "")) if _USER in notes else None
 
 
 def requests(pod: Json) -> Amounts:
-    """What a pod asks for: its containers together or its largest init container, whichever is more."""
+    """Return the requests of a pod: of its containers together or its largest init container, whichever is more."""
     spec = pod.get("spec", {})
     total: dict[str, Decimal] = {}
     for container in spec.get("containers") or ():
@@ -145,7 +145,7 @@ def requests(pod: Json) -> Amounts:
 
 def _asked(container: Json) -> Amounts:
     resources = container.get("resources") or {}
-    # A limit without a request is one.
+    # In Kubernetes a limit without a request is also the request.
     return {**_amounts(resources.get("limits")), **_amounts(resources.get("requests"))}
 
 
@@ -191,7 +191,7 @@ def _selected(room: Room, claim: Claim) -> bool:
 
 
 def _slack(room: Room, needs: Amounts) -> Decimal:
-    """What would be left of its devices, as they are what is scarce; then of its cores."""
+    """Return what sorts rooms from tight to loose: free devices first, because they are scarce, then free cores."""
     devices = sum((amount for name, amount in room.free.items() if "/" in name and name in needs), Decimal(0))
     spare = sum((amount for name, amount in room.free.items() if "/" in name and name not in needs), Decimal(0))
     return (devices + spare) * 1_000_000 + room.free.get("cpu", Decimal(0))

@@ -1,4 +1,4 @@
-"""Sizes: what a development container may be, as an administrator describes it."""
+"""Read the sizes of development containers from an administrator's settings."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _RESOURCE: Final = re.compile(r"[a-z0-9.-]{1,253}/[A-Za-z0-9](?:[A-Za-z0-9._-]{0
 _LABEL: Final = re.compile(r"(?:[a-z0-9.-]{1,253}/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _IMAGE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,499}")
 _MOST_DEVICES: Final = 1024
-#: Read by the service that ends idle servers, checked here so that a slip is seen when the Hub starts.
+#: Fields for the culler, checked here so that a mistake is reported when the Hub starts.
 _DURATIONS: Final = ("idle", "lifetime", "longest")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Who asks for a server.
+    """The user who asks for a server.
 
     Attributes:
-        name: The Hub's name of the user.
-        groups: Names of his groups.
-        roles: Names of the Hub roles that he holds, himself or through a group.
-        admin: Whether he is an administrator of the Hub.
+        name: Name of the user at the Hub.
+        groups: Names of the user's groups.
+        roles: Names of the user's Hub roles, with those of the groups.
+        admin: Whether the user is an administrator of the Hub.
     """
 
     name: str
@@ -40,18 +40,18 @@ class Person:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audience:
-    """Who may use a size: whoever one of the three lets in."""
+    """The users who may use a size: members of one of the groups, holders of one of the roles, or administrators."""
 
     groups: frozenset[str] = frozenset()
     roles: frozenset[str] = frozenset()
     admins: bool = False
 
     def has(self, person: Person) -> bool:
-        """Whether a person belongs to it."""
+        """Return whether a person belongs to the audience."""
         return bool(self.groups & person.groups or self.roles & person.roles or (self.admins and person.admin))
 
     def __str__(self) -> str:
-        """Who they are: `group ml, role teacher, administrators`."""
+        """Return the audience in words: `group ml, role teacher, administrators`."""
         words = [f"group {name}" for name in sorted(self.groups)]
         words += [f"role {name}" for name in sorted(self.roles)]
         return ", ".join([*words, "administrators"] if self.admins else words)
@@ -59,21 +59,21 @@ class Audience:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """What a development container may be.
+    """A size of development containers.
 
     Attributes:
-        name: What users write: lower-case letters, digits and `-`.
-        title: What the page shows.
+        name: Name of the size: lower-case letters, digits and `-`.
+        title: Title on the spawn page.
         description: A sentence below the title.
-        cpu: Cores that it has for sure.
-        cpu_limit: Cores that it may use when others leave them; at least `cpu`.
-        memory: Bytes; it has them for sure and never more.
+        cpu: Cores that the container has for itself (request).
+        cpu_limit: Cores that the container may use when they are free (limit); at least `cpu`.
+        memory: Bytes of memory, both request and limit.
         resource: Name of a GPU or MIG resource, as `nvidia.com/gpu` or `nvidia.com/mig-1g.10gb`; None: no device.
-        count: How many of them.
-        image: Image instead of the spawner's; None: the spawner's.
-        node_selector: Labels that its node must have besides those of the node group.
-        audience: Who may use it; None: everybody.
-        start_timeout: Seconds that its start may take; None: the spawner's.
+        count: Number of devices of that resource.
+        image: Image of the container; None: the spawner's.
+        node_selector: Labels that its node must have besides the label of the node group.
+        audience: Users who may use the size; None: all users.
+        start_timeout: Seconds that a start may take; None: the spawner's.
     """
 
     name: str
@@ -90,18 +90,18 @@ class Size:
     start_timeout: int | None = None
 
     def allows(self, person: Person) -> bool:
-        """Whether a person may use it at all."""
+        """Return whether a person may use the size."""
         return self.audience is None or self.audience.has(person)
 
     @property
     def needs(self) -> Amounts:
-        """What it takes from a node."""
+        """The amounts that a container of this size takes from a node."""
         needs = {"cpu": self.cpu, "memory": self.memory, "pods": Decimal(1)}
         return needs | {self.resource: Decimal(self.count)} if self.resource is not None else needs
 
     @property
     def summary(self) -> str:
-        """What it is in a few words: `4 CPU, 16 GiB, 1 nvidia.com/gpu`."""
+        """The size in a few words: `4 CPU, 16 GiB, 1 nvidia.com/gpu`."""
         words = [f"{format_count(self.cpu)} CPU", format_bytes(self.memory)]
         if self.resource is not None:
             words.append(f"{self.count} {self.resource}")
@@ -109,14 +109,14 @@ class Size:
 
 
 def parse_sizes(table: Mapping[str, Any], *, setting: str = "sizes") -> dict[str, Size]:
-    """Read the sizes of a configuration.
+    """Return the sizes of a configuration, by name.
 
     Args:
-        table: A table for each size, by its name, in the order in which the page shows them; `order` changes it.
-        setting: Where the table comes from, to be named in errors.
+        table: A table for each size, by its name, in the order of the page; the field `order` changes that order.
+        setting: Name of the setting for error messages.
 
     Raises:
-        ValueError: Something is wrong; names the field, its value and the remedy.
+        ValueError: A field is wrong; the message names the field, its value and the remedy.
     """
     parsed = [_Table(f"{setting}[{name!r}]", given, _FIELDS).size(name) for name, given in table.items()]
     return {size.name: size for _, size in sorted(parsed, key=lambda pair: pair[0])}
@@ -131,7 +131,7 @@ _FIELDS: Final = frozenset(
 
 
 class _Table:
-    """One table of the configuration, read field by field."""
+    """A table of the configuration, read field by field."""
 
     def __init__(self, where: str, given: object, fields: frozenset[str]) -> None:
         self.where = where
@@ -171,7 +171,7 @@ class _Table:
         return frozenset(found)
 
     def size(self, name: object) -> tuple[int, Size]:
-        """The size that the table describes, with its place in the order."""
+        """Return the size that the table describes, after its number in the order."""
         if not (isinstance(name, str) and _NAME.fullmatch(name)):
             self.refuse(self.where, name, "name it with up to 63 lower-case letters, digits and '-', such as 'gpu-1'")
         cpu = self.quantity("cpu", "give the cores, such as 2 or 500m")

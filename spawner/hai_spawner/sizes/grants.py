@@ -1,7 +1,7 @@
-"""Grants: which servers there are or are being started, known without a delay.
+"""Keep the grants: the servers that run or are being started, known without delay.
 
-A pod that has just been asked for is in no list yet, so two users at the same moment would both get the last GPU.
-The Hub is one process: what it has granted is kept here, from the decision until the server is gone.
+A pod that has just been requested is in no list yet, so two users at the same moment would both get the last GPU.
+The Hub is one process, so it keeps its grants here, from the decision until the server is gone.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """A server that may exist.
+    """A server that runs or is being started.
 
     Attributes:
-        user: Its owner.
-        server: Its name; empty for the default one.
-        size: Name of its size; empty where there are none.
-        groups: The owner's groups when it was granted.
-        devices: Indices of devices that it was given, where the spawner hands them out itself.
+        user: Name of its owner.
+        server: Name of the server; empty for the default server.
+        size: Name of its size; empty if no sizes are configured.
+        groups: The owner's groups at the time of the grant.
+        devices: Indices of its GPUs, if the spawner assigns them itself.
     """
 
     user: str
@@ -31,16 +31,16 @@ class Grant:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What it is known by."""
+        """The pair of owner and name, which identifies the server."""
         return self.user, self.server
 
     def to_state(self) -> dict[str, Any]:
-        """As the Hub keeps it over a restart."""
+        """Return the grant as JSON that the Hub keeps over a restart."""
         return {"size": self.size, "groups": sorted(self.groups), "devices": list(self.devices)}
 
     @classmethod
     def from_state(cls, user: str, server: str, state: dict[str, Any]) -> Grant:
-        """What `to_state` wrote."""
+        """Return the grant from what `to_state` returned."""
         return cls(
             user=user,
             server=server,
@@ -57,19 +57,19 @@ class Ledger:
         self._grants: dict[tuple[str, str], Grant] = {}
 
     def add(self, grant: Grant) -> None:
-        """Note a grant, in the place of an earlier one of the same server."""
+        """Add a grant, replacing an earlier one of the same server."""
         self._grants[grant.key] = grant
 
     def get(self, user: str, server: str) -> Grant | None:
-        """The grant of a server."""
+        """Return the grant of a server; None if there is none."""
         return self._grants.get((user, server))
 
     def remove(self, user: str, server: str) -> None:
-        """The server is gone; no error when it was not there."""
+        """Remove the grant of a server; no error if there is none."""
         self._grants.pop((user, server), None)
 
     def others(self, user: str, server: str) -> list[Grant]:
-        """All but the one of this server."""
+        """Return all grants except that of this server."""
         return [grant for grant in self if grant.key != (user, server)]
 
     def __iter__(self) -> Iterator[Grant]:

@@ -1,4 +1,4 @@
-"""Limits: how many servers a user and a group may have at once, by size."""
+"""Limit how many servers a user and a group may have at once, by size."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _FIELDS: Final = ("user", "users", "group", "groups")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """How many servers of one size, or of all sizes together.
+    """Most servers of one size, or of all sizes together.
 
     Attributes:
-        user: What one user may have; None: no limit.
-        users: The same for users by name, instead of `user`.
-        group: What the members of one group may have together; None: no limit.
-        groups: The same for groups by name, instead of `group`.
+        user: Most servers of one user; None: no limit.
+        users: Limits for users by name, used instead of `user`.
+        group: Most servers of all members of one group together; None: no limit.
+        groups: Limits for groups by name, used instead of `group`.
     """
 
     user: int | None = None
@@ -33,13 +33,13 @@ class Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """One limit that applies to a person, with its use.
+    """A limit that applies to a person, with its use.
 
     Attributes:
         whose: `you`, or `group ml`.
         what: Name of the size, or `*`.
-        used: Servers there are now.
-        limit: Servers there may be.
+        used: Number of servers now.
+        limit: Most servers allowed.
     """
 
     whose: str
@@ -49,17 +49,17 @@ class Share:
 
     @property
     def left(self) -> int:
-        """How many more there may be."""
+        """The number of further servers that are allowed."""
         return max(0, self.limit - self.used)
 
     @property
     def sentence(self) -> str:
-        """The same as a sentence: `Group ml has 4 of 4 servers of size gpu-1.`."""
+        """The share as a sentence: `Group ml has 4 of 4 servers of size gpu-1.`."""
         text = str(self)
         return f"{text[0].upper()}{text[1:]}."
 
     def __str__(self) -> str:
-        """For example `group ml has 4 of 4 servers of size gpu-1`."""
+        """Return the share in words, for example `group ml has 4 of 4 servers of size gpu-1`."""
         of = "" if self.what == ANY else f" of size {self.what}"
         verb = "have" if self.whose == "you" else "has"
         return f"{self.whose} {verb} {self.used} of {self.limit} servers{of}"
@@ -69,15 +69,15 @@ Limits = Mapping[str, Limit]
 
 
 def parse_limits(table: Mapping[str, Any], sizes: Collection[str], *, setting: str = "limits") -> dict[str, Limit]:
-    """Read the limits of a configuration.
+    """Return the limits of a configuration, by name of the size or `*`.
 
     Args:
         table: A table for each size, and for `*`.
-        sizes: The names of the sizes there are.
-        setting: Where the table comes from, to be named in errors.
+        sizes: Names of the configured sizes.
+        setting: Name of the setting for error messages.
 
     Raises:
-        ValueError: Something is wrong; names the field, its value and the remedy.
+        ValueError: A field is wrong; the message names the field, its value and the remedy.
     """
     return {name: _limit(f"{setting}[{name!r}]", name, given, sizes) for name, given in table.items()}
 
@@ -119,13 +119,13 @@ def _counts(where: str, value: object) -> dict[str, int]:
 
 
 def shares(person: Person, size: str, limits: Limits, grants: Iterable[Grant]) -> tuple[Share, ...]:
-    """Every limit that applies to a person who wants a server of a size; all of them must have room.
+    """Return every limit that applies to a person who wants a server of a size; a server may start if all have room.
 
     Args:
-        person: Who asks.
-        size: The size that he asks for.
-        limits: The limits that are configured.
-        grants: All servers there are, other users' included.
+        person: The user who asks.
+        size: Name of the wanted size.
+        limits: The configured limits.
+        grants: All servers, with those of other users.
     """
     found: list[Share] = []
     known = tuple(grants)

@@ -1,7 +1,7 @@
-"""Reads nodes and pods for the spawn page: fresh enough to decide by, and not once for every reader.
+"""Read nodes and pods for the spawn page, and share one reading among requests of the same moment.
 
 KubeSpawner's reflectors cannot watch nodes (they name every object by its namespace), and they give up when the API
-server is away for a minute. A spawn is rare: it reads.
+server does not answer for a minute. Spawns are rare, so each one reads the lists.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from hai_spawner.sizes.capacity import Json
 
-#: Seconds that a reading is good for.
+#: Seconds for which a reading is used again.
 FRESH_S: Final = 2.0
 _TIMEOUT_S: Final = 5.0
 
@@ -26,11 +26,11 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the API server lists.
+    """The API server's lists of nodes and pods.
 
     Attributes:
-        nodes: The nodes of the groups.
-        pods: Pods that may be on them.
+        nodes: The nodes of the node groups.
+        pods: Pods that may be on these nodes.
     """
 
     nodes: tuple[Json, ...]
@@ -39,13 +39,13 @@ class Reading:
 
 @dataclass(slots=True)
 class NodeReader:
-    """Nodes by a label selector and pods of a namespace, read at most every `FRESH_S`.
+    """Reads nodes by a label selector and pods of a namespace, at most once in `FRESH_S` seconds.
 
     Attributes:
         api: A CoreV1Api of kubernetes_asyncio.
         selector: Label selector of the nodes.
-        namespace: Where the pods are; None: everywhere.
-        clock: Seconds that only grow.
+        namespace: Namespace of the pods; None: all namespaces.
+        clock: Returns monotonic time in seconds.
     """
 
     api: Any
@@ -56,10 +56,10 @@ class NodeReader:
     _last: tuple[float, Reading] | None = None
 
     async def read(self) -> Reading:
-        """The nodes and pods there are.
+        """Return the current nodes and pods.
 
         Raises:
-            Unreadable: The API server does not answer, or refuses.
+            Unreadable: The API server does not answer, or refuses the request.
         """
         async with self._lock:
             if self._last is not None and self.clock() - self._last[0] < FRESH_S:

@@ -1,4 +1,4 @@
-"""Amounts of resources as Kubernetes writes them: `500m`, `16Gi`, `4`."""
+"""Read and write amounts of resources in the form of Kubernetes: `500m`, `16Gi`, `4`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _SUFFIXES: Final[Mapping[str, Decimal]] = {
 
 
 def parse_quantity(text: object) -> Decimal:
-    """Read an amount.
+    """Return an amount in whole units: cores, bytes, devices.
 
     Args:
         text: A number, or a text such as `500m`, `1.5`, `16Gi`, `1e3`.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The text is no amount.
     """
     match = _FORM.fullmatch(str(text)) if isinstance(text, str | int | float) and not isinstance(text, bool) else None
     if match is None:
@@ -38,7 +38,7 @@ def parse_quantity(text: object) -> Decimal:
 
 
 def format_bytes(amount: Decimal) -> str:
-    """Bytes with the largest binary unit that leaves at least one: `16 GiB`, `1.5 GiB`."""
+    """Return bytes in the largest binary unit of which there is at least one: `16 GiB`, `1.5 GiB`."""
     for unit in ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki"):
         if amount >= _SUFFIXES[unit]:
             return f"{_plain(amount / _SUFFIXES[unit])} {unit}B"
@@ -46,7 +46,7 @@ def format_bytes(amount: Decimal) -> str:
 
 
 def format_count(amount: Decimal) -> str:
-    """A number without needless zeros: `2`, `0.5`."""
+    """Return a number without needless zeros: `2`, `0.5`."""
     return _plain(amount)
 
 

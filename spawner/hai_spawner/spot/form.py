@@ -1,4 +1,4 @@
-"""The part of the spawn page that offers a spot container."""
+"""Render the part of the spawn page that offers a spot container."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ _TEMPLATE: Final = Templates(autoescape=True, trim_blocks=True, lstrip_blocks=Tr
 
 
 def render_spot(spot: SpotOptions, *, checked: bool, waiting: int | None) -> str:
-    """The fieldset as HTML.
+    """Return the fieldset as HTML.
 
     Args:
-        spot: What was chosen the last time, or the defaults.
-        checked: Whether spot is chosen already.
-        waiting: The task of this server that waits for its turn; None: there is none.
+        spot: The last choice of the user, or the defaults.
+        checked: Whether the spot container is selected.
+        waiting: Id of this server's task that waits for its turn; None: there is none.
     """
     minutes = spot.grace_s / 60
     grace = f"{minutes:g} min" if minutes >= 1 else f"{spot.grace_s:g} s"

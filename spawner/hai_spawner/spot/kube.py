@@ -1,4 +1,4 @@
-"""Servers as pods of the Jupyter nodes, or as tasks on training nodes. Importing it takes seconds."""
+"""Start servers as pods on Jupyter nodes, or as tasks on training nodes. Importing this takes seconds."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hai_spawner.spot.mixin import SpotMixin
 
 
 class HaiSpotKubeSpawner(SpotMixin, HaiKubeSpawner):
-    """`HaiKubeSpawner`, which can also run a server as a task: a pod that the scheduler service makes."""
+    """A `HaiKubeSpawner` that can also run a server as a task, in a pod that the scheduler service makes."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not self.spot.trait_has_value("command"):
-            # The image's Python; hai_client comes with the pod.
+            # The Python of the image; the scheduler service puts hai_client into the pod.
             self.spot.command = ["python3", "-m", "hai_client.spot"]

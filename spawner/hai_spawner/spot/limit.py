@@ -1,4 +1,4 @@
-"""Starts that wait in the queue of tasks, beside the Hub's limit on starts at one time."""
+"""Keep starts that wait in the queue of tasks from using up the Hub's limit on starts at one time."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _LIMIT: Final = "concurrent_spawn_limit"
 
 @contextmanager
 def beside_the_limit(handler: Any) -> Iterator[None]:
-    """While this lasts, one start that is under way does not keep others from starting.
+    """Raise the Hub's limit on concurrent starts by one while a start waits for its turn.
 
-    `JupyterHub.concurrent_spawn_limit` is for bursts of starts, which cost the Hub; one that waits for a node costs
-    nothing, and may wait for hours. The Hub counts it all the same, so the limit is one more meanwhile.
+    `JupyterHub.concurrent_spawn_limit` is for bursts of starts, which cost the Hub time. A start that waits for a node
+    costs nothing and may wait for hours. The Hub counts it all the same, so the limit is raised meanwhile.
 
     Args:
-        handler: The Hub's handler of the start, whose settings all its handlers share; None: nothing is to be done.
+        handler: The Hub's handler of the start, which shares its settings with all handlers; None: do nothing.
     """
     settings = {} if handler is None else handler.settings
-    # 0 is no limit.
+    # 0 means no limit.
     if not settings.get(_LIMIT):
         yield
         return

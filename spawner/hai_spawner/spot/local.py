@@ -1,4 +1,4 @@
-"""Servers on this machine, as processes or as tasks."""
+"""Start servers on this machine, as processes or as tasks."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from hai_spawner.spot.mixin import SpotMixin
 
 
 class HaiSpotLocalSpawner(SpotMixin, HaiLocalSpawner):
-    """`HaiLocalSpawner`, which can also run a server as a task of the local cluster."""
+    """A `HaiLocalSpawner` that can also run a server as a task of the local cluster."""
 
     def spot_cwd(self, configured: str) -> str:
-        """The user's home, which is made here, where an error can be told."""
+        """Return the configured folder, or the user's home, which is made here so that an error can be reported."""
         if configured:
             return configured
         return str(self.prepare_home())

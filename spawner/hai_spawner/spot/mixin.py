@@ -1,4 +1,4 @@
-"""Spot containers for any spawner: a server that is a task, beside the servers that the spawner starts itself."""
+"""Add spot containers to a spawner: servers that are tasks, beside the servers that the spawner starts itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hai_spawner.spot.scheduler import SchedulerError
 from hai_spawner.spot.server import SpotServer
 
 if TYPE_CHECKING:
-    # What stands behind it.
+    # The class behind the mixin.
     from hai_spawner.containers.mixin import HaiSpawnerMixin as _Behind
 else:
     _Behind = object
@@ -22,22 +22,22 @@ _STATE: Final = "spot"
 
 
 class SpotMixin(_Behind):
-    """It stands before a spawner class of ours and takes over where a request, or what the Hub kept, is about spot."""
+    """Comes before one of HAI's spawner classes, and handles requests and kept state of spot containers."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.spot = SpotServer(self, parent=self)
-        #: Whether the server that this object is about is a task.
+        #: Whether this server is a spot container.
         self._is_spot = False
 
     def spot_cwd(self, configured: str) -> str:
-        """The folder that a spot container starts in."""
+        """Return the folder that a spot container starts in."""
         return configured or "/"
 
     # What is asked for.
 
     async def form(self) -> str:
-        """The form of the classes behind, and spot; for the default server only where there is something to choose."""
+        """Return the form with the choice of a spot container; empty for a default server without other choices."""
         form = await super().form()
         if not (form or self.name):
             return ""
@@ -51,11 +51,11 @@ class SpotMixin(_Behind):
         return form + render_spot(defaults, checked=checked, waiting=waiting)
 
     def run_options_from_form(self, form_data: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-        """Options of the page."""
+        """Return the options of the page's form."""
         return self._split(form_data, super().run_options_from_form)
 
     def options_from_query(self, query_data: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-        """Options of an address."""
+        """Return the options of a URL's query."""
         return self._split(query_data, super().options_from_query)
 
     def _split(self, form: Mapping[str, Sequence[Any]], read: Any) -> dict[str, Any]:
@@ -66,15 +66,15 @@ class SpotMixin(_Behind):
         options: dict[str, Any] = read(rest)
         if spot is None:
             return options
-        # The page sends a size as well; a node has its own.
+        # The page sends a size as well, but sizes do not apply to spot containers.
         options.pop("profile", None)
         return {**options, "spot": spot}
 
     async def decide(self) -> None:
-        """Check the options of a spot container; anything else is for the classes behind.
+        """Check the options of a spot container; other servers are decided by the classes behind.
 
         Raises:
-            Refusal: It does not start.
+            Refusal: The server does not start.
         """
         self._is_spot = wants_spot(self.user_options)
         if not self._is_spot:
@@ -92,10 +92,10 @@ class SpotMixin(_Behind):
     # What the Hub does with a server.
 
     async def start(self) -> Any:
-        """Start the server, or have a task that does.
+        """Start the server, itself or by a task; returns its address.
 
         Raises:
-            SpawnException: It does not start; says why.
+            SpawnException: The server does not start; the message says why.
         """
         if self._is_spot:
             return await self.spot.start()
@@ -107,28 +107,28 @@ class SpotMixin(_Behind):
         return await super().start()
 
     async def poll(self) -> int | None:
-        """None while the server is up."""
+        """Return None while the server is up, else an exit status."""
         return await self.spot.poll() if self._is_spot else await super().poll()
 
     async def stop(self, now: bool = False) -> None:
-        """End the server; a spot container's task is stopped for good."""
+        """Stop the server; the task of a spot container is stopped for good."""
         if self._is_spot:
             await self.spot.stop()
         else:
             await super().stop(now)
 
     async def get_url(self) -> str:
-        """Where the server is: what the Hub has kept is right for a task."""
+        """Return the server's URL; for a spot container it is the one that the Hub has stored."""
         return str(self.server.url if self._is_spot else await super().get_url())
 
     async def progress(self) -> AsyncIterator[dict[str, Any]]:
-        """What the page shows while the server starts."""
+        """Yield the messages that the page shows while the server starts."""
         events = self.spot.progress() if self._is_spot else super().progress()
         async for event in events:
             yield event
 
     async def delete_forever(self) -> None:
-        """The server is removed from the Hub: its task has no use any more."""
+        """Stop the server's task, because the server is being removed from the Hub."""
         try:
             await self.spot.give_up()
         except SchedulerError as error:
@@ -140,20 +140,20 @@ class SpotMixin(_Behind):
     # What the Hub keeps.
 
     def get_state(self) -> dict[str, Any]:
-        """What outlives a restart of the Hub, and the end of a turn."""
+        """Return the state that outlives a restart of the Hub and the end of a turn, with the task."""
         state: dict[str, Any] = super().get_state()
         if self.spot.kept is not None:
             state[_STATE] = self.spot.kept.to_state()
         return state
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Find the task again."""
+        """Restore the task of the server."""
         super().load_state(state)
         self.spot.load(state.get(_STATE))
         self._is_spot = self.spot.kept is not None and self.spot.kept.run is not None
 
     def clear_state(self) -> None:
-        """The server is not up; its task, if there is one, waits on."""
+        """Forget the run, because the server is not up. Its task, if there is one, goes on waiting."""
         super().clear_state()
         if self.spot.kept is not None:
             self.spot.kept = self.spot.kept.without_run

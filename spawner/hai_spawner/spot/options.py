@@ -1,4 +1,4 @@
-"""What a user asks for when he wants a spot container: checked as strictly for the REST interface as for the page."""
+"""Check the options of a spot container, in the same way for the REST interface and for the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 from hai_client import constants
 from hai_spawner.containers.menu import Refusal, Why
 
-#: Levels that can be asked for, the lowest first; AUTO is the highest one that still has quota.
+#: Priorities that a user can ask for, the lowest first; AUTO is the highest one that still has quota (Q4).
 PRIORITIES: Final = (*constants.PRIORITIES, constants.AUTO)
 #: Longest text of an option, in characters.
 _LONGEST: Final = 128
@@ -21,11 +21,11 @@ class SpotOptions:
     """A node, or some GPUs of one, for a JupyterLab server.
 
     Attributes:
-        gpus: How many GPUs of a node; None: a whole node.
-        priority: The level that the task asks for, or AUTO.
-        group: The node group.
-        grace_s: Seconds to save in, from the notice to the end.
-        environment: The environment it runs in, by name; None: the platform's default.
+        gpus: Number of GPUs of a node; None: a whole node.
+        priority: Priority that the task asks for, or AUTO.
+        group: Name of the node group.
+        grace_s: Seconds between the notice and the deadline, in which the user can save.
+        environment: Name of the environment; None: the platform's default.
     """
 
     gpus: int | None = None
@@ -35,32 +35,32 @@ class SpotOptions:
     environment: str | None = None
 
     def to_user_options(self) -> dict[str, Any]:
-        """As the Hub keeps them, and as the REST interface reads them."""
+        """Return the options in the form that the Hub stores and the REST interface reads."""
         spot = asdict(self)
         environment = spot.pop("environment")
         return {"spot": spot} | ({"environment": environment} if environment else {})
 
     @property
     def sentence(self) -> str:
-        """What is asked for, in words."""
+        """The options in words."""
         what = "a whole node" if self.gpus is None else f"{self.gpus} GPU{'s' if self.gpus > 1 else ''} of a node"
         return f"Asked for {what} of group {self.group!r} at priority {self.priority}"
 
 
 def wants_spot(options: object) -> bool:
-    """Whether a request is for a spot container, rightly written or not."""
+    """Return whether a request is for a spot container, even if its options are wrong."""
     return isinstance(options, Mapping) and options.get("spot") not in (None, False)
 
 
 def read_spot(options: Mapping[str, Any], defaults: SpotOptions) -> SpotOptions:
-    """The options of a request for a spot container.
+    """Return the options of a request for a spot container.
 
     Args:
         options: `user_options` of the request.
-        defaults: What holds where nothing is said.
+        defaults: Options for what the request leaves out.
 
     Raises:
-        Refusal: Something is wrong; names the option, its value and the remedy.
+        Refusal: An option is wrong; the message names the option, its value and the remedy.
     """
     for key in options:
         if key == "profile" and options[key] in (None, ""):
@@ -86,10 +86,10 @@ def read_spot(options: Mapping[str, Any], defaults: SpotOptions) -> SpotOptions:
 
 
 def spot_of_form(form: Mapping[str, Sequence[Any]]) -> tuple[dict[str, Any] | None, dict[str, Sequence[Any]]]:
-    """The part of a form or a query that is about spot, as the REST interface would have it, and the rest.
+    """Split a form or a query; returns the spot options in the form of the REST interface, None: no spot, and the rest.
 
     Raises:
-        Refusal: The number of GPUs is no number.
+        Refusal: The number of GPUs is not a number.
     """
     rest = {key: values for key, values in form.items() if not key.startswith("spot")}
     given = {key: str(values[-1]).strip() for key, values in form.items() if key.startswith("spot") and values}

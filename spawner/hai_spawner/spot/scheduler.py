@@ -1,8 +1,8 @@
-"""The scheduler service as a spot container's spawner uses it: in the name of the server's owner, with a token of his.
+"""Send requests to the scheduler service in the name of a spot container's owner, with a token of that user.
 
-The Hub makes the token for an hour, with the right to submit and steer his own tasks and no other. So every rule of
-the service (rights, quota, what he may see) holds as if he had typed `hai submit`; the Hub's own service needs no
-right to act for others, which whoever broke into it would have as well.
+The Hub makes the token for an hour, with no other right than to submit and change the user's own tasks. So every rule
+of the service (rights, quota, visibility) holds as if the user had typed `hai submit`. The Hub's own service needs no
+right to act for other users, which an attacker in that service would also have.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from urllib.parse import quote
 
 import aiohttp
 
-#: What the token may do: enter the service, and act on its owner's tasks.
+#: Scopes of the token: access to the service, and changes to its owner's tasks.
 SCOPES: Final = ("custom:hai:tasks:write", "access:services!service=hai")
-#: How long a token is good for, and how long before its end it is replaced, in seconds.
+#: Seconds for which a token is valid, and seconds before its end at which it is replaced.
 TOKEN_LIFE_S: Final = 3600
 _RENEWED_S: Final = 300
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=15, sock_connect=5)
 
 
 class SchedulerError(Exception):
-    """The service did not do it; the text says why, and holds no secret.
+    """The service refused a request or did not answer; the text says why, and holds no secret.
 
     Attributes:
-        status: Its answer; None: it did not answer.
+        status: HTTP status of the answer; None: there was no answer.
     """
 
     def __init__(self, message: str, status: int | None = None) -> None:
@@ -35,7 +35,7 @@ class SchedulerError(Exception):
 
     @property
     def temporary(self) -> bool:
-        """Whether it may be different in a moment."""
+        """Whether the same request may succeed later."""
         return self.status is None or self.status >= 500 or self.status == 429
 
 
@@ -47,17 +47,17 @@ class NoToken(SchedulerError):
 
 
 class Tokens:
-    """One token a user, as long as it is good."""
+    """Keeps one token for each user while it is valid."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._kept: dict[str, tuple[str, float]] = {}
 
     def of(self, user: Any) -> str:
-        """A token of the user (JupyterHub's `User`).
+        """Return a token of a user (JupyterHub's `User`).
 
         Raises:
-            NoToken: He may not do himself what the token is for.
+            NoToken: The user lacks the rights that the token needs.
         """
         token, good_until = self._kept.get(user.name, ("", 0.0))
         if self._clock() < good_until:
@@ -70,17 +70,17 @@ class Tokens:
         return token
 
     def forget(self, user: Any) -> None:
-        """The token is not good any more."""
+        """Drop a user's token, because it is no longer valid."""
         self._kept.pop(user.name, None)
 
 
 class Scheduler:
-    """Calls of one user.
+    """Sends the requests of one user.
 
     Args:
         api_url: Base of the REST interface.
         user: JupyterHub's `User`.
-        tokens: Where his token is kept.
+        tokens: Keeps the tokens of all users.
     """
 
     def __init__(self, api_url: str, user: Any, tokens: Tokens) -> None:
@@ -89,42 +89,42 @@ class Scheduler:
         self._tokens = tokens
 
     async def submit(self, body: Mapping[str, Any], key: str) -> int:
-        """Submit a task; its id. Repeating it with the same key is harmless.
+        """Submit a task; returns its id. A repeated request with the same key submits no second task.
 
         Raises:
-            SchedulerError: It is refused, or cannot be asked.
+            SchedulerError: The service refuses the task or does not answer.
         """
         return int((await self._call("POST", "/tasks", body=body, headers={"Idempotency-Key": key}))["id"])
 
     async def task(self, task_id: int) -> dict[str, Any] | None:
-        """A task with its runs; None if there is none.
+        """Return a task with its runs; None if there is no such task.
 
         Raises:
-            SchedulerError: It cannot be asked.
+            SchedulerError: The service does not answer.
         """
         return await self._unless_missing("GET", f"/tasks/{task_id}")
 
     async def explain(self, task_id: int) -> dict[str, Any] | None:
-        """Why a task waits; None if there is none.
+        """Return why a task waits; None if there is no such task.
 
         Raises:
-            SchedulerError: It cannot be asked.
+            SchedulerError: The service does not answer.
         """
         return await self._unless_missing("GET", f"/tasks/{task_id}/explain")
 
     async def resume(self, task_id: int) -> None:
-        """Let a held task have its turns again.
+        """Resume a held task.
 
         Raises:
-            SchedulerError: It has ended, or the service cannot be asked.
+            SchedulerError: The task has ended, or the service does not answer.
         """
         await self._call("POST", f"/tasks/{task_id}/resume")
 
     async def stop(self, task_id: int) -> None:
-        """End a task for good; one that has ended is fine.
+        """Stop a task for good; no error if it has ended already.
 
         Raises:
-            SchedulerError: It cannot be asked.
+            SchedulerError: The service does not answer.
         """
         try:
             await self._unless_missing("POST", f"/tasks/{task_id}/stop")
@@ -147,7 +147,7 @@ class Scheduler:
             status, found = await self._ask(method, path, body, headers or {})
             if status != 401 or attempt == 2:
                 break
-            # Revoked by its owner, or by an administrator.
+            # The owner or an administrator has revoked the token.
             self._tokens.forget(self._user)
         if 200 <= status < 300:
             return found
@@ -159,7 +159,7 @@ class Scheduler:
     ) -> tuple[int, dict[str, Any]]:
         sent = {"Authorization": f"Bearer {self._tokens.of(self._user)}", "Accept": "application/json", **headers}
         try:
-            # A proxy of the environment has no business with the token: aiohttp heeds none unless told to.
+            # A proxy of the environment must not see the token: aiohttp uses none unless trust_env is set.
             async with (
                 aiohttp.ClientSession(timeout=_TIMEOUT) as session,
                 session.request(

@@ -1,8 +1,8 @@
-"""A JupyterLab server that is a task: submitted, waited for, started, lost and found again.
+"""Run a JupyterLab server as a task: submit the task, wait for its turn, start the server, and restore it later.
 
-The task's command (`hai_client.spot`) knocks at the Hub (`hai_hub.config.spot_handler`) whenever a run of it is up, and
-the Hub asks this object. So nothing has to be pushed into a run, and
-every restart of anybody ends in the same question.
+The task's command (`hai_client.spot`) calls the Hub (`hai_hub.config.spot_handler`) whenever a run of it is up, and the
+Hub asks this object what to run. So the Hub never has to reach a run, and after a restart of the Hub, the service or
+the run the same call is made again.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from hai_spawner.spot.options import PRIORITIES, SpotOptions
 from hai_spawner.spot.scheduler import Scheduler, SchedulerError, Tokens
 from hai_spawner.spot.state import Kept, Visit, ending, exit_status, has_ended, serves, waiting_line
 
-#: Variables of the Hub that are wrong on another node: there the rank's own hold, with the environment's programs.
+#: Variables that are not sent to the run: the values of the rank's own environment are right on its node.
 _NODES_OWN: Final = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
-#: Seconds between two tries to stop a task, and how many.
+#: Seconds between two tries to stop a task, and the number of tries.
 _STOP_AGAIN_S: Final = 1.0
 _STOP_TRIES: Final = 3
-#: How long the end of a stopped task is waited for, in seconds.
+#: Seconds to wait for the end of a stopped task.
 _STOP_WAIT_S: Final = 40.0
 
 
@@ -37,7 +37,7 @@ class SpotServer(LoggingConfigurable):
     """The spot container of one server of one user.
 
     Args:
-        spawner: The spawner whose server it is.
+        spawner: The spawner of that server.
     """
 
     group = Unicode("training", config=True, help="The node group of spot containers.")
@@ -47,18 +47,18 @@ class SpotServer(LoggingConfigurable):
     grace = Float(
         300.0,
         config=True,
-        help="How long a user has to save after the notice, in seconds. The group's maximum (max_grace) limits it.",
+        help="Seconds that a user has to save after the notice. The node group's maximum (max_grace) limits it.",
     )
     start_timeout = Integer(
-        86_400, config=True, help="How long a spot container may wait in the queue before its task is stopped, seconds."
+        86_400, config=True, help="Seconds that a spot container may wait in the queue before its task is stopped."
     )
-    poll_interval = Integer(10, config=True, help="Seconds between two looks at a spot container that is up.")
-    look_every = Float(3.0, config=True, help="Seconds between two looks at a task that waits for its turn.")
+    poll_interval = Integer(10, config=True, help="Seconds between two checks of a spot container that is up.")
+    look_every = Float(3.0, config=True, help="Seconds between two checks of a task that waits for its turn.")
     command = List(
         Unicode(),
         config=True,
-        help="The command of the task, which must start hai_client.spot. Default: this Python on one machine, python3 "
-        "in pods.",
+        help="The command of the task, which must start hai_client.spot (default: with this Python on one machine, "
+        "with python3 in pods).",
     )
     cwd = Unicode("", config=True, help="Folder that the server starts in; empty: the user's home, or / in pods.")
     port = Integer(0, config=True, help="Port of the server on its node; 0: any free one.")
@@ -72,11 +72,11 @@ class SpotServer(LoggingConfigurable):
         self.spawner = spawner
         self.options: SpotOptions | None = None
         self.kept: Kept | None = None
-        #: Whether a start is waiting, or was given up by the Hub while it waited.
+        #: Whether a start is waiting, or was cancelled by the Hub while it waited.
         self.starting = False
         self._door: asyncio.Future[Visit] | None = None
         self._generation = ""
-        #: The run that has said that its server is gone.
+        #: The run that has reported the end of its server.
         self._left: str | None = None
 
     @default("command")
@@ -85,16 +85,16 @@ class SpotServer(LoggingConfigurable):
 
     @property
     def defaults(self) -> SpotOptions:
-        """What holds where a request says nothing."""
+        """The options for what a request leaves out."""
         return SpotOptions(priority=self.priority, group=self.group, grace_s=self.grace)
 
     # -- start ------------------------------------------------------------------------------------
 
     async def start(self) -> str:
-        """Have a task, wait for its turn and for its run to knock; the server's address.
+        """Take or submit the task, and wait for its turn and for its run to call the Hub; returns the server's URL.
 
         Raises:
-            SpawnException: The task was refused, or has ended; says why.
+            SpawnException: The task was refused, or has ended; the message says why.
         """
         self.starting, self._left = True, None
         self._generation = secrets.token_hex(8)
@@ -115,21 +115,21 @@ class SpotServer(LoggingConfigurable):
         try:
             await asyncio.shield(having)
         except asyncio.CancelledError:
-            # Nobody waits any more: a task that is being submitted just now must not come back by itself.
+            # The start was cancelled: a task that is being submitted just now must not start the server later.
             with contextlib.suppress(SchedulerError):
                 await having
                 await self.give_up()
             raise
         except SchedulerError as error:
-            # What was kept stays: whether its place in the queue is wanted was not in question.
+            # A task from before keeps its place in the queue.
             self.starting = False
             if not error.temporary:
-                # The next start does not ask for it again by itself.
+                # The next start must not repeat the refused options by itself.
                 self.spawner._remember({})
             raise _refused(error) from None
 
     async def _have_task(self) -> None:
-        """Take the task of before if it is what is asked for now; else submit one."""
+        """Use the task from before if its options are the same; else stop that task and submit a new one."""
         assert self.options is not None
         asked = self.options.to_user_options()
         if self.kept is not None:
@@ -147,7 +147,7 @@ class SpotServer(LoggingConfigurable):
         self._keep(Kept(task=task_id, asked=asked))
 
     def task_body(self) -> dict[str, Any]:
-        """The task as it is submitted. Whoever may see the user's tasks may see all of it: it holds no secret."""
+        """Return the body of the submission. It holds no secret, because other users may be allowed to see the task."""
         assert self.options is not None
         options = self.options
         body: dict[str, Any] = {
@@ -159,7 +159,7 @@ class SpotServer(LoggingConfigurable):
             "priority": options.priority,
             "group": options.group,
             "grace_s": options.grace_s,
-            # A signal to the launcher, which the server does not get.
+            # Only the launcher gets the signal, not the server.
             "profile": "sigterm",
             "env": {
                 "HAI_SPOT_URL": self._door_url,
@@ -197,17 +197,17 @@ class SpotServer(LoggingConfigurable):
     # -- what a run asks --------------------------------------------------------------------------
 
     def knock(self, run: str, address: str, port: int, generation: str | None) -> dict[str, Any] | None:
-        """Answer a run of the task that has knocked.
+        """Answer a run of the task that calls the Hub.
 
         Args:
-            run: Its id.
-            address: Its first rank's, as the scheduler service says.
-            port: The one that the server listens on there, or will.
-            generation: The start of the server that runs there already; None: none does.
+            run: Id of the run.
+            address: Address of its rank 0, from the scheduler service.
+            port: Port that the server on that node listens on or will listen on.
+            generation: Generation (start) of the server that runs there already; None: no server runs.
 
         Returns:
-            What to run in which environment; or only which start of the server counts, where that runs already; None
-            when the Hub is not ready for it.
+            Generation, command and environment to run; only the generation if the right server runs already; None if
+            the Hub is not ready for the run.
         """
         visit = Visit(run=run, address=address, port=port, generation=generation)
         if self._door is not None:
@@ -219,7 +219,7 @@ class SpotServer(LoggingConfigurable):
             return None
         if visit.generation == kept.generation:
             return {"generation": kept.generation}
-        # The answer was lost on its way; after a restart of the Hub nobody knows the token any more.
+        # The last answer was lost. After a restart of the Hub the server's token is unknown, so there is no answer.
         return self._orders(visit, kept.generation) if self.spawner.api_token else None
 
     def _orders(self, visit: Visit, generation: str) -> dict[str, Any]:
@@ -231,15 +231,15 @@ class SpotServer(LoggingConfigurable):
         return {"generation": generation, "command": [*spawner.cmd, *spawner.get_args()], "env": env}
 
     def leave(self, run: str) -> None:
-        """A run says that its server ends now."""
+        """Note that a run has reported the end of its server."""
         self._left = run
 
     # -- while it is up, and its end --------------------------------------------------------------
 
     async def poll(self) -> int | None:
-        """None while the server is up, or its start waits; else an exit status.
+        """Return None while the server is up or its start waits, else an exit status.
 
-        A task that waits for its next turn is not up: the Hub forgets the server, and the task keeps its place.
+        A server whose task waits for its next turn is not up: the Hub stops counting it, and the task keeps its place.
         """
         kept = self.kept
         if kept is None or (kept.run is None and not self.starting) or (kept.run and kept.run == self._left):
@@ -247,7 +247,7 @@ class SpotServer(LoggingConfigurable):
         try:
             task = await self.scheduler.task(kept.task)
         except SchedulerError as error:
-            # The service may be gone for a moment; the server is not.
+            # The service may not answer for a moment, while the server still runs.
             self.log.warning("Whether %s is up cannot be asked: %s", self.spawner._log_name, error)
             return None
         if has_ended(task):
@@ -260,7 +260,7 @@ class SpotServer(LoggingConfigurable):
         """Stop the task for good, and wait until its server is gone.
 
         Raises:
-            SchedulerError: The service cannot be asked: the task is kept.
+            SchedulerError: The service does not answer; the task is kept.
         """
         kept, self.starting = self.kept, False
         if kept is None:
@@ -276,10 +276,10 @@ class SpotServer(LoggingConfigurable):
             await asyncio.sleep(0.5)
 
     async def give_up(self) -> None:
-        """Stop the task that is kept, if there is one, and forget it.
+        """Stop the task, if there is one, and forget it.
 
         Raises:
-            SchedulerError: The service cannot be asked: the task is kept.
+            SchedulerError: The service does not answer; the task is kept.
         """
         if self.kept is None:
             return
@@ -294,7 +294,7 @@ class SpotServer(LoggingConfigurable):
         self._keep(None)
 
     async def progress(self) -> AsyncIterator[dict[str, Any]]:
-        """What the page shows: why the task waits, whenever that changes, and that the server starts."""
+        """Yield the messages for the page: why the task waits, whenever that changes, and that the server starts."""
         if self.options is not None:
             yield {"progress": 5, "message": self.options.sentence}
         shown = ""
@@ -324,7 +324,7 @@ class SpotServer(LoggingConfigurable):
 
     @property
     def scheduler(self) -> Scheduler:
-        """The service, in the user's name."""
+        """The scheduler service, with requests in the owner's name."""
         return Scheduler(self.spawner.places_api_url, self.spawner.user, self.tokens)
 
     @property
@@ -333,24 +333,24 @@ class SpotServer(LoggingConfigurable):
         return self.kept
 
     def _keep(self, kept: Kept | None) -> None:
-        """Write it down at once: a Hub that ends now must find the task again."""
+        """Store the task in the Hub's database at once, so that a restarted Hub finds it."""
         self.kept = kept
         self.spawner.orm_spawner.state = self.spawner.get_state()
         self.spawner.user.db.commit()
 
     def load(self, state: Mapping[str, Any] | None) -> None:
-        """What the Hub has kept."""
+        """Restore the task from the Hub's state."""
         self.kept = Kept.from_state(state) if state else None
         if self.kept is not None and self.kept.run is not None:
             self._look_often()
 
     def _look_often(self) -> None:
-        """An end that nobody has announced is noticed soon."""
+        """Shorten the Hub's poll interval, so that an end without a report is noticed soon."""
         self.spawner.poll_interval = min(self.spawner.poll_interval, self.poll_interval)
 
 
 def _refused(error: SchedulerError) -> SpawnException:
-    """A refusal of the service as the Hub knows it."""
+    """Return a refusal of the service as JupyterHub's exception."""
     text = str(error).rstrip(".")
     if error.temporary:
         text += ". Try again in a moment, and tell an administrator if it lasts"

@@ -1,4 +1,4 @@
-"""What a spot container's spawner knows, as values."""
+"""The values of a spot container's spawner, and functions of a task's state."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _ENDED: Final = frozenset({"succeeded", "failed", "stopped"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What outlives a start of the server and a restart of the Hub: the task, and the run that serves, if one does.
+    """What the Hub stores of a spot container: its task, and the run whose server is up.
 
     Attributes:
-        task: The task's id.
-        asked: What was asked for, as `user_options`.
-        run: The run whose server the Hub counts on; None: none, the task waits or is not known to run.
-        generation: The start of the server that the Hub counts on.
+        task: Id of the task.
+        asked: The options as `user_options`.
+        run: Id of the run whose server is up; None: no server is up.
+        generation: Random name of the server's last start, which tells a current server from an older one.
     """
 
     task: int
@@ -30,16 +30,16 @@ class Kept:
 
     @property
     def without_run(self) -> Kept:
-        """The same task when no server of it is up."""
+        """The same task without a server that is up."""
         return replace(self, run=None, generation=None)
 
     def to_state(self) -> dict[str, Any]:
-        """As the Hub keeps it."""
+        """Return the values as JSON for the Hub's state."""
         return {"task": self.task, "asked": dict(self.asked), "run": self.run, "generation": self.generation}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Kept:
-        """What `to_state` wrote."""
+        """Return the values from what `to_state` returned."""
         return cls(
             task=int(state["task"]), asked=state["asked"], run=state.get("run"), generation=state.get("generation")
         )
@@ -47,13 +47,13 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """A run that has knocked at the Hub, and where it listens.
+    """A run that has called the Hub, and where its server listens.
 
     Attributes:
-        run: Its id.
-        address: Its first rank's, as the scheduler service says.
-        port: The one it has chosen.
-        generation: The start of the server that runs there already; None: none does.
+        run: Id of the run.
+        address: Address of its rank 0, from the scheduler service.
+        port: Port that the run has chosen.
+        generation: Generation of the server that runs there already; None: no server runs.
     """
 
     run: str
@@ -63,13 +63,13 @@ class Visit:
 
     @property
     def url(self) -> str:
-        """Where the Hub reaches the server."""
+        """The URL at which the Hub reaches the server."""
         host = f"[{self.address}]" if ":" in self.address else self.address
         return f"http://{host}:{self.port}"
 
     @property
     def bind_ip(self) -> str:
-        """What the server must listen on to be reached: nobody but this machine where that is enough."""
+        """The address that the server must listen on: loopback if the Hub is on the same machine, else all."""
         try:
             address = ipaddress.ip_address(self.address)
         except ValueError:
@@ -80,35 +80,35 @@ class Visit:
 
 
 def has_ended(task: Mapping[str, Any] | None) -> bool:
-    """Whether a task, as the service shows it, is over for good or unknown."""
+    """Return whether a task has ended, or is unknown to the service (None)."""
     return task is None or task["state"] in _ENDED
 
 
 def serves(task: Mapping[str, Any], run: str) -> bool:
-    """Whether that run of the task is the one that holds a node now."""
+    """Return whether this run of the task is the one that holds a node now."""
     runs = task["runs"]
     return task["state"] in _LIVE and bool(runs) and runs[-1]["id"] == run and runs[-1]["ended_at"] is None
 
 
 def exit_status(task: Mapping[str, Any] | None) -> int:
-    """What the Hub is told of a task that has ended."""
+    """Return the exit status for the Hub of a task that has ended: 1 if it failed, else 0."""
     return 1 if task is not None and task["state"] == "failed" else 0
 
 
 def ending(task: Mapping[str, Any] | None) -> str:
-    """Why a server cannot start any more, as a sentence."""
+    """Return why a server can no longer start, as a sentence."""
     if task is None:
         return "Its task is gone."
     return f"Task {task['id']} has ended: {str(task['message']).rstrip('.')}."
 
 
 def waiting_line(explained: Mapping[str, Any]) -> str:
-    """Why the task waits, with its place and the earliest start, from `GET /tasks/{id}/explain`."""
+    """Return why a task waits, with its place and earliest start, from the answer of `GET /tasks/{id}/explain`."""
     parts = [f"Task {explained['task_id']}: {explained['sentence']}"]
     verdict = explained.get("verdict") or {}
     if verdict.get("position") is not None:
         parts.append(f"Place {verdict['position']} in the queue.")
     if verdict.get("earliest_start"):
-        # Minutes are enough, and do not change at every look.
+        # Without seconds, so that the line does not change at every check.
         parts.append(f"Earliest start {str(verdict['earliest_start'])[11:16]} UTC.")
     return " ".join(parts)

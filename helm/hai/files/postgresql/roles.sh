@@ -1,7 +1,7 @@
-# Gives Hub and scheduler a role and a database each. The kubelet runs it at each start of the server, before anybody
-# is let in: it makes what is missing, also for a database of an older chart, and takes over changed passwords.
+# Gives Hub and scheduler a role and a database each. The kubelet runs it at each start of the server, before clients
+# can connect: it makes what is missing, also for a database of an older chart, and takes over changed passwords.
 log=${HAI_HOOK_LOG:-/proc/1/fd/1}
-# Nobody sees what a hook prints: it goes where the server's own log goes.
+# Kubernetes drops the output of a hook: it is written to the server's own log instead.
 [ -w "$log" ] && exec >>"$log" 2>&1
 here=$(dirname "$0")
 # The server that initdb starts for itself does not listen here.

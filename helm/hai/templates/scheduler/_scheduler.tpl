@@ -3,10 +3,10 @@
 http://{{ include "hai.host" (list . "scheduler") }}:8082{{ .Values.hub.baseUrl }}services/hai/api/v1
 {{- end }}
 
-{{/* Parts of whichever pod runs the scheduler service: its own, or the Hub's. */}}
+{{/* Parts of the pod that runs the scheduler service: its own pod, or the Hub's. */}}
 
 {{/* Variables with addresses, which the configuration file must not hold, and names of files with secrets.
-Call with (list $ component): only the API asks the Hub who somebody is. */}}
+Call with (list $ component): only the API asks the Hub whose token a request has. */}}
 {{- define "hai.schedulerEnv" -}}
 {{- $component := index . 1 -}}
 {{- with index . 0 -}}
@@ -89,7 +89,7 @@ volumes:
   {{- include "hai.tmpVolume" $root | nindent 2 }}
 {{- end }}
 
-{{/* The same of the pods themselves: labels and annotations. */}}
+{{/* What their pods have in common: labels and annotations. */}}
 {{- define "hai.schedulerPodMetadata" -}}
 {{- $root := index . 0 -}}
 {{- $scheduler := $root.Values.scheduler -}}
@@ -105,7 +105,7 @@ annotations:
   {{- with $scheduler.annotations }}{{ toYaml . | nindent 2 }}{{ end }}
 {{- end }}
 
-{{/* And of their containers, below the name. Call with (list $ role). */}}
+{{/* What their containers have in common, below the name. Call with (list $ role). */}}
 {{- define "hai.schedulerContainer" -}}
 {{- $root := index . 0 -}}
 {{- $scheduler := $root.Values.scheduler -}}
@@ -148,7 +148,7 @@ volumeMounts:
   configMap: {name: {{ include "hai.name" (list . "scheduler") }}}
 - name: scheduler-secrets
   projected:
-    # For the group of the pod alone.
+    # Readable only for the group of the pod.
     defaultMode: 0440
     sources: {{- include "hai.schedulerSecrets" (list . $component) | nindent 6 }}
 - name: scheduler-state

@@ -124,7 +124,7 @@ describe('the panel', () => {
     expect(screen.getByTestId('hai-task-row-41')).toBeTruthy();
   });
 
-  it('tells a new user what to do, and everybody that the cluster is paused', () => {
+  it('tells a new user what to do, and all users that the cluster is paused', () => {
     panel({ cluster: { ...cluster, paused: true } });
     expect(screen.getByText(/You have no tasks yet/)).toBeTruthy();
     expect(screen.getByText(/The cluster is paused/)).toBeTruthy();

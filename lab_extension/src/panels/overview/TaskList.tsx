@@ -1,4 +1,4 @@
-/** The user's tasks as rows; only so many are drawn at once. */
+/** The user's tasks as rows; a limited number is drawn at once. */
 
 import { memo, useState, type JSX } from 'react';
 import type { ITaskSummary } from '../../api/types';
@@ -34,7 +34,7 @@ export function timeOf(task: ITaskSummary, now: number): string {
   return duration(between(task.submitted_at, now));
 }
 
-/** The line below a name: why it waits, or what is out of the ordinary. */
+/** The line below a name: why the task waits, or what is unusual. */
 export function noteOf(task: ITaskSummary): string {
   if (isWaiting(task.state)) {
     return task.verdict?.sentence ?? task.message;

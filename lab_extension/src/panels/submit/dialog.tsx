@@ -19,7 +19,7 @@ import {
   type IFormValues
 } from './form';
 
-/** What is typed and what became of it. */
+/** The values of the form, and the state of their submission. */
 export class SubmitModel {
   readonly changed = new Signal<this, void>(this);
   values: IFormValues;
@@ -161,7 +161,7 @@ class SubmitDialog extends Dialog<unknown> {
   }
 }
 
-/** Let the user fill in the form; the submitted task, or null if the user thought better of it. */
+/** Show the form; returns the submitted task, or null if the user cancelled. */
 export async function submitDialog(
   api: Pick<IApi, 'submit'>,
   defaults: ISubmitDefaults,

@@ -1,10 +1,10 @@
-/** What was decided on a task, and why: the latest first, read only while somebody looks. */
+/** The decisions on a task, and why: the latest first, read only while the log is open. */
 
 import { useState, type JSX } from 'react';
 import type { IDecision } from '../../api/types';
 import { moment } from '../../format';
 
-/** So many lines are shown at once. */
+/** Lines that are shown at once. */
 const SHOWN = 100;
 
 export interface IDecisionLogProps {

@@ -8,7 +8,7 @@ import { count, moment, plainText } from '../../format';
 import type { IChunk, INumberedLine, LogModel, LogStatus } from '../../models/log';
 import { Notice, useSignal } from '../react';
 
-/** Lines count as followed when the end is at most so many pixels away. */
+/** Most pixels between the view and the end at which new lines are followed. */
 const NEAR = 24;
 /** The most lines that "Show earlier lines" asks for; the service gives no more at once. */
 const MOST_LINES = 10_000;
