@@ -1,8 +1,8 @@
 """Builds the client as one file, for images without it: `python -m hai_client.archive hai.pyz`.
 
 The file starts ranks (`python3 hai.pyz rank --pod FOLDER`, `python3 hai.pyz rank FOLDER`) and, on PYTHONPATH, makes
-`hai_client` importable for the code of a task. The whole package is in the file: where an image has the package too, the
-file hides it, so a module that is missing in the file could not be imported. The same package makes the same bytes.
+`hai_client` importable for the code of a task. The whole package is in the file: it hides the package of an image, so a
+module that is missing in the file could not be imported. The same package makes the same bytes.
 """
 
 from __future__ import annotations

@@ -43,13 +43,13 @@ def noticed(environ: Mapping[str, str] | None = None) -> str | None:
 
 
 def active(environ: Mapping[str, str]) -> str | None:
-    """The folder of the activated environment: of several, the one whose programs come first on PATH."""
+    """Return the folder of the activated environment: of several, the one whose programs come first on PATH."""
     path = [os.path.normpath(part) for part in environ.get("PATH", "").split(os.pathsep) if part]
     named = [environ.get("VIRTUAL_ENV"), environ.get("CONDA_PREFIX")]
     if environ.get(HAIENV):
         named += [str(Path(part).parent) for part in path if (Path(part) / "python").exists()][:1]
     found = [folder for folder in named if folder and folder.startswith("/") and is_environment(folder)]
-    # A variable that was left behind, without its folder on PATH, says nothing: its python is not what is called here.
+    # Ignore a variable whose folder is not on PATH: `python` is not the environment's then.
     places = {folder: os.path.normpath(programs(folder)) for folder in found}
     there = [folder for folder in found if places[folder] in path]
     return min(there, key=lambda folder: path.index(places[folder]), default=None)

@@ -51,10 +51,10 @@ class Settings:
 
 
 def config_path(environ: Mapping[str, str] | None = None) -> Path:
-    """The file that keeps the address and the token: `$XDG_CONFIG_HOME/hai/config.json`."""
+    """Return the path of the file with the address and the token: `$XDG_CONFIG_HOME/hai/config.json`."""
     env = os.environ if environ is None else environ
     base = env.get("XDG_CONFIG_HOME", "")
-    # The XDG specification has relative paths ignored.
+    # The XDG specification says to ignore relative paths.
     folder = Path(base) if base.startswith("/") else Path(env.get("HOME") or Path.home()) / ".config"
     return folder / "hai" / "config.json"
 
