@@ -68,7 +68,7 @@ class Ranks:
             return peer
 
     def sum(self, values: Array) -> Array:
-        """The sum of everybody's values, the same on every rank."""
+        """Return the sum of all ranks' values, the same on every rank."""
         if self.rank != 0:
             self._peers[0].sendall(values.tobytes())
             return _read(self._peers[0], values)
@@ -189,7 +189,7 @@ def train(options: argparse.Namespace) -> None:
             if ranks.rank == 0:
                 state.save(options.checkpoint)
                 print(f"saved at epoch {state.step // steps + 1}, step {state.step % steps}", flush=True)
-            ranks.any(False)  # nobody says done before rank 0 has saved
+            ranks.any(False)  # no rank may report done before rank 0 has saved
             job.suspended(step=state.step, path=options.checkpoint)
 
     if ranks.rank == 0:

@@ -89,8 +89,8 @@ class Hub:
             except Forbidden:  # noqa: PERF203 -- two tries
                 raise NotLoggedIn(
                     f"user: {self._url} does not accept {user!r} with this password; after several failures it "
-                    "accepts none for up to a minute, the right one neither: wait, then try again. Who has lost his "
-                    "password gets a new one from an admin; who has never signed in there does so once in a browser"
+                    "accepts none for up to a minute, even the right one: wait, then try again. If you have lost your "
+                    "password, ask an admin for a new one; if you have never signed in there, do so once in a browser"
                 ) from None
             except Invalid:
                 continue

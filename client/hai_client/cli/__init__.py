@@ -15,7 +15,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         0 fine; 1 the task failed, or something went wrong on the other side; 2 wrong input; 3 not logged in
-        or not allowed; 4 the platform cannot be reached; 130 ended by Ctrl-C; 141 nobody reads the output.
+        or not allowed; 4 the platform cannot be reached; 130 ended by Ctrl-C; 141 the output was closed (a pipe).
     """
     from hai_client.cli.app import run
 

@@ -42,7 +42,7 @@ def _whoami(_args: argparse.Namespace, ctx: Context) -> int:
 
 
 def rights(me: Me) -> str:
-    """What somebody may do, in words."""
+    """Return what a user may do, in words."""
     if me.admin or "custom:hai:admin" in me.scopes:
         return "do everything (admin)"
     if "custom:hai:tasks:write" in me.scopes:

@@ -154,7 +154,7 @@ def _quota_list(_args: argparse.Namespace, ctx: Context) -> int:
         ctx.out.json({"items": rows})
         return 0
     if not rows:
-        ctx.out.line("no rows; `hai admin quota set public NORMAL 4` lets everybody hold 4 nodes at NORMAL")
+        ctx.out.line("no rows; `hai admin quota set public NORMAL 4` lets every user hold 4 nodes at NORMAL")
         return 0
     columns = [Column("SUBJECT"), Column("GROUP"), Column("PRIORITY"), Column("LIMIT", right=True)]
     columns += [Column("CEILING", right=True), Column("UNTIL")]
@@ -238,7 +238,7 @@ def _user_add(args: argparse.Namespace, ctx: Context) -> int:
     try:
         made = hub.make_password(user.name)
     except (NotFound, Forbidden):
-        # Whoever may add users may make passwords: this Hub has none, as users sign in in another way.
+        # An admin who may add users may make passwords: this Hub has none, as users sign in in another way.
         made = None
     if ctx.json:
         ctx.out.json({"user": user, **({"password": made.password} if made else {})})

@@ -23,7 +23,7 @@ def complete(words: Sequence[str], ctx: Context) -> int:
         for word in dict.fromkeys(_words(client, words[0] if words else "")):
             ctx.out.line(word)
     except HaiError:
-        # Somebody who presses Tab wants words or nothing.
+        # Print no error: a user who presses Tab wants completions or nothing.
         return 0
     return 0
 

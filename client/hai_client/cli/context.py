@@ -52,7 +52,7 @@ class Context:
         return self._client
 
     def waiting(self, problem: Unavailable, waited_s: float) -> None:
-        """Tell somebody who looks, once, that the platform is away and is being waited for."""
+        """Tell the user, once, that the platform is away and that the command waits for it."""
         if self._told or not self.out.watched or waited_s < SHORT_WAIT_S:
             return
         self._told = True

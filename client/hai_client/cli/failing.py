@@ -41,7 +41,7 @@ def after_log(ctx: Context, task: Task, *, rank: int | None = None, run: int | N
     Args:
         ctx: Where to.
         task: The task as it is now.
-        rank: The rank that was asked for; None: nobody has asked for one.
+        rank: The rank that the user asked for; None: no rank was asked for.
         run: The run that was asked for; None: all.
     """
     failure = task.failure

@@ -21,7 +21,7 @@ _PAGE = 1000
 
 def _configure_decisions(parser: argparse.ArgumentParser) -> None:
     words_.add_tasks(parser)
-    parser.add_argument("-n", "--limit", type=words_.count("limit"), metavar="N", help="only the latest so many")
+    parser.add_argument("-n", "--limit", type=words_.count("limit"), metavar="N", help="only the latest N")
 
 
 def _decisions(args: argparse.Namespace, ctx: Context) -> int:

@@ -33,12 +33,12 @@ STATE_STYLES = {
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
 
-#: So many columns of the last one of a table say enough.
+#: Width of a table's last column, characters.
 _TELLING = 36
 
 
 def clean(text: str) -> str:
-    """One line without control characters, so that nobody's text can steer somebody else's terminal."""
+    """Return one line without control characters, so that a user's text cannot control another user's terminal."""
     return _CONTROL.sub(" ", text).strip()
 
 
@@ -50,7 +50,7 @@ def columns_of(text: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """The text, shortened to so many columns."""
+    """Return the text, shortened to this width."""
     if columns_of(text) <= width:
         return text
     kept = ""
@@ -89,7 +89,7 @@ class Output:
     color: bool = False
     #: Columns of the terminal; None where lines may be as long as they like.
     width: int | None = None
-    #: Whether somebody looks at stderr, so that a word on progress is welcome.
+    #: Whether stderr is a terminal, so that messages on progress are useful.
     watched: bool = False
     #: Whether stdout is a terminal, which would obey what a text of others orders.
     terminal: bool = False

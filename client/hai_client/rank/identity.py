@@ -70,7 +70,7 @@ def find_account(template: str, user: str) -> Account:
         )
     if account.uid == 0:
         raise NoAccount(
-            f"the user {user!r} would run as {name!r}, which is root: use a user with an account of his own"
+            f"the user {user!r} would run as {name!r}, which is root: use a user with an account of their own"
         )
     if account.uid == os.geteuid():
         raise NoAccount(f"the user {user!r} would run as {name!r}, the platform's own account: use another one")

@@ -1,8 +1,8 @@
 """Tells the processes of a job that they must leave: decides which of them get which signal, and when.
 
-If the task has a signal (`--signal`, or a profile with one), the job's workers get that signal. A worker that catches it
-gets it at once. Another worker gets it as soon as it is not writing a checkpoint; with `--signal`, not at all if the job
-polls. Without a signal, profile `auto` looks at the job:
+If the task has a signal (`--signal`, or a profile with one), the job's workers get that signal. A worker that catches
+it gets it at once. Another worker gets it as soon as it is not writing a checkpoint; with `--signal`, not at all if the
+job polls. Without a signal, profile `auto` looks at the job:
 
 - If the job polls (`job.should_suspend`), even if it begins to poll now, the notice in its folder is enough.
 - A worker that catches a signal (`hai_client.rank.catching`) gets that signal.
@@ -218,7 +218,7 @@ class Telling:
             table = self.stages.table()
 
     def _only_hold(self, table: dict[int, Process], now: float) -> None:
-        """Hold new processes before the signal is due, so that the signal does not come in the middle of a new stage."""
+        """Hold new processes before the signal is due, so that it does not come in the middle of a new stage."""
         found = self._find(table)
         while self.stages.watch(table, found, self._traps):
             table = self.stages.table()
@@ -393,7 +393,7 @@ class Telling:
         return True
 
     def _stop(self, pids: list[int]) -> list[int] | None:
-        """Stop processes and all below them; None if one of them does not stop."""
+        """Stop processes and all below them; return them, or None if one of them does not stop."""
         self._stopped = list(pids)
         for pid in pids:
             # Before anything else: the pause that was found may be short.

@@ -41,7 +41,7 @@ class Evidence:
         return sorted({str(Path(path).parent) for path in self._files.written})
 
     def is_checkpoint(self, path: str) -> bool:
-        """Whether a file counts as a checkpoint, whoever reads it."""
+        """Return whether a file counts as a checkpoint: it lies in a place of checkpoints, or the run wrote it."""
         if any(path == place or path.startswith(place + os.sep) for place in self._places):
             return True
         return path in self._files.written and bool(CHECKPOINT.search(path))

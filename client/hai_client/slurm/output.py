@@ -19,7 +19,7 @@ _FIELD = re.compile(r"%(\d*)([%a-zA-Z])")
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write everything. Nobody may read it any more: then it goes nowhere. Raises OSError on a full disk."""
+    """Write all data; it is dropped if the reader has closed the pipe. Raises OSError on a full disk."""
     view = memoryview(data)
     with contextlib.suppress(BrokenPipeError):
         while view:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: How long a step waits for nodes that have not come yet, seconds.
 NODES_S = 300.0
-#: So many connections that have not proved yet that they are of this run are taken at once.
+#: Most connections at a time that have not proved yet that they belong to this run.
 MAX_STRANGERS = 32
 #: What shells and Slurm show for what was told to leave: 128 + SIGTERM.
 TOLD = 143
@@ -68,9 +68,9 @@ class Server:
         threading.Thread(target=self._listen, name="steps", daemon=True).start()
 
     def finish(self, code: int, wait_s: float) -> None:
-        """Say to all nodes that the job is over, after the steps that still run have been ended.
+        """Tell all nodes that the job is over, after the steps that still run have been ended.
 
-        A node that has not come yet is waited for: nobody else would tell it that there is nothing left to do.
+        Nodes that have not connected yet are waited for: only this server can tell them that the job is over.
         """
         with self._changed:
             self._over = True
@@ -206,7 +206,7 @@ class Server:
                 if not isinstance(message, Output) and "signal" in message:
                     self._signal(step, int(message["signal"]))
         finally:
-            # Whoever asked for it is gone: nobody waits for it any more.
+            # The `srun` that asked for the step is gone, or the step is over.
             with self._changed:
                 left = set(step.left) if step.number in self._steps else set()
             self._end(step, left)

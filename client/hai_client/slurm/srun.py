@@ -248,7 +248,7 @@ def _follow(channel: Channel, files: _Files) -> int:
 
 
 def _pass_signals_on(channel: Channel) -> None:
-    """Whoever sends this process a signal means the tasks, unless it was the rank's supervisor: that reaches them."""
+    """Pass a signal on to the tasks, unless the rank's supervisor sent it, which reaches the tasks by itself."""
     tell_tasks_themselves = (supervisor(), _whole(os.environ.get("HAI_BATCH_PID")))
     while True:
         found = signal.sigwaitinfo(_PASSED_ON)

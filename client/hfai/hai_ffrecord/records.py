@@ -15,11 +15,11 @@ from hai_ffrecord.errors import FFRecordError
 from hai_ffrecord.layout import HEADER, data_at, offsets_at
 
 Array = Any
-#: An index up to so many bytes is read into memory; a larger one is mapped, so that only what is used of it is read.
+#: Largest index that is read into memory, bytes; a larger one is mapped, so that only used parts of it are read.
 IN_MEMORY = 4 << 20
-#: So many offsets are checked at a time.
+#: How many offsets are checked at a time.
 CHECKED_AT_ONCE = 1 << 20
-REMEDY = "copy the file anew from where it was made, or write it again"
+REMEDY = "copy the file again from where it was made, or write it again"
 
 
 class RecordFile:
@@ -37,7 +37,7 @@ class RecordFile:
 
     def __init__(self, path: str, check: bool) -> None:
         self.path = path
-        #: Not blocking: whoever names a pipe shall be told so.
+        #: Not blocking, so that a pipe is reported as an error instead of waited for.
         self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             self._open()

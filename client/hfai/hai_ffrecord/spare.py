@@ -1,4 +1,4 @@
-"""Memory of batches that nobody has any more, for the next ones: new memory costs as much as reading into it."""
+"""Reuses the memory of batches that are no longer in use: new memory costs as much time as reading into it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = Any
 LEAST = 1 << 20
 #: Larger ones give theirs back to the system.
 MOST = 256 << 20
-#: So many blocks are kept, for a caller who still has the batch before while the next one is read.
+#: How many blocks are kept: enough for a caller that still has the last batch while the next one is read.
 KEPT = 2
 
 
@@ -28,7 +28,7 @@ class Spare:
         self._open = True
 
     def take(self, size: int) -> Array:
-        """Memory of so many bytes, with anything in it; it comes back by itself when its last user drops it."""
+        """Return memory of this many bytes, not cleared; it is reused when the last reference to it is gone."""
         if not LEAST <= size <= MOST:
             return np.empty(size, np.uint8)
         block = self._fitting(size)
@@ -48,7 +48,7 @@ class Spare:
                 return block
 
     def give(self, block: Array) -> None:
-        """Keep a block that nobody has any more."""
+        """Keep a block that is no longer in use."""
         if self._open and len(self._blocks) < KEPT:
             self._blocks.append(block)
 

@@ -92,7 +92,7 @@ class _Walk:
     def folder(self, table: Any, depth: int) -> Table:
         if type(table) is not OrderedDict:
             raise FFRecordError(f"its table has a {type(table).__name__} where a folder should be")
-        # A few bytes of pickle can put one folder into itself, or into so many others that no walk comes to its end.
+        # A few bytes of pickle can put a folder into itself, or into others so often that a walk would never end.
         if id(table) in self._folders:
             raise FFRecordError("its table has one folder in two places")
         if depth > DEPTH:

@@ -43,7 +43,7 @@ class _Loader:
         self._module = module
 
     def __call__(self, state: Mapping[str, torch.Tensor], strict: bool = True, **_: Any) -> tuple[list[str], list[str]]:
-        """Load; names that were missing, and names that nobody knows. Raises RuntimeError."""
+        """Load the state; return the missing and the unknown names. Raises RuntimeError."""
         own = dict(_tensors(self._module))
         missing, unknown = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
         if strict and (missing or unknown):

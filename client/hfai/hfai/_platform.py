@@ -72,10 +72,10 @@ def note_poll() -> None:
 
 
 def leave() -> NoReturn:
-    """Say for the whole task that it has saved, and wait until the platform ends this process.
+    """Report for the whole task that it has saved, and wait until the platform ends this process.
 
-    Where every process asks and leaves, the trainer of rank 0 is the one that saves. The others leave the word to it,
-    lest the platform end it in the middle of that; so do all those of other nodes, where nobody was asked.
+    Where every process asks and leaves, the trainer of rank 0 saves. Only it reports then: a report of another process
+    could make the platform end it in the middle of the save.
     """
     if speaks() and (trainer_rank() in (None, 0) or not _master_polls().exists()):
         say_done()

@@ -30,7 +30,7 @@ def spawn(
     start_method: str = "spawn",
     bind_numa: bool = False,
 ) -> Any:
-    """`torch.multiprocessing.spawn`: start `fn(i, *args)` in so many processes.
+    """Start `fn(i, *args)` in `nprocs` processes, as `torch.multiprocessing.spawn` does.
 
     Args:
         fn: The trainer; its first argument is its number on this node.

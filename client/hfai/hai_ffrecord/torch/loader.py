@@ -40,7 +40,7 @@ class SkippableSampler(Sampler):
         return len(self.sampler) - self.step
 
     def set_step(self, step: int) -> None:
-        """Begin with this step, counted from 0, in every epoch until it is set anew."""
+        """Begin every epoch with this step, counted from 0, until another one is set."""
         self.step = step
 
 
@@ -119,7 +119,7 @@ class DataLoader(TorchDataLoader):
             persistent_workers=persistent_workers,
             **more,
         )
-        # PyTorch lets nobody set these on a finished loader, for reasons that do not hold here: nothing has begun.
+        # PyTorch forbids setting these on a finished loader; the reasons do not hold here, as no epoch has begun.
         if self.batch_sampler is not None:
             if skippable:
                 object.__setattr__(self, "batch_sampler", SkippableSampler(self.batch_sampler))
@@ -129,7 +129,7 @@ class DataLoader(TorchDataLoader):
             object.__setattr__(self, "sampler", _Lists(self.sampler))
 
     def set_step(self, step: int) -> None:
-        """Begin at a step of the epoch: in this epoch and all that follow, until it is set anew (0: the beginning).
+        """Begin at a step of the epoch: this epoch and all that follow, until another is set (0: the beginning).
 
         Args:
             step: how many batches are left out, at most all of them.

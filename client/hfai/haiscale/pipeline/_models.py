@@ -36,7 +36,7 @@ def partition(
         num_model_chunks: How many pieces each rank has, for `Interleaved1F1B`: rank r of R has the pieces r, r + R, ...
 
     Returns:
-        The layers; a list of so many models for more than one chunk.
+        The layers; for more than one chunk a list of models, one per chunk.
 
     Raises:
         TypeError: The model is no `Sequential`.

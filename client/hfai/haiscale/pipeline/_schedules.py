@@ -69,7 +69,7 @@ class _Pipeline(torch.nn.Module):
     def forward_backward(
         self, *inputs: torch.Tensor, criterion: Callable[..., torch.Tensor], labels: Sequence[torch.Tensor] = ()
     ) -> tuple[torch.Tensor | None, Any]:
-        """Run a batch forward and backward, in so many chunks; gradients are summed over the chunks.
+        """Run a batch forward and backward, in chunks; gradients are summed over the chunks.
 
         Args:
             inputs: Tensors whose first dimension is the batch; it must be a multiple of `chunks`.

@@ -31,7 +31,7 @@ def of_all_ranks() -> list[State]:
 def restore_at_first_step(model: Any, states: list[State] | None) -> None:
     """Set them when the model is first used for training: what comes before, as making data loaders, draws numbers too.
 
-    With another number of ranks than before, each begins anew.
+    If the number of ranks has changed, no state is set.
     """
     ranks = dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
     if states is None or len(states) != ranks:

@@ -95,7 +95,7 @@ def _states(things: Any) -> list[Any]:
 
 
 def _share(state: Any, rank: int, ranks: int) -> Any:
-    """The state with every so many-th tensor, counted from the largest, and None in the place of the others."""
+    """Return the state with every n-th tensor, counted from the largest, and None in the place of the others."""
     tensors: list[Any] = []
     _walk(state, tensors.append)
     order = sorted(range(len(tensors)), key=lambda place: (-tensors[place].numel(), place))

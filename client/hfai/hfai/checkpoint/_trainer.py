@@ -183,7 +183,7 @@ def _agree(wish: int, model: Any) -> int:
 
 
 def _leave() -> None:
-    """The training is saved, and every rank knows: rank 0 speaks for all, and nobody goes on."""
+    """Leave after a save that every rank knows of: rank 0 reports for all ranks, and no rank goes on."""
     if not job.inside:
         _platform.end_rehearsal()
     if _platform.trainer_rank() in (None, 0):

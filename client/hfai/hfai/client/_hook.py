@@ -19,7 +19,7 @@ def bind_hf_except_hook(process_class: Any) -> None:
     """Let an exception in a process of this class end the command of this rank, and so fail the task.
 
     Without it a script that starts `Process` objects and joins them would end with status 0 although a trainer has
-    failed, or wait for ever for trainers that wait for the one that is gone. Outside of a task the exception is
+    failed, or hang, because other trainers wait for the failed one. Outside of a task the exception is
     raised as ever. The original then tested the node's hardware too; here that is the platform's affair.
 
     Args:

@@ -87,7 +87,7 @@ def set_priority(priority: int, timeout: int = 500, raise_exception: bool = Fals
             _platform.outside("set_priority")
             return False
         return True
-    # The client is loaded by nobody else here, and needs a login, which most tasks lack.
+    # Imported here: no other function needs the client, and it needs a login, which most tasks lack.
     from hai_client import Client, HaiError
 
     try:

@@ -20,16 +20,16 @@ Class = TypeVar("Class", bound=type)
 
 
 def set_data_dir(path: str | os.PathLike[str]) -> None:
-    """Say where the datasets are, for this process; it wins over the variables."""
+    """Set the folder of all datasets, for this process; it wins over the variables."""
     global _folder
     _folder = Path(path).absolute()
 
 
 def get_data_dir() -> Path:
-    """The folder of all datasets.
+    """Return the folder of all datasets.
 
     Raises:
-        LookupError: Nobody has named one.
+        LookupError: Neither `set_data_dir` nor a variable has set the folder.
     """
     if _folder is not None:
         return _folder
