@@ -89,7 +89,7 @@ def _address(ctx: Context) -> str:
 
 
 def _owner(found: Settings, claimed: str | None) -> str:
-    """Whose token it is: asked of the platform, so that a wrong one is not kept."""
+    """Return the owner of the token, by asking the platform, so that a wrong token is not kept."""
     name = Client.of(found).me().name
     if claimed not in (None, name):
         raise Invalid(f"user: the token is {name}'s, not {claimed}'s; leave --user out or use another token")

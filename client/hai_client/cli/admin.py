@@ -83,7 +83,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def subject(text: str) -> str:
-    """Read whom a row of quota is for."""
+    """Check the subject of a row of quota, and return it."""
     kind, colon, name = text.partition(":")
     if text == "public" or (kind in ("user", "group", "total") and colon and name):
         return text
@@ -95,7 +95,7 @@ def subject(text: str) -> str:
 
 
 def _time(text: str) -> datetime:
-    """Read a day, whose end is meant, or a time; without an offset it is the time here."""
+    """Read a time, or a day, which means its end; without an offset it is local time."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -255,7 +255,7 @@ def _say_what_may_be_held(user: HubUser, ctx: Context) -> None:
     try:
         ctx.out.note(may_hold(user.name, user.groups, ctx.client.quotas()))
     except HaiError as error:
-        # The user is added all the same.
+        # Only note the error: the user has been added.
         ctx.out.note(f"what {user.name} may hold is not known now: {error.message}")
 
 

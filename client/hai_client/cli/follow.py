@@ -1,4 +1,4 @@
-"""Showing log lines, once or as they come."""
+"""Shows log lines, once or as they come."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ def say_why_silent(ctx: Context, task: TaskSummary) -> None:
 
 
 def follow_to_end(ctx: Context, task: TaskSummary, *, quiet: bool = False) -> int:
-    """Show what a task prints until it ends.
+    """Show the output of a task until the task ends.
 
     Returns:
-        0 if it succeeded, else 1.
+        0 if the task succeeded, else 1.
     """
     if not quiet:
         say_why_silent(ctx, task)

@@ -39,7 +39,7 @@ class Process:
 
 
 def prctl(option: int, value: int) -> None:
-    """Call prctl(2) for this process. Raises OSError."""
+    """Set an option of this process with the kernel's call of that name. Raises OSError."""
     if _libc.prctl(option, value, 0, 0, 0) != 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))

@@ -1,4 +1,4 @@
-"""`squeue` and `sacct` inside a task: what the task itself knows. The token of a run may ask for nothing more."""
+"""`squeue` and `sacct` inside a task: they show this task only, as the token of a run allows no more."""
 
 from __future__ import annotations
 

@@ -58,13 +58,13 @@ class Output:
 
 
 def read_token(env: Any) -> bytes:
-    """The token of the run that these variables belong to. Raises OSError, KeyError."""
+    """Return the token of the run that these variables belong to. Raises OSError, KeyError."""
     with open(env["HAI_TOKEN_FILE"], "rb") as file:
         return file.read().strip()
 
 
 def ports(run_id: str) -> list[int]:
-    """Where the run's server may be, in the order in which it tries them."""
+    """Return the ports that the run's server may use, in the order in which it tries them."""
     seed = hashlib.sha256(f"hai step {run_id}".encode()).digest()
     first = int.from_bytes(seed[:4], "big")
     size = _LAST_PORT - _FIRST_PORT + 1
