@@ -16,10 +16,10 @@ KEPT = 2
 
 
 class Spare:
-    """Blocks of memory whose batches have been given up.
+    """Blocks of memory whose batches are no longer in use.
 
-    The kernel clears every page of new memory when it is first written. Where the last batch is dropped before the
-    next one is read, as training does, both have the same memory and that is saved.
+    The kernel clears every page of new memory at its first write. If the last batch is dropped before the next one is
+    read, as in training, both use the same memory, and no page has to be cleared.
     """
 
     def __init__(self) -> None:
@@ -53,13 +53,13 @@ class Spare:
             self._blocks.append(block)
 
     def close(self) -> None:
-        """Keep none any more."""
+        """Drop all blocks, and keep none from now on."""
         self._open = False
         self._blocks.clear()
 
 
 class _Lease:
-    """What all arrays of a batch refer to in the end: with the last of them it is gone, and gives its block back."""
+    """The base of all arrays of a batch: when the last of them is gone, the lease gives its block back."""
 
     __slots__ = ("__array_interface__", "_block", "_home")
 

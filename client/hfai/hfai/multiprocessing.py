@@ -35,7 +35,7 @@ def spawn(
     Args:
         fn: The trainer; its first argument is its number on this node.
         args: Its further arguments.
-        nprocs: How many, usually `torch.cuda.device_count()`.
+        nprocs: Number of processes, usually `torch.cuda.device_count()`.
         join: Whether to wait for all of them.
         daemon: Whether they end with this process.
         start_method: Only `spawn` where CUDA is used.
@@ -43,7 +43,7 @@ def spawn(
             they run anywhere.
 
     Raises:
-        ValueError: `nprocs` is less than 1. PyTorch would start nothing and end as if all had gone well.
+        ValueError: `nprocs` is less than 1. PyTorch would start no process and return without an error.
     """
     if nprocs < 1:
         raise ValueError(

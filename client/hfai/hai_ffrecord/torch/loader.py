@@ -14,19 +14,19 @@ PREFETCHED = 2
 
 
 class SkippableSampler(Sampler):
-    """The batches of another sampler from a step on.
+    """Yields the batches of another sampler from a step on.
 
-    The other one is asked for all of them, so that its random numbers, and with them the batches that are left, are
-    those of an epoch from its beginning.
+    The other sampler still makes all batches of the epoch, so that its random numbers, and so the remaining batches,
+    are the same as without the skip.
 
     Args:
-        sampler: has a length, and gives lists of numbers.
+        sampler: has a length, and yields lists of numbers.
     """
 
     def __init__(self, sampler: Any) -> None:
-        #: Gives all batches.
+        #: The sampler of all batches.
         self.sampler = sampler
-        #: How many are left out.
+        #: The number of batches to skip.
         self.step = 0
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -36,7 +36,7 @@ class SkippableSampler(Sampler):
                 yield batch
 
     def __len__(self) -> int:
-        """How many batches are left."""
+        """Return how many batches are left."""
         return len(self.sampler) - self.step
 
     def set_step(self, step: int) -> None:
